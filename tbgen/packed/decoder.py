@@ -27,7 +27,7 @@ from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
 from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, keep_best, list_zeroing
 from tbgen.packed.pack import THREAD, digit_order, rows_of, stored_side
-from tbgen.retro.pool import make_directory
+from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
 
 Moves: TypeAlias = NDArray[np.int64]
@@ -55,7 +55,7 @@ _keep_best: Final = with_fixed_types(keep_best)
 def destinations_of(layout: Layout) -> Destinations:
     """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
-    directory = make_directory(layout, defaultdict(int), len(layout.placements), ())
+    directory = make_targets(layout, defaultdict(int), len(layout.placements), ())
     # Among five men at most one group of free men has the same kind and colour.
     like = [next(iter(each.like_men), (0, 0)) for each in layouts]
     return Destinations(

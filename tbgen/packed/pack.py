@@ -1,7 +1,7 @@
-"""The choices of packing: the stored side to move, the order of its positions, and which of them are stored.
+"""Decisions for packing: the stored side to move, the order of its positions, and which positions are stored.
 
 A packed table stores the positions with one side to move, the stored side. The positions with the other side
-to move, the derived side, follow from them. Only *exceptions*, which do not follow, are stored, too.
+to move, the derived side, follow from them. Of these, only *exceptions*, which do not follow, are stored.
 
 This module also makes the buffers that each thread passes to the kernels of packed tables.
 """
@@ -28,14 +28,14 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.kernels.derive import (
     DerivationBuffers,
-    PhasePlies,
+    PhaseData,
     Replies,
     clear_flags,
     find_exceptions,
     find_needed,
     find_ranks,
     find_usable,
-    mark_captures,
+    flag_by_exit,
 )
 from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES, Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
@@ -54,15 +54,15 @@ _PIECE_VALUES = (0, 9, 5, 3, 3)
 """Values of king, queen, rook, bishop and knight, in pawns."""
 
 _MIN_ADVANTAGE_PAWNS = 2
-"""Minimum advantage of the stronger side for which the positions with this side to move are stored."""
+"""Minimum advantage of White for which the positions with White to move are stored."""
 
 
 def stored_side(layout: Layout) -> Side:
     """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
 
     The stored side should have few positions with similar values. If White wins, these are the positions with
-    White to move. In balanced endings, they are those of the side with fewer moves (docs/format.md has
-    measurements).
+    White to move. In balanced endings, they are the positions of the side with fewer moves (measurements are
+    in docs/format.md).
     """
     advantage = layout.white_pawns - layout.black_pawns
     for kind, colour in zip(layout.kinds, layout.colours, strict=True):
@@ -74,15 +74,15 @@ def digit_order(layout: Layout, side: Side) -> list[int]:
     """Return the free men in the order of the digits of a row's number, most significant first, then the row
     man.
 
-    :mod:`tbgen.packed.kernels.rows` explains rows.
-    The men of the side not to move come first. Kings precede pieces, and knights precede sliders.
+    Rows are explained in :mod:`tbgen.packed.kernels.rows`. The men of the side not to move come first. Kings
+    precede pieces, and knights precede sliders.
     """
 
-    def men(colour: int) -> list[int]:
+    def men_of(colour: int) -> list[int]:
         pieces = [man for man in range(2, layout.free_count) if layout.colours[man] == colour]
         return [colour, *sorted(pieces, key=lambda man: (-layout.kinds[man], man))]
 
-    return men(1 - side) + men(side)
+    return men_of(1 - side) + men_of(side)
 
 
 @functools.cache
@@ -125,7 +125,7 @@ def make_buffers() -> Buffers:
 
 
 def make_derivation() -> DerivationBuffers:
-    """Return buffers to derive one word after another."""
+    """Return buffers for deriving one word after another."""
     (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
     values, ranks = np.zeros((2, 192), np.uint8)
     return DerivationBuffers(
@@ -142,7 +142,7 @@ def make_derivation() -> DerivationBuffers:
 
 
 def make_zeroing_buffers() -> ZeroingBuffers:
-    """Return buffers to list zeroing moves."""
+    """Return buffers for listing zeroing moves."""
     squares, child = np.zeros((2, MAX_FREE), np.int64)
     return ZeroingBuffers(squares, python_of(men_buffer)(), child)
 
@@ -155,12 +155,12 @@ class _ThreadBuffers(threading.local):
 
 
 THREAD: Final = _ThreadBuffers()
-"""Buffers of the current thread. They pass no data from one call of a kernel to the next."""
+"""Buffers of the current thread. No data in them is used by a later call of a kernel."""
 
 
 _SEARCH_ROUNDS: Final = 2
-"""Number of searches for positions that must be stored to avoid an exception. The positions that a search
-adds can change which moves decide the remaining exceptions."""
+"""Number of searches for positions that must be stored to avoid exceptions. The positions that a search adds
+can change which moves decide the remaining exceptions."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Needed:
     """uint64 (size / 64,): slots of the stored side that need not be stored. The best capture gives their
     values, and no derived position depends on them."""
     exceptions: NDArray[np.int64]
-    """Slots of the derived side that derivation gets wrong, ascending."""
+    """Slots of the derived side for which the derived result is wrong, ascending."""
 
 
 class NeedFinder:
@@ -192,59 +192,58 @@ class NeedFinder:
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, mapper: Map) -> None:
         """Process a solved phase. ``mapper`` may distribute ``parts`` parts of its words over threads.
 
-        :raises OverflowError: if a depth does not leave the bit of the flag free. No table of five men has
-            such depths.
+        :raises OverflowError: if a depth needs the bit of the flag. No table of five men has such depths.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         frame = workspace.frame
-        slots, first = 64 * frame.words, phase * layout.phase_size
-        mirrored, like = mirrors_itself(layout, phase), workspace.like_men
+        slot_count, first = 64 * frame.words, phase * layout.phase_size
+        symmetric, like_men = mirrors_itself(layout, phase), workspace.like_men
         edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
 
         def run_parts(kernel: Callable[..., object], *arguments: object) -> None:
             list(mapper(lambda part: kernel(*arguments, *part), edges))
 
-        # The ranks overwrite the counts of quiet moves, which are not needed after the solution.
+        # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet_counts
         usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
-        ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
-        stored = slice(int(ply.start[side]), int(ply.start[side]) + slots)
-        if (deepest := int(pool.depth[stored].max())) >= CAPTURE_FLAG:
+        data = PhaseData(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
+        slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
+        if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:
             raise OverflowError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
 
         def expand() -> None:
-            sets = ply.phase.canonical, ply.phase.legal[side]
-            run_parts(copy_canonical, frame, like, mirrored, *sets, pool.value[stored], pool.depth[stored])
+            sets = data.phase.canonical, data.phase.legal[side]
+            run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
-        if resets := ply.phase.score_resets:  # then the results have overwritten the exits
-            run_parts(find_side_exits, workspace, pool, derived, False, ply.phase.canonical)
+        if resets := data.phase.score_resets:  # then the results have overwritten the exits
+            run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
-            run_parts(find_side_exits, workspace, pool, side, True, ply.phase.canonical)
-        run_parts(find_ranks, ply.phase, ply.rank)
-        run_parts(mark_captures, ply, side)
-        needed = np.zeros(slots, np.uint8)
+            run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical)
+        run_parts(find_ranks, data.phase, data.rank)
+        run_parts(flag_by_exit, data, side)
+        needed = np.zeros(slot_count, np.uint8)
         exceptions = np.full(frame.words, ALL)
         for search in range(_SEARCH_ROUNDS + 1):
             if search > 0:
                 run_parts(
                     lambda *part: find_needed(
-                        ply, derived, like, mirrored, exceptions, needed, THREAD.deriving, *part
+                        data, derived, like_men, symmetric, exceptions, needed, THREAD.deriving, *part
                     )
                 )
-                run_parts(clear_flags, ply, side, needed)
+                run_parts(clear_flags, data, side, needed)
             expand()
-            run_parts(find_usable, ply, side)
-            run_parts(lambda *part: find_exceptions(ply, derived, exceptions, THREAD.deriving, *part))
+            run_parts(find_usable, data, side)
+            run_parts(lambda *part: find_exceptions(data, derived, exceptions, THREAD.deriving, *part))
         captures = self._captures[first // 64 : (first + layout.phase_size) // 64]
-        flags = np.packbits(pool.depth[stored] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
-        np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=captures[: frame.words])
+        flags = np.packbits(pool.depth[slots] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
+        np.bitwise_and(flags, data.phase.canonical & data.phase.legal[side], out=captures[: frame.words])
         to_table_order(layout, captures, 0)
-        pool.depth[stored] &= CAPTURE_FLAG - 1
+        pool.depth[slots] &= CAPTURE_FLAG - 1
         with self._lock:
             self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first)
 
     def needed(self) -> Needed:
-        """Return the positions that must be stored, after all phases."""
+        """Return the positions that must be stored, after all phases have been processed."""
         exceptions = np.concatenate(self._exceptions)
         exceptions.sort()
         return Needed(self.side, self._captures, exceptions)

@@ -31,8 +31,8 @@ from tbgen.store.cache import LruCache
 from tbgen.store.format import find_table, table_path
 from tbgen.store.table_file import TableFile
 
-FAMILY: Final = __name__
-"""Name in the cache of the kernels for unpacking."""
+KERNEL_FAMILY: Final = __name__
+"""Name of the unpacking kernels in the cache."""
 
 _MAX_SMALL_PHASE_SLOTS: Final = 64**3
 """Maximum number of slots of a small phase, which needs little memory to decode."""
@@ -41,16 +41,16 @@ _logger = logging.getLogger(__name__)
 
 
 class PackedSource:
-    """A packed table as a source; every read decodes the positions again.
+    """A packed table as a source. Every read decodes the positions again.
 
-    :param sources: returns the successors' tables that decoding needs
+    :param sources: returns the tables of successors that decoding needs
         (:func:`tbgen.packed.unpack.unpack_side`).
-    :param threads: number of threads that decode.
+    :param threads: number of threads for decoding.
     """
 
-    _large_decoding: Final = Lock()
+    _large_phase_lock: Final = Lock()
     """Lock for decoding large phases. They are decoded one at a time, because each needs much memory."""
-    _small_decoding: Final = BoundedSemaphore(2)
+    _small_phase_semaphore: Final = BoundedSemaphore(2)
     """Semaphore for decoding small phases. At most two are decoded at a time."""
 
     def __init__(
@@ -60,27 +60,28 @@ class PackedSource:
         self.close = file.close
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the canonical slots of one phase with one side to move; see :class:`Source`.
+        """Copy the canonical slots of one phase with ``side`` to move; see :class:`Source`.
 
         :raises DamagedTableError: if a block does not decode.
         """
-        large = self._file.layout.phase_size > _MAX_SMALL_PHASE_SLOTS
+        is_large = self._file.layout.phase_size > _MAX_SMALL_PHASE_SLOTS
         sources = self._sources()  # this may decode other tables, so the lock must not be held yet
-        with self._large_decoding if large else self._small_decoding, _compiling():
+        with self._large_phase_lock if is_large else self._small_phase_semaphore, _compiling():
             unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
 
 
 class Sources:
-    """The tables of a directory for one variant as sources.
+    """The tables of a directory for one variant, as sources.
 
     The object is thread-safe. As a context manager, it closes the files on exit.
 
     :param others: directories of the tables that ``directory`` lacks. Copies are made in ``directory``.
     """
 
-    _unpacking: Final = Lock()
+    _unpacking_lock: Final = Lock()
     """Lock for unpacking tables with pawns. They are unpacked one at a time, because this needs much memory.
-    Tables without pawns do not need the lock, so threads that work for its owner may read and unpack them."""
+    Tables without pawns do not need the lock, so threads that work for its holder may read and unpack
+    them."""
 
     def __init__(
         self, directory: Path, variant: Variant, threads: int = 2, others: Sequence[Path] = ()
@@ -108,13 +109,13 @@ class Sources:
         """
         with self._lock:
             opening = self._opening[material]
-        # Opening a packed table may take long and may open its sub-tables in other threads, so only threads
-        # that need the same table wait here.
+        # Opening a packed table may take a long time, and may open its sub-tables in other threads. So only
+        # threads that need the same table wait here.
         with opening:
             source = self._small_tables.get(material) or self._files.get(material)
             if source is not None:
                 return source
-            file = self._open(material)
+            file = self._open_source(material)
             if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= MAX_SMALL_TABLE_BYTES:
                 with file:
                     small_table = ArraySource(*file.read_fresh())
@@ -137,19 +138,19 @@ class Sources:
         return table if isinstance(table, TableFile) else self._copy(table)
 
     def put(self, table: Table) -> None:
-        """Keep a table that has just been built, if it is small."""
+        """Keep a table that has just been built in memory, if it is small."""
         if fresh_bytes(table.layout.size) <= MAX_SMALL_TABLE_BYTES:
             self._small_tables.put(table.material, ArraySource(table.value, table.depth))
 
     def unpack(self, material: Material, progress: Progress = silent) -> Table:
-        """Return the content of a packed table without its functions.
+        """Return the fresh values and depths of a packed table, without its functions of accrued scores.
 
-        Raises as :meth:`open` does.
+        Raises the same errors as :meth:`open`.
         """
         with PackedFile(self._path(material), material=material) as table:
             return self._unpack(table, progress)
 
-    def _open(self, material: Material) -> TableFile | PackedSource:
+    def _open_source(self, material: Material) -> TableFile | PackedSource:
         table = open_table(self._path(material), material)
         if isinstance(table, TableFile):
             return table
@@ -162,8 +163,7 @@ class Sources:
         return self._copy(table)
 
     def _copy(self, table: PackedFile) -> TableFile:
-        """Return the plain copy of a packed table, after making it if it is missing. Close the packed
-        table."""
+        """Return the plain copy of a packed table, and close the packed table. A missing copy is made."""
         material = table.layout.material
         with table:
             copy = self.copies.open(material, table.info)
@@ -175,7 +175,7 @@ class Sources:
     def _unpack(self, table: PackedFile, progress: Progress) -> Table:
         material = table.layout.material
         sub_tables = self.sub_tables_of(material)
-        one_at_a_time = self._unpacking if material.pawns else nullcontext()
+        one_at_a_time = self._unpacking_lock if material.pawns else nullcontext()
         with one_at_a_time, _compiling():
             return unpack(table, sub_tables, functions=False, threads=self._threads, progress=progress)
 
@@ -184,7 +184,7 @@ class Sources:
 
 
 def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:
-    """Return an open table in plain form. A packed table is unpacked to a plain copy, which takes time.
+    """Return an open table in plain form. A packed table is unpacked to a plain copy, which takes some time.
 
     :raises MissingTableError: if the table, or a sub-table that unpacking needs, has not been built.
     :raises DamagedTableError: if its file cannot be used.
@@ -199,5 +199,6 @@ def open_plain(directory: Path, material: Material, variant: Variant, threads: i
 
 
 def _compiling() -> AbstractContextManager[bool]:
-    """Return the context for compiling the kernels that unpack. It warns if they are not in the cache."""
-    return compiling(FAMILY, "that unpack tables", "about half a minute", _logger.warning)
+    """Return a context in which the unpacking kernels may be compiled. It warns if they are not in the
+    cache."""
+    return compiling(KERNEL_FAMILY, "that unpack tables", "about half a minute", _logger.warning)

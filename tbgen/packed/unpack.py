@@ -1,7 +1,7 @@
 """Unpacking of packed tables: an entire table, or one phase with one side to move.
 
-A phase is all positions with the same squares of the pawns. In each phase the stored side is decoded first.
-Then the derived side, which is the other side to move, is derived from it.
+A phase is all positions with the pawns on the same squares. In each phase, the stored side is decoded first.
+Then the other side to move, the derived side, is derived from it.
 """
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
@@ -28,7 +28,7 @@ from tbgen.index.zeroing import (
 from tbgen.packed.encode import parts_of
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
-from tbgen.packed.kernels.derive import PhasePlies, derive_all, fill_stored, find_ranks, find_usable
+from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored, find_ranks, find_usable
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import THREAD
 from tbgen.progress import Progress, silent
@@ -48,7 +48,7 @@ from tbgen.retro.workspace import (
 )
 
 _PARTS_PER_THREAD: Final = 4
-"""Number of parts of a phase per thread."""
+"""Number of parts of a phase for each thread."""
 
 
 def unpack(
@@ -59,10 +59,11 @@ def unpack(
     threads: int = 2,
     progress: Progress = silent,
 ) -> Table:
-    """Return the content of a packed table: fresh values and depths of both sides, and its functions.
+    """Return the content of a packed table: fresh values and depths for both sides to move, and its
+    functions.
 
     :param sources: the tables of all successors.
-    :param functions: whether to decode the functions, too. They need four bytes of memory per slot.
+    :param functions: whether to decode the functions, too. They need four bytes of memory for each slot.
     :raises DamagedTableError: if a block does not decode.
     """
     layout, empty = file.layout, np.zeros(0, np.uint8)
@@ -72,7 +73,7 @@ def unpack(
     with _Unpacker(file, sources, threads, function_numbers) as unpacker:
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
-            # The targets of promotions are in memory that phases of later groups will overwrite.
+            # The targets of promotions occupy memory that phases of later groups will overwrite.
             unpacker.prepare(group)
             unpacker.decode(group)
             for phase in group:
@@ -99,7 +100,7 @@ def unpack_side(
     *,
     threads: int = 2,
 ) -> None:
-    """Copy the fresh values and depths of one phase of a packed table with one side to move.
+    """Copy the fresh values and depths of one phase of a packed table with ``side`` to move.
 
     They are written to ``value`` and ``depth``, shape (phase size,), at the canonical slots of positions.
 
@@ -113,8 +114,8 @@ def unpack_side(
             unpacker.decode_and_fill(phase)
         else:
             unpacker.read_en_passant(phases_after_steps)
-            for reached in phases_after_steps:
-                unpacker.decode_and_fill(reached)
+            for phase_after_step in phases_after_steps:
+                unpacker.decode_and_fill(phase_after_step)
                 unpacker.expand(file.side)
             if promotions(file, phase, side):
                 unpacker.prepare([phase])
@@ -145,10 +146,9 @@ class _Unpacker:
     beginning of the pool (docs/glossary.md), White to move first.
 
     :param sources: the tables that zeroing moves from the unpacked phases lead to.
-    :param function_numbers: receives the number of the function of each slot of the stored side, unless it is
-        empty.
-    :param only: the blocks of tables with fewer men that captures from the unpacked phases lead to; None for
-        all blocks.
+    :param function_numbers: receives the function number of each slot of the stored side, unless it is empty.
+    :param needed_blocks: the blocks of tables with fewer men that captures from the unpacked phases lead to;
+        None for all blocks.
     """
 
     def __init__(
@@ -157,23 +157,23 @@ class _Unpacker:
         sources: Mapping[Material, Source],
         threads: int,
         function_numbers: NDArray[np.uint32],
-        only: Collection[Block] | None = None,
+        needed_blocks: Collection[Block] | None = None,
     ) -> None:
         layout, self._file, self._function_numbers = file.layout, file, function_numbers
         self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
-        self._loader = PoolLoader(layout, sources, needed_blocks=only)
+        self._loader = PoolLoader(layout, sources, needed_blocks=needed_blocks)
         self._threads = ThreadPoolExecutor(threads)
         frame, exits = frame_of(layout), make_exits(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
-        # Unpacking makes no sweeps, so the buffers of the attackers are empty.
+        # Unpacking does not run sweeps, so the buffers of the attackers are empty.
         no_words = replace(frame, words=0), make_phase(0, False)
         white, black = (make_attacker(side, *no_words, 1) for side in SIDES)
         self._workspace = Workspace(frame, phase, (white, black), exits, like_men_of(layout))
         start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
         usable = np.zeros((2, frame.words), np.uint64)
-        self._ply = PhasePlies(frame, phase, exits, pool.value, pool.depth, start, rank, *usable)
+        self._data = PhaseData(frame, phase, exits, pool.value, pool.depth, start, rank, *usable)
         self._word_edges = np.linspace(0, frame.words, _PARTS_PER_THREAD * threads + 1).astype(int).tolist()
-        self._mirrored = False
+        self._symmetric = False
 
     def __enter__(self) -> Self:
         return self
@@ -184,16 +184,16 @@ class _Unpacker:
     @property
     def value(self) -> NDArray[np.uint8]:
         """The values of the table itself, shape (2, size)."""
-        return self._ply.value[: 2 * self._layout.size].reshape(2, -1)
+        return self._data.value[: 2 * self._layout.size].reshape(2, -1)
 
     @property
     def depth(self) -> NDArray[np.uint16]:
         """The depths of the table itself, shape (2, size)."""
-        return self._ply.depth[: 2 * self._layout.size].reshape(2, -1)
+        return self._data.depth[: 2 * self._layout.size].reshape(2, -1)
 
     @cached_property
     def _exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Slots of the exceptions of the derived side, ascending, with values and depths."""
+        """Slots of the exceptions of the derived side, ascending, and their values and depths."""
         return self._file.exceptions()
 
     def read_en_passant(self, phases: Container[int]) -> None:
@@ -201,106 +201,105 @@ class _Unpacker:
         self._loader.recall_en_passant(self._file, phases)
 
     def prepare(self, phases: list[int]) -> None:
-        """Read the targets of zeroing moves from phases that have the same number of remaining pawn steps."""
+        """Load the targets of zeroing moves from phases with the same number of remaining pawn steps."""
         self._loader.prepare(phases, self._threads.map)
 
     def decode(self, group: Sequence[int]) -> None:
-        """Decode the stored side of consecutive phases. Depths of CAPTURE symbols get CAPTURE_FLAG."""
+        """Decode the stored side of consecutive phases. The depths of CAPTURE symbols get CAPTURE_FLAG."""
         content = Content(self.value[self._side], self.depth[self._side], self._function_numbers)
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
         coding, blocks = self._file.coding, self._file.blocks // len(self._layout.placements)
         parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
-        good = self._threads.map(
+        undamaged = self._threads.map(
             lambda part: decode_blocks(coding, content, False, THREAD.buffers, *part), parts
         )
-        self._check(all(good))
+        self._check(all(undamaged))
 
     def fill_stored(self, phase: int) -> None:
         """Enter a phase whose stored side is decoded, and fill in the entries that its blocks do not store.
 
-        This counts the moves and finds the exits of both sides. Only canonical slots are filled in, and flags
-        remain set.
+        This also counts the moves and finds the exits of both sides. Only canonical slots are filled in, and
+        flags remain set.
         """
         self._enter(phase)
-        ply, pool = self._ply, self._loader.pool
-        ply.phase.slices[:] = 0
-        self._run(prepare_words, self._workspace, pool, self._mirrored)
-        self._run(find_ranks, ply.phase, ply.rank)
+        data, pool = self._data, self._loader.pool
+        data.phase.slices[:] = 0
+        self._run(prepare_words, self._workspace, pool, self._symmetric)
+        self._run(find_ranks, data.phase, data.rank)
         if self._layout.pawns:  # the stored side needs only its captures
-            among = ply.phase.canonical
+            among = data.phase.canonical
             self._run(find_side_exits, self._workspace, pool, int(self._side), True, among)
-        self._check(all(self._run(fill_stored, ply, int(self._side))))
+        self._check(all(self._run(fill_stored, data, int(self._side))))
 
     def decode_and_fill(self, phase: int) -> None:
-        """Decode and fill in the canonical slots of the stored side of a phase, which does not need
-        promotions."""
+        """Decode and fill in the canonical slots of the stored side of a phase. This needs no promotions."""
         self.decode([phase])
         self.fill_stored(phase)
         self.clear_flags()
 
     def derive(self) -> None:
         """Derive the canonical slots of the derived side of the phase."""
-        ply, derived = self._ply, self.derived
+        data, derived = self._data, self.derived
         self.expand(self._side)
-        self._run(find_usable, ply, int(self._side))
-        self._run(lambda *part: derive_all(ply, int(derived), THREAD.deriving, *part))
+        self._run(find_usable, data, int(self._side))
+        self._run(lambda *part: derive_all(data, int(derived), THREAD.deriving, *part))
         slots, values, depths = self._exceptions
-        first = int(ply.start[0])
+        first = int(data.start[0])
         begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))
         self.value[derived, slots[begin:end]] = values[begin:end]
         self.depth[derived, slots[begin:end]] = depths[begin:end]
 
     def clear_flags(self) -> None:
         """Clear the flags in the depths of the stored side of the phase."""
-        self._ply.depth[self._part(self._side)] &= CAPTURE_FLAG - 1
+        self._data.depth[self._part(self._side)] &= CAPTURE_FLAG - 1
 
     def expand(self, side: Side) -> None:
-        """Copy the canonical slots of one side of the phase to all slots of the same positions."""
-        ply, part, like = self._ply, self._part(side), self._workspace.like
-        slots = ply.phase.canonical, ply.phase.legal[side]
-        self._run(copy_canonical, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
+        """Copy the canonical slots of one side of the phase to all slots that stand for the same
+        positions."""
+        data, part, like_men = self._data, self._part(side), self._workspace.like_men
+        arguments = like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
+        self._run(copy_canonical, data.frame, *arguments, data.value[part], data.depth[part])
 
     def clear_other_slots(self, phase: int) -> None:
         """Clear the slots of a phase that are not canonical slots of positions."""
         self._enter(phase)
-        ply, like = self._ply, self._workspace.like
-        self._run(mark_canonical, ply.frame, like, self._mirrored, ply.phase.canonical)
+        data, like_men = self._data, self._workspace.like_men
+        self._run(mark_canonical, data.frame, like_men, self._symmetric, data.phase.canonical)
         for side in SIDES:
-            occupied = (ply.phase.legal[side] & ply.phase.canonical).view(np.uint8)
+            occupied = (data.phase.legal[side] & data.phase.canonical).view(np.uint8)
             is_empty = ~np.unpackbits(occupied, bitorder="little").view(np.bool_)
-            ply.value[self._part(side)][is_empty] = NONE
-            ply.depth[self._part(side)][is_empty] = 0
+            data.value[self._part(side)][is_empty] = NONE
+            data.depth[self._part(side)][is_empty] = 0
 
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return the values and depths of the table itself, shape (2, size) each, and release the rest of the
-        pool.
+        """Return the values and depths of the table itself, shape (2, size) each.
 
-        Afterwards no phase can be entered.
+        The rest of the pool is released, so no phase can be entered after this.
         """
-        value, depth = self._ply.value, self._ply.depth
+        value, depth = self._data.value, self._data.depth
         for array in (value, depth):
             array.resize(2 * self._layout.size, refcheck=False)
         return value.reshape(2, -1), depth.reshape(2, -1)
 
     def _enter(self, phase: int) -> None:
         """Place the pawns of a phase, and find its legal positions."""
-        layout, ply, first = self._layout, self._ply, phase * self._layout.phase_size
-        place_pawns(ply.frame, layout, phase)
-        self._mirrored = mirrors_itself(layout, phase)
-        ply.start[:] = first, layout.size + first
-        self._run(legal_words, ply.frame, ply.phase.legal)
+        layout, data, first = self._layout, self._data, phase * self._layout.phase_size
+        place_pawns(data.frame, layout, phase)
+        self._symmetric = mirrors_itself(layout, phase)
+        data.start[:] = first, layout.size + first
+        self._run(legal_words, data.frame, data.phase.legal)
 
     def _part(self, side: Side) -> slice:
-        """Return the slots of the phase with one side to move."""
-        return slice(int(self._ply.start[side]), int(self._ply.start[side]) + self._layout.phase_size)
+        """Return the slots of the phase with ``side`` to move."""
+        return slice(int(self._data.start[side]), int(self._data.start[side]) + self._layout.phase_size)
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call a kernel for all parts of the words and wait. Its last two arguments are the start and stop of
-        a part."""
+        """Call a kernel for all parts of the words, and wait. Its last two arguments are start and stop of a
+        part."""
         return list(self._threads.map(lambda part: kernel(*arguments, *part), pairwise(self._word_edges)))
 
-    def _check(self, good: bool) -> None:
-        if not good:
+    def _check(self, undamaged: bool) -> None:
+        if not undamaged:
             raise self._file.damaged("it has flipped bits in a block")

@@ -18,9 +18,6 @@ from tbgen.store.table_file import StoredFile
 from tbgen.verify import directory as proving
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
-    STATES_STEP as STATES,
-)
-from tbgen.verify.plan import (
     ProofPlan,
     ProofRecord,
     Proofs,
@@ -33,6 +30,7 @@ from tests.verify.conftest import Verify
 NAMES = ("KvK", "KNvK", "KNNvK")
 ORDER = [Material.parse(name) for name in NAMES]
 R = Variant.R_MOBILITY
+STATES = planning.STATES_STEP
 
 
 @pytest.fixture
@@ -103,7 +101,7 @@ def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
     tasks = (
         ProofTask(ORDER[0], None, Cost({STATES: 0.5})),
-        ProofTask(ORDER[1], None, Cost({"unpack_step": 0.4, STATES: 1.0})),
+        ProofTask(ORDER[1], None, Cost({"unpacking": 0.4, STATES: 1.0})),
     )
     timed = TimedProgress(reporter, ProofPlan(Path(), tasks).seconds, ORDER[:2])
     timed.begin(ORDER[0], tasks[0].cost.steps)

@@ -1,11 +1,12 @@
-"""Derivation of the positions with one side to move from those with the other, and the search for exceptions.
+"""Deriving values and depths with one side to move from those with the other side to move, and finding
+exceptions.
 
-W and D are the value and depth of a fresh state (docs/glossary.md). The rule: in the fresh state of a
-position P with position rank r, a quiet move to Q counts if the position rank of Q or the rank of W(Q) is
-below r, because play then continues from Q as if Q were the first position of its phase (fact F1 of
-docs/theory.md). The move gives the value W(Q) and the depth D(Q) + 1. Zeroing moves always count. If some
-move does not count, and no move that counts is better than the position score of P, the value is the position
-score.
+Exceptions are the positions for which the derived result is wrong. W and D are the value and depth of a fresh
+state (docs/glossary.md). The rule: in the fresh state of a position P with position rank r, a quiet move to Q
+counts if the position rank of Q or the rank of W(Q) is below r, because play then continues as from the fresh
+state of Q (fact F1 of docs/theory.md). The move gives the value W(Q) and the depth D(Q) + 1. Zeroing moves
+always count. If some move does not count, and no move that counts is better than the position score of P, the
+value is the position score.
 
 The rule is implemented for single positions (``weigh``, ``conclude``) and for the 64 positions of a word
 (``derive``).
@@ -52,28 +53,28 @@ from tbgen.retro.kernels.words import (
 
 @inlined
 def position_score(side: int, rank: int) -> int:
-    """The code of a position score, which the side that has just moved holds."""
+    """The code of the position score of this rank; the side that has just moved holds the score."""
     return 255 - rank if side == 0 else rank
 
 
 @inlined
 def rank_of_code(code: int) -> int:
-    """The rank of a score."""
+    """The rank of the score with this code."""
     return code if code < NONE else 255 - code
 
 
 @inlined
 def merit(side: int, code: int) -> int:
-    """The merit of a code, which is greater if the score is better for the mover. The merit of a merit is the
-    code."""
+    """The merit of a code, which is greater if the score is better for the mover. The function is its own
+    inverse: applied to a merit, it returns the code."""
     return 255 - code if side == 0 else code
 
 
 @inlined
 def weigh(best: tuple[int, int, int], move_merit: int, depth: int) -> tuple[int, int, int]:
-    """Update the best merit, and the smallest and greatest depth of the moves with this merit, by one move.
+    """Weigh one move against the best moves so far: their merit, and their smallest and greatest depth.
 
-    ``move_merit`` is the merit of the move.
+    ``move_merit`` and ``depth`` are those of the move. Return the new best merit and depths.
     """
     if move_merit > best[0]:
         return move_merit, depth, depth
@@ -86,7 +87,7 @@ def weigh(best: tuple[int, int, int], move_merit: int, depth: int) -> tuple[int,
 def conclude(side: int, score: int, best: tuple[int, int, int], uncounted: bool) -> tuple[int, int]:
     """Value and depth of a position with the position score ``score``.
 
-    ``best`` is the result of ``weigh`` for all moves that count. ``uncounted`` says whether some quiet move
+    ``best`` is the result of ``weigh`` for all moves that count. ``uncounted`` tells whether some quiet move
     does not count.
     """
     if best[0] > merit(side, score):
@@ -98,25 +99,28 @@ def conclude(side: int, score: int, best: tuple[int, int, int], uncounted: bool)
 
 @inlined
 def depth_of_half(side: int, code: int, half: int) -> int:
-    """The depth of a stored value with ``side`` to move, from half of it. It is odd if the mover holds the
-    value."""
+    """The depth that belongs to a stored value with ``side`` to move; ``half`` is half the depth, rounded
+    down.
+
+    The depth is odd if the mover holds the value.
+    """
     return 2 * half + int64((code > NONE) == (side == 1))
 
 
 _MAX_WAYS = max(ORTHODOX.way_count)
 STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
-"""int64 (kinds, directions): difference between the squares of one step. ``Movement.distance`` is this
-difference modulo 64."""
+"""int64 (kinds, max ways): difference between the squares of one step on each way. ``Movement.distance`` is
+this difference modulo 64."""
 
 MERIT_MASK = np.array([255, 0], np.uint8)
-"""uint8 (2,), by mover: mask whose exclusive or with a code is the merit of the code."""
+"""uint8 (2,): for each mover, the mask whose exclusive or with a code is the merit of the code."""
 
 
 @dataclass(frozen=True, eq=False)
-class PhasePlies(Struct):
-    """One phase, with the data from which one side to move is derived in one ply from the other side.
+class PhaseData(Struct):
+    """One phase, with the data needed to derive the positions with one side to move from those one ply later.
 
-    The other side is called the *source* side.
+    The other side, which is to move one ply later, is called the *source* side.
     """
 
     frame: Frame
@@ -124,17 +128,17 @@ class PhasePlies(Struct):
     exits: Exits
     """The best zeroing moves of both sides."""
     value: Codes
-    """uint8: codes of W. Those of the phase begin at ``start``. All slots of the source side are set."""
+    """uint8: codes of W. The codes of the phase begin at ``start``. All slots of the source side are set."""
     depth: Plies
-    """uint16: D in plies, indexed like ``value``. CAPTURE_FLAG is set if derivation must not use the
+    """uint16: D in plies, indexed like ``value``. CAPTURE_FLAG is set if the derivation must not use the
     position."""
     start: Ints
-    """int64 (2,): index of the first slot of the phase in ``value`` and ``depth``, by side to move."""
+    """int64 (2,): index in ``value`` and ``depth`` of the first slot of the phase with each side to move."""
     rank: NDArray[np.uint8]
-    """uint8 (2, phase size): position ranks of all legal positions. ``find_usable`` lowers those of the
+    """uint8 (2, phase size): position ranks of all legal positions. ``find_usable`` lowers the ranks of the
     source side to the ranks of the values."""
     usable: Words
-    """uint64 (words,): positions of the source side that derivation may use."""
+    """uint64 (words,): positions of the source side that the derivation may use."""
     newly_usable: Words
     """uint64 (words,): positions that the last call of ``find_usable`` has made usable."""
 
@@ -147,20 +151,20 @@ class Replies(NamedTuple):
     depth: Plies
     """uint16: D in plies."""
     rank: Codes
-    """uint8: ranks, as in ``PhasePlies.rank``."""
+    """uint8: ranks, as in ``PhaseData.rank``."""
 
 
 @dataclass(frozen=True, eq=False)
 class DerivationBuffers(Struct):
-    """Buffers to derive the positions of one word."""
+    """Buffers for deriving the positions of one word."""
 
     moves: MoveBuffer
     best: Codes
-    """uint8 (64,): best merit of the moves so far, 0 without moves."""
+    """uint8 (64,): best merit of the moves so far, 0 if there are none."""
     nearest: Plies
-    """uint16 (64,): smallest depth of the best moves, ``NO_EXIT`` without moves."""
+    """uint16 (64,): smallest depth of the best moves, ``NO_EXIT`` if there are none."""
     farthest: Plies
-    """uint16 (64,): greatest depth of the best moves, 0 without moves."""
+    """uint16 (64,): greatest depth of the best moves, 0 if there are none."""
     uncounted: Words
     """uint64 (1,): positions with a move that does not count."""
     value: Codes
@@ -169,38 +173,38 @@ class DerivationBuffers(Struct):
     """uint16 (64,): derived depths."""
     squares: Ints
     """int64 (8,): scratch memory."""
-    around: Replies
+    padded_replies: Replies
     """Copy of the word with the other side to move, with 64 unused elements before and after it. A move of
-    the bit man by n squares leads to the element n places away."""
+    the bit man by n squares leads to the element at a distance of n."""
 
 
 @inlined
-def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, buffer: DerivationBuffers) -> None:
-    """Update the best move of the position ``slot`` by its quiet move to the usable position ``child``, as
-    ``weigh`` does."""
+def _weigh_one(data: PhaseData, side: int, slot: int, child: int, buffer: DerivationBuffers) -> None:
+    """Weigh the quiet move from the position ``slot`` to the usable position ``child`` against the best moves
+    so far."""
     bit, other = slot & 63, 1 - side
-    if ply.rank[other, child] >= ply.rank[side, slot]:
+    if data.rank[other, child] >= data.rank[side, slot]:
         buffer.uncounted[0] |= BIT[bit]
         return
-    index = ply.start[other] + child
+    index = data.start[other] + child
     previous = int64(buffer.best[bit]), int64(buffer.nearest[bit]), int64(buffer.farthest[bit])
-    best = weigh(previous, merit(side, int64(ply.value[index])), int64(ply.depth[index]))
+    best = weigh(previous, merit(side, int64(data.value[index])), int64(data.depth[index]))
     buffer.best[bit], buffer.nearest[bit], buffer.farthest[bit] = best
 
 
 @inlined
-def _weigh_exits(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
-    """Initialize the best moves to the best zeroing moves of the positions ``bits``."""
-    node, mask = (side * ply.frame.words + word) * 64, MERIT_MASK[side]
+def _weigh_exits(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
+    """Initialize the best moves of the positions ``bits`` to their best zeroing moves."""
+    node, mask = (side * data.frame.words + word) * 64, MERIT_MASK[side]
     put(buffer.best, 0, ALL, 0)
     put(buffer.nearest, 0, ALL, NO_EXIT)
     put(buffer.farthest, 0, ALL, 0)
-    bits &= ~equal(ply.exits.nearest, node, NO_EXIT)
+    bits &= ~equal(data.exits.nearest, node, NO_EXIT)
     if bits:
-        move(buffer.best, 0, ply.exits.value, node, bits)
+        move(buffer.best, 0, data.exits.value, node, bits)
         flip(buffer.best, 0, bits if mask else ZERO)
-        move(buffer.nearest, 0, ply.exits.nearest, node, bits)
-        move(buffer.farthest, 0, ply.exits.farthest, node, bits)
+        move(buffer.nearest, 0, data.exits.nearest, node, bits)
+        move(buffer.farthest, 0, data.exits.farthest, node, bits)
 
 
 @inlined
@@ -210,31 +214,30 @@ def _weigh_lanes(
     bits: Word,
     replies: Replies,
     child: int,
-    first: int,
+    first_entry: int,
     merit_mask: int,
     buffer: DerivationBuffers,
 ) -> None:
-    """Update the best moves of the positions ``bits`` by one quiet move of each position to a usable
-    position.
+    """For each of the positions ``bits``, weigh one quiet move to a usable position against the best moves.
 
-    ``ranks`` are the ranks of the phase. The targets have their ranks in ``replies`` from index ``child`` on,
-    and their values and depths from index ``first`` on.
+    ``ranks`` are the ranks of the phase. In ``replies``, the ranks of the targets begin at index ``child``,
+    and their values and depths at index ``first_entry``.
     """
     counted = bits & less(replies.rank, child, ranks, word << 6)
     buffer.uncounted[0] |= bits & ~counted
     if counted:
         best, nearest, farthest = buffer.best, buffer.nearest, buffer.farthest
-        weigh_all(best, nearest, farthest, counted, replies.value, replies.depth, first, merit_mask)
+        weigh_all(best, nearest, farthest, counted, replies.value, replies.depth, first_entry, merit_mask)
 
 
 @inlined
-def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
+def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
-    other, ranks, start = 1 - side, ply.rank[side], ply.start[1 - side]
-    replies = Replies(ply.value, ply.depth, ply.rank[other])
-    for number in range(list_scalar_successors(ply.frame, word, bits, side, buffer.moves)):
+    other, ranks, start = 1 - side, data.rank[side], data.start[1 - side]
+    replies = Replies(data.value, data.depth, data.rank[other])
+    for number in range(list_scalar_successors(data.frame, word, bits, side, buffer.moves)):
         target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
-        remaining = buffer.moves.bits[number] & image(ply.usable[target], INVERSES[symmetry])
+        remaining = buffer.moves.bits[number] & image(data.usable[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
             _weigh_lanes(ranks, word, remaining, replies, child, start + child, MERIT_MASK[side], buffer)
@@ -242,17 +245,17 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
         while remaining:
             bit = lowest(remaining)
             remaining &= remaining - ONE
-            _weigh_one(ply, side, word << 6 | bit, target << 6 | IMAGES[symmetry, bit], buffer)
+            _weigh_one(data, side, word << 6 | bit, target << 6 | IMAGES[symmetry, bit], buffer)
 
 
 @inlined
-def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
+def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the bit man from the positions ``bits``."""
-    frame, around, usable = ply.frame, buffer.around, ply.usable[word]
-    kind, first, ranks = frame.kinds[frame.scalars], word << 6, ply.rank[side]
-    move(around.value, 64, ply.value, ply.start[1 - side] + first, ALL)
-    move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
-    move(around.rank, 64, ply.rank[1 - side], first, ALL)
+    frame, padded, usable = data.frame, buffer.padded_replies, data.usable[word]
+    kind, first, ranks = frame.kinds[frame.scalars], word << 6, data.rank[side]
+    move(padded.value, 64, data.value, data.start[1 - side] + first, ALL)
+    move(padded.depth, 64, data.depth, data.start[1 - side] + first, ALL)
+    move(padded.rank, 64, data.rank[1 - side], first, ALL)
     empty = ~decode(frame, word, buffer.moves.squares)
     for way in range(ORTHODOX.way_count[kind]):
         origins, child = usable, int64(64)
@@ -262,20 +265,21 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
                 break
             child -= STEP[kind, way]
             if origins & bits:
-                _weigh_lanes(ranks, word, origins & bits, around, child, child, MERIT_MASK[side], buffer)
+                _weigh_lanes(ranks, word, origins & bits, padded, child, child, MERIT_MASK[side], buffer)
 
 
 @kernel
-def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
-    """Derive the legal positions ``bits`` of a word to ``buffer.value`` and ``buffer.depth``."""
-    frame, first, ranks = ply.frame, word << 6, ply.rank[side]
+def derive(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
+    """Derive the legal positions ``bits`` of a word. Write the results to ``buffer.value`` and
+    ``buffer.depth``."""
+    frame, first, ranks = data.frame, word << 6, data.rank[side]
     buffer.uncounted[0] = ZERO
-    _weigh_exits(ply, side, word, bits, buffer)
-    _weigh_scalars(ply, side, word, bits, buffer)
+    _weigh_exits(data, side, word, bits, buffer)
+    _weigh_scalars(data, side, word, bits, buffer)
     if frame.colours[frame.scalars] == side:
-        _weigh_bit_man(ply, side, word, bits, buffer)
-    # As in ``conclude``. The merit of the position score is the position rank. Without any
-    # usable move the result is merit 0 and depth 1, which is never right: a side is mated in an even number
+        _weigh_bit_man(data, side, word, bits, buffer)
+    # This computes what ``conclude`` does. The merit of the position score is the position rank. If no move
+    # is usable, the result is merit 0 and depth 1, which is never right: a side is mated in an even number
     # of plies.
     better = less(ranks, first, buffer.best, 0)
     worse = less(buffer.best, 0, ranks, first) & ~buffer.uncounted[0]
@@ -291,7 +295,7 @@ def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derivation
 
 @kernel
 def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
-    """Write the position ranks in the words ``start`` to ``stop`` - 1 to ``rank``, uint8 (2, phase size).
+    """Write the position ranks of the words ``start`` to ``stop`` - 1 to ``rank``, uint8 (2, phase size).
 
     The rank of a slot without a position is 0.
     """
@@ -304,82 +308,82 @@ def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
 
 
 @inlined
-def by_exit(ply: PhasePlies, side: int, slot: int) -> tuple[int, int]:
-    """Value and depth that a position would have if only its zeroing moves counted. The value is NONE without
-    them."""
-    node = side * ply.frame.words * 64 + slot
-    nearest = int64(ply.exits.nearest[node])
+def by_exit(data: PhaseData, side: int, slot: int) -> tuple[int, int]:
+    """Value and depth that a position would have if only its zeroing moves counted. The value is NONE if it
+    has none."""
+    node = side * data.frame.words * 64 + slot
+    nearest = int64(data.exits.nearest[node])
     if nearest == NO_EXIT:
         return NONE, 0
-    best = merit(side, int64(ply.exits.value[node])), nearest, int64(ply.exits.farthest[node])
-    return conclude(side, position_score(side, int64(ply.rank[side, slot])), best, False)
+    best = merit(side, int64(data.exits.value[node])), nearest, int64(data.exits.farthest[node])
+    return conclude(side, position_score(side, int64(data.rank[side, slot])), best, False)
 
 
 @kernel
-def find_usable(ply: PhasePlies, side: int, start: int, stop: int) -> None:
-    """Find the usable positions of ``side``, and lower their ranks to those of their values.
+def find_usable(data: PhaseData, side: int, start: int, stop: int) -> None:
+    """Find the usable positions of ``side`` at all slots of the words ``start`` to ``stop`` - 1.
 
-    Process all slots of the words ``start`` to ``stop`` - 1.
+    Their ranks are lowered to those of their values.
     """
-    at = ply.start[side]
+    at = data.start[side]
     for word in range(start, stop):
-        legal, usable = ply.phase.legal[side, word], ZERO
+        legal, usable = data.phase.legal[side, word], ZERO
         while legal:
             bit = lowest(legal)
             legal &= legal - ONE
             slot = word * 64 + bit
-            if ply.depth[at + slot] & CAPTURE_FLAG == 0:
+            if data.depth[at + slot] & CAPTURE_FLAG == 0:
                 usable |= BIT[bit]
-                value_rank = rank_of_code(int(ply.value[at + slot]))
-                ply.rank[side, slot] = min(int(ply.rank[side, slot]), value_rank)
-        ply.newly_usable[word] = usable & ~ply.usable[word]
-        ply.usable[word] = usable
+                value_rank = rank_of_code(int(data.value[at + slot]))
+                data.rank[side, slot] = min(int(data.rank[side, slot]), value_rank)
+        data.newly_usable[word] = usable & ~data.usable[word]
+        data.usable[word] = usable
 
 
 @kernel
-def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
-    """Flag the positions of one side, at canonical slots, whose entries follow from their best zeroing move.
+def flag_by_exit(data: PhaseData, side: int, start: int, stop: int) -> None:
+    """Flag the positions of ``side``, at canonical slots, whose entries follow from their best zeroing move.
 
     This move gives both value and depth, and the value is not the position score.
     """
     for word in range(start, stop):
-        bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
+        bits = data.phase.legal[side, word] & data.phase.canonical[word]
         while bits:
             slot = word * 64 + lowest(bits)
             bits &= bits - ONE
-            at = ply.start[side] + slot
-            if ply.depth[at]:
-                value, plies = by_exit(ply, side, slot)
-                if value == ply.value[at] and plies == ply.depth[at]:
-                    ply.depth[at] |= CAPTURE_FLAG
+            at = data.start[side] + slot
+            if data.depth[at]:
+                value, plies = by_exit(data, side, slot)
+                if value == data.value[at] and plies == data.depth[at]:
+                    data.depth[at] |= CAPTURE_FLAG
 
 
 @inlined
-def _explains(ply: PhasePlies, side: int, slot: int, child: int) -> bool:
+def _explains(data: PhaseData, side: int, slot: int, child: int) -> bool:
     """Whether the move to the flagged position ``child`` gives the position ``slot`` its value and depth."""
-    child_index, index = ply.start[1 - side] + child, ply.start[side] + slot
-    plies = int64(ply.depth[child_index] & (CAPTURE_FLAG - 1)) + 1
-    return bool(ply.value[child_index] == ply.value[index] and plies == ply.depth[index])
+    child_index, index = data.start[1 - side] + child, data.start[side] + slot
+    plies = int64(data.depth[child_index] & (CAPTURE_FLAG - 1)) + 1
+    return bool(data.value[child_index] == data.value[index] and plies == data.depth[index])
 
 
 @kernel
 def find_needed(
-    ply: PhasePlies,
+    data: PhaseData,
     side: int,
-    like: Ints,
-    mirrored: bool,
+    like_men: Ints,
+    symmetric: bool,
     exceptions: Words,
     needed: Codes,
     buffer: DerivationBuffers,
     start: int,
     stop: int,
 ) -> None:
-    """Find the flagged positions without which the positions of ``side`` in ``exceptions`` cannot be derived.
+    """Find the flagged positions that are needed to derive the positions of ``side`` in ``exceptions``.
 
     A move to such a position gives an exception its value and depth. ``needed``, uint8 (phase size,), is set
-    to 1 at the canonical slots of these positions.
+    to 1 at the canonical slots of the flagged positions found.
     """
-    moves, frame, legal = buffer.moves, ply.frame, ply.phase.legal[1 - side]
+    moves, frame, legal = buffer.moves, data.frame, data.phase.legal[1 - side]
     for word in range(start, stop):
         remaining = exceptions[word]
         while remaining:
@@ -387,24 +391,24 @@ def find_needed(
             remaining &= remaining - ONE
             for number in range(list_quiet_targets(frame, word, bit, side, moves)):
                 child = moves.word[number]
-                flagged = legal[child >> 6] & ~ply.usable[child >> 6] & BIT[child & 63]
-                if flagged and _explains(ply, side, word << 6 | bit, child):
-                    needed[canonical_slot(frame, child, like, mirrored, buffer.squares)] = 1
+                flagged = legal[child >> 6] & ~data.usable[child >> 6] & BIT[child & 63]
+                if flagged and _explains(data, side, word << 6 | bit, child):
+                    needed[canonical_slot(frame, child, like_men, symmetric, buffer.squares)] = 1
 
 
 @kernel
-def clear_flags(ply: PhasePlies, side: int, needed: Codes, start: int, stop: int) -> None:
+def clear_flags(data: PhaseData, side: int, needed: Codes, start: int, stop: int) -> None:
     """Clear the flags of the needed positions, at canonical slots, and ``needed`` itself."""
     for slot in range(64 * start, 64 * stop):
         if needed[slot]:
-            ply.depth[ply.start[side] + slot] &= CAPTURE_FLAG - 1
+            data.depth[data.start[side] + slot] &= CAPTURE_FLAG - 1
             needed[slot] = 0
 
 
 @inlined
-def _before_newly_usable(ply: PhasePlies, side: int, word: int, moves: MoveBuffer) -> Word:
+def _before_newly_usable(data: PhaseData, side: int, word: int, moves: MoveBuffer) -> Word:
     """The positions of a word from which ``side`` can move to a newly usable position."""
-    frame, newly = ply.frame, ply.newly_usable
+    frame, newly = data.frame, data.newly_usable
     predecessors = ZERO
     for number in range(list_scalar_successors(frame, word, ALL, side, moves)):
         target, symmetry = moves.word[number], moves.symmetry[number]
@@ -419,54 +423,55 @@ def _before_newly_usable(ply: PhasePlies, side: int, word: int, moves: MoveBuffe
 
 @kernel
 def find_exceptions(
-    ply: PhasePlies, side: int, exceptions: Words, buffer: DerivationBuffers, start: int, stop: int
+    data: PhaseData, side: int, exceptions: Words, buffer: DerivationBuffers, start: int, stop: int
 ) -> None:
-    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong.
+    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` for which the derived result is
+    wrong.
 
-    They are positions at canonical slots. Only previous exceptions (``ALL`` at first) and predecessors of
-    newly usable positions are examined.
+    Only canonical slots are considered. Of these, only previous exceptions (``ALL`` at first) and
+    predecessors of newly usable positions are examined.
     """
     for word in range(start, stop):
-        bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
+        bits = data.phase.legal[side, word] & data.phase.canonical[word]
         if bits and exceptions[word] != ALL:
-            bits &= exceptions[word] | _before_newly_usable(ply, side, word, buffer.moves)
+            bits &= exceptions[word] | _before_newly_usable(data, side, word, buffer.moves)
         if bits:
-            derive(ply, side, word, bits, buffer)
-            at = ply.start[side] + word * 64
-            bits &= ~(same(buffer.value, 0, ply.value, at) & same(buffer.depth, 0, ply.depth, at))
+            derive(data, side, word, bits, buffer)
+            at = data.start[side] + word * 64
+            bits &= ~(same(buffer.value, 0, data.value, at) & same(buffer.depth, 0, data.depth, at))
         exceptions[word] = bits
 
 
 @kernel
-def derive_all(ply: PhasePlies, side: int, buffer: DerivationBuffers, start: int, stop: int) -> None:
+def derive_all(data: PhaseData, side: int, buffer: DerivationBuffers, start: int, stop: int) -> None:
     """Derive the positions of ``side`` at canonical slots."""
     for word in range(start, stop):
-        bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
+        bits = data.phase.legal[side, word] & data.phase.canonical[word]
         if bits:
-            derive(ply, side, word, bits, buffer)
-            at = ply.start[side] + word * 64
-            move(ply.value, at, buffer.value, 0, bits)
-            move(ply.depth, at, buffer.depth, 0, bits)
+            derive(data, side, word, bits, buffer)
+            at = data.start[side] + word * 64
+            move(data.value, at, buffer.value, 0, bits)
+            move(data.depth, at, buffer.depth, 0, bits)
 
 
 @kernel
-def fill_stored(ply: PhasePlies, side: int, start: int, stop: int) -> bool:
-    """Fill in the entries of the stored side that blocks do not contain, at canonical slots.
+def fill_stored(data: PhaseData, side: int, start: int, stop: int) -> bool:
+    """Fill in, at canonical slots, those entries of the stored side that are missing from the blocks.
 
-    Flagged positions get the value and depth that their best capture gives. Positions with depth 0 get their
-    position score as value. Return whether all flagged positions have captures.
+    Flagged positions get the value and depth that their best zeroing move gives. Positions with depth 0 get
+    their position score as value. Return whether all flagged positions have zeroing moves.
     """
     complete = True
     for word in range(start, stop):
-        bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
+        bits = data.phase.legal[side, word] & data.phase.canonical[word]
         while bits:
             slot = word * 64 + lowest(bits)
             bits &= bits - ONE
-            at = ply.start[side] + slot
-            if ply.depth[at] & CAPTURE_FLAG:
-                value, plies = by_exit(ply, side, slot)
+            at = data.start[side] + slot
+            if data.depth[at] & CAPTURE_FLAG:
+                value, plies = by_exit(data, side, slot)
                 complete &= value != NONE
-                ply.value[at], ply.depth[at] = value, plies | CAPTURE_FLAG
-            elif ply.depth[at] == 0:
-                ply.value[at] = position_score(side, int(ply.rank[side, slot]))
+                data.value[at], data.depth[at] = value, plies | CAPTURE_FLAG
+            elif data.depth[at] == 0:
+                data.value[at] = position_score(side, int(data.rank[side, slot]))
     return complete
