@@ -345,7 +345,7 @@ def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
     elif problem == problems.NOT_BETWEEN:
         reason = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"
     else:
-        reason = f"with {accrued} accrued, {claim} is stored but {entry_of(expected, pivot)} follows"
+        reason = f"with {accrued} accrued, {claim} is stored but {entry_of(expected, level)} follows"
     board = cell.board_of(Side(side), slot)
     place = f"slot {slot}" if board is None else board.fen()
     raise WrongBoundError(f"{place}: the {_GAME_NAMES[end]} bound is not proved, {reason}; {REMEDY}")
