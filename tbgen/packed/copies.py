@@ -27,18 +27,18 @@ class PlainCopies:
     """The plain copies of the packed tables of a directory for one variant."""
 
     made_paths: ClassVar[set[Path]] = set()
-    """Paths of the copies that this process has made. Other processes, such as a running build, remove their
-    own copies."""
+    """Paths of the copies that this process has made. Copies made by other processes, such as a running
+    build, are removed by these processes."""
 
     def __init__(self, directory: Path, variant: Variant) -> None:
         self._directory, self._variant = directory, variant
 
     def path(self, material: Material) -> Path:
-        """Return the path of the copy of a table, whether it exists or not."""
+        """Return the path of the copy of a table, whether or not the copy exists."""
         return table_path(self._directory / COPIES, material.name, self._variant)
 
     def open(self, material: Material, info: TableInfo) -> TableFile | None:
-        """Return the copy of the table described by ``info``; None if no copy of it exists."""
+        """Return the copy of the table that ``info`` describes, or None if no copy of it exists."""
         try:
             file = TableFile(self.path(material), material=material)
         except (MissingTableError, DamagedTableError):
@@ -68,15 +68,15 @@ class PlainCopies:
         )
 
 
-def tables_to_unpack(materials: Iterable[Material], readable: Callable[[Material], bool]) -> list[Material]:
+def tables_to_unpack(materials: Iterable[Material], can_read: Callable[[Material], bool]) -> list[Material]:
     """Return the tables that must be unpacked before ``materials`` can be read, each after its successors.
 
-    :param readable: returns whether a table can be read quickly, because it is plain or has a copy.
+    :param can_read: returns whether a table can be read quickly, because it is plain or has a copy.
     """
     unreadable, pending = set[Material](), set(materials)
     while pending:
         material = pending.pop()
-        if not readable(material):
+        if not can_read(material):
             unreadable.add(material)
             pending |= material.successors() - unreadable
     return sorted(unreadable)
@@ -86,7 +86,7 @@ def tables_to_unpack(materials: Iterable[Material], readable: Callable[[Material
 def temporary_copies(directory: Path) -> Iterator[None]:
     """On exit, remove the plain copies in a directory that this process has made within the context.
 
-    An open copy remains readable, and a copy that is needed later is made again.
+    An open copy remains readable. A copy that is needed later is made again.
     """
     folder, earlier_paths = directory / COPIES, PlainCopies.made_paths.copy()
     try:

@@ -1,4 +1,4 @@
-"""Look-ups of positions of a packed table in batches, for which each block is decoded once.
+"""Looking up positions of a packed table in batches. For one batch, each block is decoded only once.
 
 A packed table stores the positions with one side to move, the stored side. The other side to move is the
 derived side. A look-up asks *questions* about positions of the stored side
@@ -32,17 +32,17 @@ from tbgen.store.table_file import Entry
 
 Moves: TypeAlias = NDArray[np.int64]
 """int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;
-target square of a legal en passant capture, as the target numbers it, -1 if no such capture is legal."""
+target square, as mapped in the target, of a legal en passant capture, -1 if there is none."""
 Exits: TypeAlias = NDArray[np.int64]
 """int64 (n, 3): code of the value of the best zeroing moves, with the colours of the table; smallest and
-greatest depth in plies of the positions after these moves. The code is NONE without zeroing moves, and
-DAMAGED if a value cannot be looked up."""
+greatest depth in plies of the positions after these moves. The code is NONE if there are no zeroing moves,
+and DAMAGED if a value cannot be looked up."""
 Target: TypeAlias = tuple[Layout, Side]
 """The layout of a table that moves lead to, and the side to move there."""
 FreshValues: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
 """A function of the targets, in the order of their numbers, and of moves. It returns an array, int64 (n, 2),
-and the first error or None. The array contains the code of W after each move, DAMAGED if it cannot be looked
-up, and D in plies."""
+and the first error or None. For each move, the array contains D in plies, after the code of W, which is
+DAMAGED if it cannot be looked up."""
 
 _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
@@ -56,10 +56,10 @@ def destinations_of(layout: Layout) -> Destinations:
     """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_targets(layout, defaultdict(int), len(layout.placements), ())
-    # Among five men at most one group of free men has the same kind and colour.
-    like = [next(iter(each.like_men), (0, 0)) for each in layouts]
+    # With five men, there is at most one group of free men of the same kind and colour.
+    like_men = [next(iter(each.like_men), (0, 0)) for each in layouts]
     return Destinations(
-        rows_of(layout, stored_side(layout)), directory, np.array(like, np.int64).reshape(-1, 2)
+        rows_of(layout, stored_side(layout)), directory, np.array(like_men, np.int64).reshape(-1, 2)
     )
 
 
@@ -78,7 +78,7 @@ class ExitFinder:
         """The targets in the order of their numbers."""
 
     def moves(self, side: Side, slots: NDArray[np.int64], captures_only: bool) -> Moves:
-        """Return the zeroing moves of legal positions with a side to move, ascending by position.
+        """Return the zeroing moves of legal positions with ``side`` to move, in the order of the positions.
 
         :param slots: int64 (n,), canonical or not.
         :param captures_only: whether to omit pawn moves that capture nothing.
@@ -106,7 +106,7 @@ class ExitFinder:
 
 
 class Exceptions(NamedTuple):
-    """Positions of the derived side that derivation gets wrong.
+    """Positions of the derived side for which the derived result is wrong.
 
     :ivar slots: their slots, ascending.
     :ivar entry: function that returns the code of W, and D in plies, for an index into ``slots``.
@@ -119,7 +119,7 @@ class Exceptions(NamedTuple):
 class Decoded(NamedTuple):
     """Values and depths of positions, int64 (n,) each.
 
-    :ivar value: codes of W, DAMAGED if the value cannot be found.
+    :ivar value: codes of W; DAMAGED if the value cannot be found.
     :ivar depth: D in plies.
     :ivar inherited: codes of V(P, A). DAMAGED if the value cannot be found, if there is no accrued score, or
         if the rank of A exceeds the rank of W; in the last case V(P, A) is W.
@@ -139,12 +139,12 @@ _TASK_POSITIONS: Final = 256
 _MAX_SINGLE_THREAD_POSITIONS: Final = 100
 """Maximum number of positions that are looked up by a single thread."""
 _PARTS_PER_THREAD: Final = 4
-"""Number of parts of the questions per thread. More parts balance the load better, but each part needs the
-interpreter's lock."""
+"""Number of parts of the questions for each thread. With more parts, the load is balanced better, but each
+part needs the interpreter's lock."""
 _POSITIONS_PER_RANKING: Final = 1 << 12
 """Number of positions whose ranks one thread finds at a time."""
 _NO_SLOT: Final = np.iinfo(np.int64).max
-"""Greater than any slot."""
+"""A number greater than any slot."""
 
 _ask: Final = with_fixed_types(ask)
 _answer: Final = with_fixed_types(answer)
@@ -187,7 +187,7 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
 
 
 _spare_batches: Final[list[Batch]] = []
-"""Unused batches of one position, kept because allocating a batch takes longer than a look-up."""
+"""Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
 
 
 class Decoder:
@@ -210,19 +210,19 @@ class Decoder:
         self._layout, self._coding, self._exceptions = layout, coding, exceptions
         self._exception_slots = np.append(exceptions.slots, _NO_SLOT)
         self._exits, self._threads, self._forget_blocks = exits, threads, forget_blocks
-        self._stored = SIDES[coding.rows.side]
-        self._derived = SIDES[1 - self._stored]
+        self._stored_side = SIDES[coding.rows.side]
+        self._derived_side = SIDES[1 - self._stored_side]
 
     def look_up(
         self, side: NDArray[np.integer], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> Decoded:
-        """Return values and depths at canonical slots of non-terminal positions.
+        """Return the values and depths of non-terminal positions at canonical slots.
 
         :param side: sides to move, shape (n,).
         :param accrued: int64 (n,), codes of A, into which g(P) has been folded; -1 for fresh states. No code
             may be that of g(P).
         """
-        derived = side == self._derived
+        derived = side == self._derived_side
         if len(slots) == 1:
             try:
                 batch = _spare_batches.pop()
@@ -261,21 +261,22 @@ class Decoder:
         return values, functions
 
     def _block_order(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the order in which most positions that need the same block are neighbours.
+        """Return an order in which most positions that need the same block are neighbours.
 
-        The squares of the stored side's men count first, because a quiet move of the other side does not
-        change them.
+        The positions are sorted by the squares of the stored side's men first, because a quiet move of the
+        other side does not change them.
         """
-        layout, side = self._layout, self._stored
+        layout, side = self._layout, self._stored_side
         key, squares = slots // layout.phase_size, squares_of(layout, slots)
         for man in sorted(digit_order(layout, side)[:-1], key=lambda man: layout.colours[man] != side):
             key = key << 6 | squares[:, man]
         return np.argsort(key)
 
     def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return an empty batch. A position of the derived side has at most one question per legal move."""
+        """Return an empty batch. A position of the derived side has at most one question for each legal
+        move."""
         questions = np.ones(len(slots), np.int64)
-        questions[derived] = ranks_of(self._layout, self._derived, slots[derived], self._threads) >> 1
+        questions[derived] = ranks_of(self._layout, self._derived_side, slots[derived], self._threads) >> 1
         return empty_batch(questions)
 
     def _look_up(
@@ -285,16 +286,15 @@ class Decoder:
         slots: NDArray[np.int64],
         accrued: NDArray[np.int64],
     ) -> Decoded:
-        """Look up positions as :meth:`look_up` does. The results are arrays of ``batch``, which must be
-        empty."""
+        """Return what :meth:`look_up` returns, as arrays of ``batch``, which must be empty."""
         batch.derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         batch.exits.fill(NONE)
-        self._enter_exceptions(batch)
+        self._fill_in_exceptions(batch)
         errors = self._answer(batch), self._find_captures(batch)
         return Decoded(batch.value, batch.depth, batch.inherited, errors[0] or errors[1])
 
-    def _enter_exceptions(self, batch: Batch) -> None:
-        """Find the exceptions of a batch, and enter their values and depths."""
+    def _fill_in_exceptions(self, batch: Batch) -> None:
+        """Find the exceptions in a batch, and fill in their values and depths."""
         indices = self._exception_slots.searchsorted(batch.slot)
         batch.excepted[:] = batch.derived & (self._exception_slots[indices] == batch.slot)
         for number in batch.excepted.nonzero()[0].tolist():
@@ -308,27 +308,27 @@ class Decoder:
         """
         if len(batch.slot) > _MAX_SINGLE_THREAD_POSITIONS and self._threads > 1:
             with ThreadPoolExecutor(self._threads) as pool:
-                error = self._answer_by(pool.map, batch, _PARTS_PER_THREAD * self._threads)
+                error = self._ask_all(pool.map, batch, _PARTS_PER_THREAD * self._threads)
             self._forget_blocks()
         else:
-            error = self._answer_by(map, batch, 1)
+            error = self._ask_all(map, batch, 1)
         _find_values(self._coding, batch, False, THREAD.buffers)
         return error
 
-    def _answer_by(self, run: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
-        """Ask all questions, and answer them in ``parts`` parts. Find the exits of the derived side
-        meanwhile.
+    def _ask_all(self, mapper: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
+        """Ask all questions, and answer them in ``parts`` parts. Meanwhile, find the exits of the derived
+        side.
 
         Return the first error in the exits, or None.
         """
         coding, tasks = self._coding, pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)])
-        list(run(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), tasks))
+        list(mapper(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), tasks))
         order = _question_order(batch)
         answer_parts = _split(batch.question, order, parts)
-        answers = run(lambda part: _answer(coding, batch, order, THREAD.buffers, *part), answer_parts)
+        answers = mapper(lambda part: _answer(coding, batch, order, THREAD.buffers, *part), answer_parts)
         positions, error = batch.may_zero.nonzero()[0], None
         if len(positions):
-            batch.exits[positions], error = self._exits(self._derived, batch.slot[positions], False)
+            batch.exits[positions], error = self._exits(self._derived_side, batch.slot[positions], False)
         list(answers)
         return error
 
@@ -344,10 +344,10 @@ class Decoder:
         slots = batch.capture_slot[questions]
         if len(slots) > _MAX_SINGLE_THREAD_POSITIONS:  # large batches have many duplicates
             slots, inverse = np.unique(slots, return_inverse=True)
-            exits, error = self._exits(self._stored, slots, True)
+            exits, error = self._exits(self._stored_side, slots, True)
             batch.capture[questions] = exits[inverse]
         else:
-            batch.capture[questions], error = self._exits(self._stored, slots, True)
+            batch.capture[questions], error = self._exits(self._stored_side, slots, True)
         _find_values(self._coding, batch, True, THREAD.buffers)
         return error
 
@@ -361,8 +361,8 @@ def _question_order(batch: Batch) -> NDArray[np.int64]:
 
 
 def _split(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Return the parts of the sorted questions, as (start, stop). The questions about one block are never
-    split."""
+    """Divide the sorted questions into parts, and return start and stop of each part. Questions about one
+    block are never separated."""
     if parts == 1:
         return [(0, len(order))]
     questions = question[order]

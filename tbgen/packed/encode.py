@@ -47,13 +47,13 @@ from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
 from tbgen.store.writer import FileContent
 
 _CONTEXTS_PER_STEP: Final = 256
-"""Number of contexts that are sorted at a time, to limit the memory."""
+"""Number of contexts to sort at a time, so that memory is limited."""
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
     """Return the shares of symbols that follow from their frequencies, in an array of the same shape.
 
-    The shares of every context that occurs sum up to ``TOTAL``. The share of every symbol that occurs is at
+    In every context that occurs, the shares add up to ``TOTAL``. The share of every symbol that occurs is at
     least 1.
 
     :param counts: frequencies, shape (contexts, symbols).
@@ -73,7 +73,7 @@ def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
 
 
 def starts_of(share: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the start of each share within its context; shape (contexts, symbols) like ``share``."""
+    """Return the start of each share within its context, in the shape of ``share``: (contexts, symbols)."""
     start = np.zeros_like(share)
     for part, order, ends in _by_falling_share(share):
         first = ends - np.take_along_axis(share[part], order, axis=1)
@@ -84,13 +84,13 @@ def starts_of(share: NDArray[np.uint16]) -> NDArray[np.uint16]:
 def model_of(share: NDArray[np.uint16]) -> Model:
     """Return the model for decoders with these shares, shape (contexts, symbols).
 
-    :raises ValueError: if the shares of a context are not all 0 and do not sum up to ``TOTAL``. With such
-        shares decoders would search for symbols that do not exist.
+    :raises ValueError: if the shares of a context are not all 0 and do not add up to ``TOTAL``. With such
+        shares, decoders would search for symbols that do not exist.
     """
     contexts, symbols = share.shape
     if contexts and not (symbols and np.isin(share.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
         raise ValueError(f"shares that do not sum up to {TOTAL}")
-    # The padding makes decoders find some symbol in every context, even if the context does not occur.
+    # Because of the padding, decoders find a symbol in every context, even if the context does not occur.
     places = -(-symbols // SEARCH_WIDTH) * SEARCH_WIDTH
     symbol = np.zeros((contexts, places), np.uint8)
     edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, SEARCH_WIDTH))
@@ -103,8 +103,8 @@ def model_of(share: NDArray[np.uint16]) -> Model:
 def _by_falling_share(
     share: NDArray[np.uint16],
 ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield slices of contexts, their symbols by falling share, and the ends of the shares in the same
-    order."""
+    """Yield slices of contexts, with their symbols by falling share, and with the ends of the shares in the
+    same order."""
     for first in range(0, len(share), _CONTEXTS_PER_STEP):
         part = slice(first, first + _CONTEXTS_PER_STEP)
         wide = share[part].astype(np.int64)
@@ -132,24 +132,24 @@ _SLOTS_PER_TASK: Final = 1 << 22
 
 
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
-"""Number of contexts, and number of symbols in a context, of values, depths, functions and bytes."""
+"""For values, depths, functions and bytes: the number of contexts, and of symbols in a context."""
 
 
-_SHARES: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
-"""Datasets of the shares of values, depths and functions. The shape is (contexts, symbols), (0, 0) if
-unused."""
-_VALUES: Final = (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK)
-_FUNCTIONS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK)
+_SHARE_DATASETS: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
+"""Datasets of the shares of values, depths and functions. Their shape is (contexts, symbols), or (0, 0) if
+they are unused."""
+_VALUE_DATASETS: Final = (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK)
+_FUNCTION_DATASETS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK)
 
 
 def escape_bytes(function_count: int) -> int:
-    """Return the number of bytes that encode the number of a rare function, if there are
-    ``function_count``."""
+    """Return the number of bytes for the number of a rare function if there are ``function_count``
+    functions."""
     return 2 if function_count <= 1 << 16 else 4
 
 
 def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
-    """Return encoded blocks in the form that decoders use, from their bytes, lengths and checksums."""
+    """Return encoded blocks, given as bytes, lengths and checksums, in the form that decoders use."""
     starts = np.cumsum(length, dtype=np.int64) - length
     return Stream(data, starts[::64].copy(), length, check)
 
@@ -160,25 +160,25 @@ def empty_stream(blocks: int) -> Stream:
 
 
 def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_count: int) -> Encoding:
-    """Return an encoding of a table that has no shares yet. The frequencies of steps are counted with it.
+    """Return an encoding of a table without shares. It is used to count the frequencies of steps.
 
     :param code: code of each value symbol.
     :param function_count: number of functions of the table.
     """
-    symbol_of = np.full(256, -1, np.int64)
-    symbol_of[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
+    symbols = np.full(256, -1, np.int64)
+    symbols[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
     ends = np.cumsum([contexts * symbols for contexts, symbols in shapes])
     width = np.array([symbols for _, symbols in shapes], np.int64)
     empty = np.zeros(0, np.uint16)
     return Encoding(
-        rows, symbol_of, escape_bytes(function_count), np.concatenate([[0], ends[:-1]]), width, empty, empty
+        rows, symbols, escape_bytes(function_count), np.concatenate([[0], ends[:-1]]), width, empty, empty
     )
 
 
 def step_shapes(value_symbols: int, depth_symbols: int, function_count: int) -> Shapes:
     """Return the numbers of contexts and symbols of values, depths, functions and bytes.
 
-    The parameters are the numbers of value symbols, of symbols of half depths, and of functions.
+    ``depth_symbols`` is the number of symbols of half depths.
     """
     function_shape = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if function_count else (0, 0)
     return (VALUE_CONTEXTS, value_symbols), (DEPTH_CONTEXTS, depth_symbols), function_shape, (1, 256)
@@ -190,7 +190,7 @@ def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
     :param data: returns the array of a dataset.
     """
     function_start = data(schema.FUNCTION_START).astype(np.int64)
-    values, depths, functions = (model_of(data(shares)) for shares in _SHARES)
+    values, depths, functions = (model_of(data(shares)) for shares in _SHARE_DATASETS)
     return Coding(
         rows,
         data(schema.CODE),
@@ -198,8 +198,8 @@ def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
         values,
         depths,
         functions,
-        stream_of(*map(data, _VALUES)),
-        stream_of(*map(data, _FUNCTIONS)),
+        stream_of(*map(data, _VALUE_DATASETS)),
+        stream_of(*map(data, _FUNCTION_DATASETS)),
         function_start,
         data(schema.FUNCTION_ACCRUED),
         data(schema.FUNCTION_VALUE),
@@ -207,7 +207,7 @@ def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
 
 
 def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return the arrays that a packed table stores as they are in memory, by dataset.
+    """Return, for each dataset that a packed table stores as it is in memory, its array.
 
     Values and depths are not among them, because they are stored as blocks.
     """
@@ -226,7 +226,7 @@ class Encoder:
     def __init__(self, table: Table, needed: Needed, threads: int) -> None:
         self._table, self._needed, self._threads = table, needed, threads
         functions = table.functions
-        self._functions = 0 if functions is None else len(functions.start) - 1
+        self._function_count = 0 if functions is None else len(functions.start) - 1
         self._content = Content(
             table.value[needed.side],
             table.depth[needed.side],
@@ -236,7 +236,7 @@ class Encoder:
         self._blocks = table.layout.size // BLOCK_SLOTS
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
-        """Return the datasets of the table except counts and exceptions, after decoding and comparing them.
+        """Return the datasets of the table except counts and exceptions. They are decoded and compared first.
 
         :raises ValueError: if the slots with values are not those of the positions, or if the encoded table
             decodes to other values. Both are errors in the program.
@@ -244,8 +244,8 @@ class Encoder:
         deepest = int(self._content.depth.max(initial=0))
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
             code, depth_symbols = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
-            shapes = step_shapes(len(code), depth_symbols, self._functions)
-            encoding = encoding_of(self._rows, code, shapes, self._functions)
+            shapes = step_shapes(len(code), depth_symbols, self._function_count)
+            encoding = encoding_of(self._rows, code, shapes, self._function_count)
             counts = np.split(self._count(pool, encoding), encoding.first[1:])
             sizes = [shares(count.reshape(shape)) for count, shape in zip(counts, shapes, strict=True)]
             encoding = replace(
@@ -254,14 +254,14 @@ class Encoder:
                 size=np.concatenate([share.reshape(-1) for share in sizes]),
             )
             encoded = {**direct_arrays(self._table), schema.CODE: code}
-            encoded |= zip(_SHARES, sizes[:-1], strict=True)
+            encoded |= zip(_SHARE_DATASETS, sizes[:-1], strict=True)
             encoded |= self._encoded_blocks(pool, encoding)
             self._compare(pool, encoded)
         return encoded
 
     @contextmanager
     def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
-        """Flag the depths of the positions that need not be stored, within the context."""
+        """Within the context, flag the depths of the positions that need not be stored."""
         captures = self._needed.captures
 
         def toggle(part: Part) -> None:
@@ -290,7 +290,7 @@ class Encoder:
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
     def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
-        """Return the frequency of each step; 1 for each byte."""
+        """Return the frequency of each step; every byte has the frequency 1."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
@@ -306,8 +306,11 @@ class Encoder:
         return counts
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
-        """Return the datasets of the blocks of values and depths, and of functions."""
-        values, functions = empty_stream(self._blocks), empty_stream(self._blocks if self._functions else 0)
+        """Return the datasets of the blocks of values and depths, and of the blocks of functions."""
+        values, functions = (
+            empty_stream(self._blocks),
+            empty_stream(self._blocks if self._function_count else 0),
+        )
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             size = (part[1] - part[0]) * _MAX_BLOCK_BYTES
@@ -317,12 +320,12 @@ class Encoder:
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
         return {
-            **dict(zip(_VALUES, (next(data), values.length, values.check), strict=True)),
-            **dict(zip(_FUNCTIONS, (next(data), functions.length, functions.check), strict=True)),
+            **dict(zip(_VALUE_DATASETS, (next(data), values.length, values.check), strict=True)),
+            **dict(zip(_FUNCTION_DATASETS, (next(data), functions.length, functions.check), strict=True)),
         }
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
-        """Decode the blocks again and compare them with the table."""
+        """Decode the encoded blocks, and compare them with the table."""
         coding, content = coding_of(self._rows, encoded.__getitem__), self._content
         parts = parts_of(0, self._blocks)
         if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.buffers, *part), parts)):

@@ -1,4 +1,4 @@
-"""An open packed table. Look-ups decode a block only as far as necessary.
+"""An open packed table. Look-ups decode a block only as far as needed.
 
 W, D, V(P, A) and g(P) are explained in docs/glossary.md.
 """
@@ -41,9 +41,9 @@ V = TypeVar("V")
 class AnswerCache(Generic[K, V]):
     """A cache of the latest answers to questions.
 
-    The cache is thread-safe, but answers that two threads add at the same time may get lost. At least the
-    last ``size`` answers are kept. Older answers are dropped in groups, so the cache may contain twice as
-    many, and even more after a large update.
+    The cache is thread-safe, but answers that two threads add at the same time may be lost. At least the last
+    ``size`` answers are kept. Older answers are dropped in groups, so the cache may contain twice as many,
+    and even more after a large update.
 
     >>> cache = AnswerCache(2)
     >>> for number in range(5):
@@ -58,7 +58,7 @@ class AnswerCache(Generic[K, V]):
         self._older: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """Return the answer, None if it is not in the cache."""
+        """Return the answer, or None if it is not in the cache."""
         answer = self._recent.get(key)
         return self._older.get(key) if answer is None else answer
 
@@ -70,7 +70,7 @@ class AnswerCache(Generic[K, V]):
 
 
 _MIN_CACHED_ANSWERS: Final = 1 << 16
-"""Minimum number of the latest answers of one table that are kept."""
+"""Minimum number of the latest answers to keep for one table."""
 _MAX_THREADS: Final = 8
 """Maximum number of threads that decode blocks. More threads would wait for the interpreter's lock."""
 
@@ -81,12 +81,12 @@ Answer: TypeAlias = tuple[Code, int | None]
 
 
 class PackedFile(StoredFile):
-    """An open table in packed form; look-ups are thread-safe.
+    """An open table in packed form. Look-ups are thread-safe.
+
+    Raises the same errors as :class:`StoredFile`.
 
     :param fresh: looks up the fresh values after zeroing moves, on which the table's values depend. If it is
         None, the file can be checked, but positions cannot be looked up.
-
-    Raises as :class:`StoredFile` does.
     """
 
     side: Side
@@ -116,7 +116,7 @@ class PackedFile(StoredFile):
         return code, depth
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> Answer:
-        """Return the code of V(P, A), and D(P, A) in plies; None if the depth is not stored.
+        """Return the code of V(P, A), and D(P, A) in plies, or None if the depth is not stored.
 
         :param code: code of A. g(P) must have been folded into A, and A must differ from g(P). The rank of A
             must not exceed the rank of W.
@@ -136,7 +136,7 @@ class PackedFile(StoredFile):
     def learn(self, questions: Iterable[Question]) -> None:
         """Look up several positions together and cache the answers for :meth:`fresh` and :meth:`accrued`.
 
-        Errors are ignored, because those methods raise them again.
+        Errors are ignored, because these methods raise them again.
         """
         if not self.info.stores_accrued:
             questions = ((side, slot, NO_SCORE) for side, slot, _ in questions)
@@ -147,7 +147,7 @@ class PackedFile(StoredFile):
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return the codes of V(P, A) and the depths D(P, A) of many positions, in plies; -1 if not stored.
+        """Return the codes of V(P, A) for many positions, and the depths D(P, A) in plies, -1 if not stored.
 
         :param side: uint8 (n,), sides to move.
         :param slots: int64 (n,), canonical slots of legal positions.
@@ -156,10 +156,13 @@ class PackedFile(StoredFile):
         :raises DamagedTableError: if a block does not decode.
         """
         value, depth, inherited, error = self._decoder.look_up(side, slots, accrued)
-        layered = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
-        if (value == DAMAGED).any() or (inherited[layered] == DAMAGED).any():
+        in_layer = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
+        if (value == DAMAGED).any() or (inherited[in_layer] == DAMAGED).any():
             raise error or self._damaged_block()
-        value[layered], depth[layered] = inherited[layered], np.where(inherited == accrued, 0, -1)[layered]
+        value[in_layer], depth[in_layer] = (
+            inherited[in_layer],
+            np.where(inherited == accrued, 0, -1)[in_layer],
+        )
         return value.astype(np.uint8), depth.astype(np.int32)
 
     def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
@@ -167,7 +170,7 @@ class PackedFile(StoredFile):
 
         :param slots: int64 (n,), canonical slots of non-terminal positions.
         :returns: codes of W, shape (n,), ``NONE`` if the best capture gives the value; and the functions,
-            whose ``number`` is that of these positions only, not of all slots.
+            whose ``number`` has elements for these positions only, not for all slots.
         :raises DamagedTableError: if a block does not decode.
         """
         values, number = self._decoder.look_up_stored(slots)
@@ -176,9 +179,9 @@ class PackedFile(StoredFile):
         return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
 
     def functions(self, number: NDArray[np.uint32]) -> Functions:
-        """Return the dictionary of functions.
+        """Return the functions of the table.
 
-        :param number: decoded numbers of functions, by slot.
+        :param number: the decoded function number of each slot.
         :raises DamagedTableError: if no function has one of these numbers.
         """
         coding = self.coding
@@ -197,12 +200,14 @@ class PackedFile(StoredFile):
         return self.coding.value_stream.length.size
 
     def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return slots, values and depths of the positions of the derived side that derivation gets wrong."""
+        """Return slots, values and depths of the exceptions: derived positions with a wrong derived
+        result."""
         values, depths = self.data(schema.EXCEPTION_VALUE), self.data(schema.EXCEPTION_DEPTH)
         return self._exception_slots, values, depths.astype(np.uint16)
 
     def _look_up(self, questions: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
-        """Look up positions and cache the answers. Return them, and the first error in the exits or None."""
+        """Look up positions and cache the answers. Return the answers, and the first error in the exits or
+        None."""
         value, depth, inherited, error = self._decoder.look_up(*np.array(questions, np.int64).T)
         answers: dict[Question, Answer] = {}
         columns = value.tolist(), depth.tolist(), inherited.tolist()
@@ -221,7 +226,7 @@ class PackedFile(StoredFile):
         return Decoder(self.layout, self.coding, exceptions, exits, self.threads, self._forget_blocks)
 
     def _is_cached(self, side: Side, slot: Slot, code: int) -> bool:
-        """Whether the answer to a question is in the cache, or follows from a fresh value there."""
+        """Whether the answer to a question is in the cache, or follows from a fresh value in the cache."""
         fresh = self._answers.get((side, slot, NO_SCORE))
         if fresh is None:
             return False
@@ -259,7 +264,7 @@ class PackedFile(StoredFile):
         return coding
 
     def _forget_blocks(self) -> None:
-        """Release the memory of mapped blocks; they stay in the page cache of the system."""
+        """Release the memory of mapped blocks. They stay in the page cache of the system."""
         for mapped in self._mappings:
             release_pages(mapped)
 

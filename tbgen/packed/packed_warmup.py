@@ -1,4 +1,4 @@
-"""Compilation of all kernels for packed tables, as a separate step."""
+"""Compiling all kernels for packed tables in a separate step."""
 
 from collections.abc import Callable
 from typing import Final
@@ -21,29 +21,29 @@ from tbgen.packed.kernels.zeroing import COLUMNS, keep_best, list_zeroing
 from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
 from tbgen.retro.solver import solve
 
-FAMILY: Final = __name__
-"""Name in the cache of the kernels that write packed tables."""
+KERNEL_FAMILY: Final = __name__
+"""Name, in the cache, of the kernels that write packed tables."""
 
-_SMALLEST: Final = Material.parse("KNvK")
-_LAYOUT: Final = layout_of(_SMALLEST)
+_SMALLEST_MATERIAL: Final = Material.parse("KNvK")
+_LAYOUT: Final = layout_of(_SMALLEST_MATERIAL)
 _ROWS: Final = rows_of(_LAYOUT, SIDES[0])
 _ONES: Final = np.ones(1, np.int64)
 _CODE: Final = np.zeros(2, np.uint8)
 
 
 def _coding() -> Coding:
-    """Return an empty coding with the types that every coding has."""
+    """Return an empty coding, whose arrays have the types that are the same in every coding."""
     return coding_of(_ROWS, lambda dataset: np.zeros([0 for _ in dataset.shape], dataset.types[-1]))
 
 
-def ensure_compiled(note: Callable[[str], object]) -> None:
+def ensure_compiled(emit: Callable[[str], object]) -> None:
     """Compile the kernels that write packed tables if they are not in the cache.
 
-    Call it after the kernels of the solver have been compiled.
+    Call this after the kernels of the solver have been compiled.
 
-    :param note: receives a message before the compilation.
+    :param emit: called with a message before the compilation.
     """
-    with compiling(FAMILY, "of packed tables", "about twenty seconds more", note) as needed:
+    with compiling(KERNEL_FAMILY, "of packed tables", "about twenty seconds more", emit) as needed:
         if needed:
             compile_side_by_side(compile_need_finder, compile_encoding)
 
@@ -75,7 +75,7 @@ def compile_need_finder() -> None:
     kings_table = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
     finder = NeedFinder(_LAYOUT)
     solve(
-        _SMALLEST,
+        _SMALLEST_MATERIAL,
         {kings: ArraySource(kings_table.value, kings_table.depth)},
         Variant.R_MOBILITY,
         accrued=AccruedForm.FUNCTIONS,

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
 
 
-FAMILY: Final = __name__
-"""Name in the cache of the kernels that probe packed tables."""
+KERNEL_FAMILY: Final = __name__
+"""Name, in the cache, of the kernels that probe packed tables."""
 
 _logger = logging.getLogger(__name__)
 
 
-def ensure_compiled(note: Callable[[str], object] = _logger.warning) -> None:
+def ensure_compiled(emit: Callable[[str], object] = _logger.warning) -> None:
     """Compile the kernels that probe packed tables if they are not in the cache.
 
-    :param note: receives a message before the compilation.
+    :param emit: called with a message before the compilation.
     """
     from tbgen.compiler.cache import compiling  # imports numba
 
-    with compiling(FAMILY, "that probe packed tables", "about ten seconds", note) as needed:
+    with compiling(KERNEL_FAMILY, "that probe packed tables", "about ten seconds", emit) as needed:
         if needed:
             from tbgen.packed.packed_warmup import compile_look_up
 
@@ -56,7 +56,7 @@ def open_table(
     :param cache: the cache of decoded chunks.
     :param fresh: looks up the fresh values after zeroing moves, which look-ups in a packed table need.
 
-    Raises as :class:`StoredFile` does.
+    Raises the same errors as :class:`StoredFile`.
     """
     if not _is_packed(path):
         return TableFile(path, material=material, cache=cache)
@@ -68,7 +68,7 @@ def open_table(
 
 
 def _is_packed(path: Path) -> bool:
-    """Return whether a file is marked as a packed table; False if it cannot be read."""
+    """Return whether a file is marked as a packed table; False if the file cannot be read."""
     with suppress(OSError, RuntimeError, KeyError, ValueError, TypeError):
         if path.is_file():  # opening a pipe would wait for a writer
             with open_file(path) as file:
@@ -79,7 +79,7 @@ def _is_packed(path: Path) -> bool:
 def read_table(
     file: AnyTable, sub_tables: Callable[[], Mapping[Material, Source]], threads: int, progress: Progress
 ) -> Table:
-    """Read an entire table into memory, after checking its bytes. A packed table must also match its digest.
+    """Check the bytes of a table, and read it into memory. A packed table must also match its digest.
 
     :param sub_tables: returns the tables of all successors. Only a packed table needs them.
     :param progress: receives the progress of unpacking.

@@ -13,22 +13,22 @@ from tbgen.index.table import ArrayTable, Source
 from tbgen.retro import solver_warmup
 from tbgen.retro.solver import solve
 
-FAMILY: Final = __name__
+KERNEL_FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
 _SMALLEST_MATERIAL: Final = Material.parse("K[W]vK")
 
 
-def ensure_compiled(announce: Callable[[str], object]) -> None:
+def ensure_compiled(emit: Callable[[str], object]) -> None:
     """Compile the kernels for chess men, then those for described men, unless they are in the cache.
 
-    ``announce`` is called with a message before each compilation.
+    ``emit`` is called with a message before each compilation.
     """
-    solver_warmup.ensure_compiled(announce)
-    with compiling(FAMILY, "of the solver for described men", "about half a minute", announce) as needed:
+    solver_warmup.ensure_compiled(emit)
+    with compiling(KERNEL_FAMILY, "of the solver for described men", "about half a minute", emit) as needed:
         if needed:
             compile_side_by_side(compile_single_thread_kernels, _compile_other_kernels)
             solver_warmup.solve_in_all_modes(_SMALLEST_MATERIAL, _sources())
-            mark_compiled(FAMILY)
+            mark_compiled(KERNEL_FAMILY)
 
 
 def compile_single_thread_kernels() -> None:

@@ -26,14 +26,14 @@ from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
 from tbgen.retro.workspace import expand, make_ep_positions, make_slot_numbers, make_workspace
 
-FAMILY: Final = __name__
+KERNEL_FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
 SMALLEST_MATERIAL: Final = Material.parse("KvK")
 
 
-def ensure_compiled(announce: Callable[[str], object]) -> None:
-    """Compile the kernels unless they are in the cache; ``announce`` is first called with a message."""
-    with compiling(FAMILY, "of the solver", "about half a minute", announce) as needed:
+def ensure_compiled(emit: Callable[[str], object]) -> None:
+    """Compile the kernels unless they are in the cache; ``emit`` is first called with a message."""
+    with compiling(KERNEL_FAMILY, "of the solver", "about half a minute", emit) as needed:
         if needed:
             compile_kernels()
 
@@ -44,7 +44,7 @@ def compile_kernels() -> None:
         _compile_single_thread_kernels, partial(compile_other_kernels, SMALLEST_MATERIAL, {})
     )
     solve_in_all_modes(SMALLEST_MATERIAL, {})
-    mark_compiled(FAMILY)
+    mark_compiled(KERNEL_FAMILY)
 
 
 def _compile_single_thread_kernels() -> None:

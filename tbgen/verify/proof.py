@@ -213,7 +213,7 @@ class Proof(StateProof):
             yield part, runs, int(self.first_runs[holder, side, (base + part[0]) // 64])
 
 
-FAMILY: Final = __name__
+KERNEL_FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
 
@@ -229,12 +229,12 @@ def compile_kernels() -> None:
     # The comparison with probes of packed tables calls these functions from Python.
     stores_state(2, 2, Accrued(2, 2), 0)
     grade_of(2, 0, worth_of(2))
-    mark_compiled(FAMILY)
+    mark_compiled(KERNEL_FAMILY)
 
 
-def ensure_compiled(announce: Callable[[str], object]) -> None:
-    """Compile the kernels unless they are in the cache; ``announce`` is first called with a message."""
-    with compiling(FAMILY, "of the proof", "about ten seconds", announce) as needed:
+def ensure_compiled(emit: Callable[[str], object]) -> None:
+    """Compile the kernels unless they are in the cache; ``emit`` is first called with a message."""
+    with compiling(KERNEL_FAMILY, "of the proof", "about ten seconds", emit) as needed:
         if needed:
             compile_kernels()
 

@@ -1,12 +1,12 @@
-"""Blocks of sixteen rows of a packed table. Each block is coded by rANS, and decoded only as far as needed.
+"""Blocks of sixteen rows of a packed table. Each block is coded with rANS, and decoded only as far as needed.
 
 Each position of the stored side has a *value symbol*: SELF, CAPTURE, or the symbol of an explicit value. Half
-the depth follows the symbol of an explicit value. Whether the depth is odd follows from the side to move and
-the holder of the value. The context of a symbol includes the symbols of two *neighbours*: the previous
+the depth follows the symbol of an explicit value. Whether the depth is odd is determined by the side to move
+and the holder of the value. The context of a symbol includes the symbols of two *neighbours*: the previous
 position in the row (left), and the previous position in the same column (up).
 
-The entropy coder is rANS with static frequencies and bytes as units (asymmetric numeral systems, Jarek Duda,
-arXiv:1311.2540). The frequencies of a context sum up to ``TOTAL``. The state is between ``LOW`` and
+The entropy coder is rANS with static frequencies, byte by byte (asymmetric numeral systems, Jarek Duda,
+arXiv:1311.2540). The shares of a context add up to ``TOTAL``. The state is between ``LOW`` and
 ``256 * LOW - 1``. An encoder starts with the state ``LOW`` and encodes the symbols backwards, so a decoder
 ends with the state ``LOW``. Each block has a checksum.
 """
@@ -27,17 +27,17 @@ from tbgen.store.checksum import CRC_OF_BYTE
 
 TOTAL_BITS = 12
 TOTAL = 1 << TOTAL_BITS
-"""Sum of the frequencies of a context."""
+"""Sum of the shares of all symbols in a context."""
 LOW = 1 << 16
 """Smallest normalized state."""
 STATE_BYTES = 3
 """Number of bytes of a state."""
 SEARCH_WIDTH = 16
-"""Number of shares that are searched at once."""
+"""Number of shares to search at once."""
 
 RECIPROCAL_BITS = 36
 RECIPROCAL = np.array([0, *(-(-(1 << RECIPROCAL_BITS) // share) for share in range(1, TOTAL + 1))], np.int64)
-"""int64 (TOTAL + 1,): 2**36 / share, rounded up, by share.
+"""int64 (TOTAL + 1,): for each share, 2**36 / share, rounded up.
 
 A state has 24 bits. The state times this number, shifted right by 36 bits, is the state divided by the share,
 rounded down. The rounding error of the reciprocal is too small to change the result."""
@@ -47,9 +47,9 @@ Frequencies = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Model(Struct):
-    """Frequencies of symbols by context, for decoders.
+    """The shares of the symbols in each context, for decoders.
 
-    In each context the symbols are sorted by falling share. Their number is padded to ``places``, a multiple
+    In each context, the symbols are sorted by falling share. Their number is padded to ``places``, a multiple
     of ``SEARCH_WIDTH``.
     """
 
@@ -58,14 +58,14 @@ class Model(Struct):
     edge: Frequencies
     """uint16 (contexts, places + 1): lower bounds of the shares of ``symbol``, then ``TOTAL``."""
     mark: Frequencies
-    """uint16 (contexts, SEARCH_WIDTH): upper bound of the shares of each group of ``SEARCH_WIDTH`` places,
-    padded with ``TOTAL``."""
+    """uint16 (contexts, SEARCH_WIDTH): end of the shares of each group of ``SEARCH_WIDTH`` places, padded
+    with ``TOTAL``."""
 
 
 @intrinsic
 def _count_up_to(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
-    """Number of elements that are at most ``most``, among ``SEARCH_WIDTH`` elements of a contiguous uint16
-    array from the flat index ``first`` on. The code is one SIMD comparison without branches."""
+    """Number of elements not above ``most`` among ``SEARCH_WIDTH`` elements of a contiguous uint16 array,
+    from the flat index ``first`` on. The code is one SIMD comparison without branches."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -106,8 +106,8 @@ def remove_symbol(model: Model, context: int, place: int, state: int) -> int:
 
 @inlined
 def refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
-    """The state after a refill from ``data[index:end]``, and the index of the next byte."""
-    if index + 2 <= end:  # two bytes are always enough, because no share is below 1
+    """The state after it has been refilled from ``data[index:end]``, and the index of the next byte."""
+    if index + 2 <= end:  # two bytes always suffice, because no share is below 1
         missing = int64(state < LOW) + int64(state < LOW >> 8)
         next_two = int64(data[index]) << 8 | int64(data[index + 1])
         return state << 8 * missing | next_two >> 16 - 8 * missing, index + missing
@@ -140,35 +140,35 @@ SELF = 0
 """Value symbol: the value is the position score, at depth 0."""
 CAPTURE = 1
 """Value symbol: the best capture gives value and depth, and no position of the derived side depends on
-them."""
+this position."""
 FIRST_VALUE = 2
-"""First symbol of an explicit value; frequent values have lower symbols."""
+"""First symbol of an explicit value. More frequent values have smaller symbols."""
 NOWHERE = 255
 """Replaces the value symbol of a slot without a position."""
 
 VALUE_CLASSES = 32
-"""Number of classes of the value symbol of a neighbour. Symbols from 30 on share class 30; class 31 means
+"""Number of classes of the value symbol of a neighbour. All symbols from 30 on have class 30; class 31 means
 that there is no neighbour."""
 VALUE_CONTEXTS = 4 * VALUE_CLASSES * VALUE_CLASSES
 """Number of contexts of a value symbol. A context consists of two hints and the classes of the two
 neighbours. The hints are whether the side to move is in check, and whether it attacks a man."""
 
 _SYMBOL_CLASSES = 16
-"""Number of classes of the value symbol of the position itself. Symbols from 15 on share class 15."""
+"""Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
 _HALF_CLASSES = 64
 """Number of classes of half depths."""
 _DIFFERENCE_CLASSES = 5
 """Number of classes of differences between two half depths."""
 _NEIGHBOUR_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
-"""Number of classes of the neighbours that have the value symbol of the position. If both have it, the class
-consists of the mean and the difference of their half depths. If one has it, the class is its half depth. The
-last class is for positions without such a neighbour."""
+"""Number of classes of the neighbours with the same value symbol as the position. If both neighbours have it,
+the class consists of the mean and the difference of their half depths. If only one has it, the class is its
+half depth. The last class is for positions without such a neighbour."""
 DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_CLASSES
 """Number of contexts of a half depth. A context consists of the classes of the position's value symbol and of
 the neighbours with the same symbol."""
 
 FUNCTION_CLASSES = 10
-"""Number of classes of the function of a neighbour. Functions from 8 on share class 8; class 9 means that
+"""Number of classes of the function of a neighbour. All functions from 8 on have class 8; class 9 means that
 there is no neighbour."""
 FUNCTION_CONTEXTS = _SYMBOL_CLASSES * FUNCTION_CLASSES * FUNCTION_CLASSES
 """Number of contexts of a function. A context consists of the classes of the position's value symbol and of
@@ -189,7 +189,7 @@ CAPTURE_FLAG = 0x8000
 
 @dataclass(frozen=True, eq=False)
 class Stream(Struct):
-    """The coded blocks of values and depths, or those of functions."""
+    """The coded blocks of values and depths, or the coded blocks of functions."""
 
     data: Codes
     """uint8 (n,): the bytes of all blocks."""
@@ -216,21 +216,22 @@ class Coding(Struct):
     value_stream: Stream
     function_stream: Stream
     entry_start: Ints
-    """int64 (functions + 1,): index of the first entry of each function, then the number of entries."""
+    """int64 (functions + 1,): index of the first entry of each function; the last element is the number of
+    entries."""
     entry_accrued: Codes
     """uint8 (entries,): code of A."""
     entry_value: Codes
-    """uint8 (entries,): code of V(P, A), NONE or FRESH."""
+    """uint8 (entries,): code of V(P, A); NONE for A itself, FRESH for W."""
 
 
 @dataclass(frozen=True, eq=False)
 class Content(Struct):
-    """The content of the stored side of a table, by slot."""
+    """The content of the stored side of a table. The arrays are indexed by slot."""
 
     value: Codes
     """uint8 (size,): codes of W."""
     depth: Plies
-    """uint16 (size,): D in plies, with CAPTURE_FLAG if the value need not be stored."""
+    """uint16 (size,): D in plies; CAPTURE_FLAG is set if the value need not be stored."""
     function: NDArray[np.uint32]
     """uint32 (size,): numbers of functions; empty if the table has no functions."""
 
@@ -255,7 +256,7 @@ class RowBlock(Struct):
 
 @dataclass(frozen=True, eq=False)
 class Buffers(Struct):
-    """Buffers of one thread to encode, decode and look up positions."""
+    """Buffers of one thread for encoding, decoding and looking up positions."""
 
     squares: Ints
     """int64 (5,): squares of the men in the current row or position."""
@@ -268,7 +269,7 @@ class Buffers(Struct):
     replies: Ints
     """int64 (MAX_MOVES,): moves of the position after a move."""
     steps: Ints
-    """int64 (5120,): steps of a block in the order of decoding, as indices of ``Encoding.start``."""
+    """int64 (5120,): steps of a block in the order of decoding, as indices into ``Encoding.start``."""
     above: Ints
     """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
     block: RowBlock
@@ -281,8 +282,8 @@ def _value_class(symbol: int) -> int:
 
 @inlined
 def depth_context(symbol: int, left: int, left_half: int, up: int, up_half: int) -> int:
-    """The context of a half depth, from the position's symbol and the symbols and half depths of its
-    neighbours."""
+    """The context of a half depth, which follows from the position's symbol, and from the symbols and half
+    depths of its neighbours."""
     context = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 1)
     if left == symbol and up == symbol:
         mean = min((left_half + up_half + 1) >> 1, _HALF_CLASSES - 1)
@@ -303,9 +304,10 @@ def _function_class(function: int) -> int:
 
 @inlined
 def function_context(symbol: int, left: int, up: int) -> int:
-    """The context of a function, from the position's symbol and the functions of its neighbours.
+    """The context of a function, which follows from the position's symbol and the functions of its
+    neighbours.
 
-    ``left`` and ``up`` are the numbers of these functions, -1 without a neighbour.
+    ``left`` and ``up`` are the numbers of these functions, -1 if there is no neighbour.
     """
     context = min(symbol, _SYMBOL_CLASSES - 1) * FUNCTION_CLASSES + _function_class(left)
     return context * FUNCTION_CLASSES + _function_class(up)
@@ -313,10 +315,9 @@ def function_context(symbol: int, left: int, up: int) -> int:
 
 @inlined
 def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
-    """Fill in the masks and hints of the row ``row`` of the table, which has the number ``block_row`` in its
-    block.
+    """Fill in the mask and hints of the row ``row`` of the table, whose index in its block is ``block_row``.
 
-    Masks and hints do not depend on stored data.
+    They do not depend on stored data.
     """
     block = buffers.block
     mask = row_mask(rows, row, buffers.squares, buffers.image)
@@ -327,8 +328,8 @@ def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
 
 @inlined
 def value_context(checks: Word, captures: Word, square: int, left: int, up: int) -> int:
-    """The context of the value symbol on a square, from the hints of its row and the symbols of its
-    neighbours."""
+    """The context of the value symbol on a square, which follows from the hints of its row and the symbols of
+    its neighbours."""
     hints = 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
     return (hints * VALUE_CLASSES + _value_class(left)) * VALUE_CLASSES + _value_class(up)
 
@@ -345,14 +346,14 @@ def _locate_block(stream: Stream, number: int) -> tuple[int, int, bool]:
 
 @inlined
 def _squares_up_to(block_row: int, last: int) -> Word:
-    """The squares of row ``block_row`` of a block up to and including the slot ``last`` of the block."""
+    """The squares of row ``block_row`` of a block, up to and including the slot ``last`` of the block."""
     return ALL if block_row < last // 64 else ALL >> np.uint64(63 - last % 64)
 
 
 @inlined
 def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
-    """The number that ``size`` coded bytes give, least significant first; the state after them; and the index
-    of the next byte."""
+    """The number in the next ``size`` coded bytes, least significant first; the state after them; and the
+    index of the next byte."""
     number = 0
     for byte in range(size):
         low = state & 4095
@@ -384,7 +385,7 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Bu
     if not undamaged:
         return False
     above[2 if functions else 0, :] = no_neighbour
-    state, byte = refill(0, data, begin, end)  # the state has three bytes, a refill reads two
+    state, byte = refill(0, data, begin, end)  # the state has three bytes, but a refill reads only two
     state, byte = refill(state, data, byte, end)
     for block_row in range(last // 64 + 1):
         left, left_half, mask = no_neighbour, 0, block.masks[block_row] & _squares_up_to(block_row, last)
@@ -418,7 +419,7 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Bu
 
 @kernel
 def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the symbols and half depths of a block up to its slot ``last``, after its masks have been found.
+    """Decode the symbols and half depths of a block, whose masks have been found, up to its slot ``last``.
 
     Return whether the bytes are undamaged.
     """
@@ -427,7 +428,7 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
 
 @kernel
 def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the functions of a block up to its slot ``last``, after its symbols have been decoded.
+    """Decode the functions of a block, whose symbols have been decoded, up to its slot ``last``.
 
     Return whether the bytes are undamaged.
     """

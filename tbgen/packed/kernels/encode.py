@@ -43,7 +43,7 @@ from tbgen.packed.kernels.rows import Rows, first_slot, place_row
 from tbgen.retro.kernels.words import ALL, ONE, Ints, Words, add, lowest, prefetch, put
 
 VALUES, DEPTHS, FUNCTIONS, BYTES = range(4)
-"""Kinds of steps; all bytes have the same context."""
+"""Types of steps. All bytes have the same context."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +56,11 @@ class Encoding(Struct):
     escape_bytes: int
     """Number of bytes of a function number after FUNCTION_ESCAPE."""
     first: Ints
-    """int64 (4,): first step of each kind."""
+    """int64 (4,): first step of each type."""
     width: Ints
-    """int64 (4,): number of symbols in a context of each kind."""
+    """int64 (4,): number of symbols in a context, for each type of step."""
     start: Frequencies
-    """uint16 (steps,): start of the share of each step, out of ``TOTAL``."""
+    """uint16 (steps,): start of the share of each step; shares are fractions of ``TOTAL``."""
     size: Frequencies
     """uint16 (steps,): share of each step; 0 if the step never occurs."""
 
@@ -69,7 +69,7 @@ class Encoding(Struct):
 def count_codes(content: Content, frequencies: Ints, start: int, stop: int) -> None:
     """Add the frequencies of explicit values in a range of slots to ``frequencies``, int64 (256,).
 
-    Values are explicit if the depth is not 0 and has no flag.
+    A value is explicit if its depth is not 0 and has no flag.
     """
     for slot in range(start, stop):
         if 0 < content.depth[slot] < CAPTURE_FLAG:
@@ -78,8 +78,10 @@ def count_codes(content: Content, frequencies: Ints, start: int, stop: int) -> N
 
 @kernel
 def toggle_flags(content: Content, captures: Words, start: int, stop: int) -> None:
-    """Toggle CAPTURE_FLAG in the depths of the slots ``captures``, uint64 (slots / 64,), in the words
-    ``start`` to ``stop`` - 1."""
+    """Toggle CAPTURE_FLAG in the depths of the slots ``captures``, uint64 (slots / 64,).
+
+    Only the words ``start`` to ``stop`` - 1 are processed.
+    """
     for word in range(start, stop):
         if captures[word]:
             # A second addition overflows, which clears the flag.
@@ -104,8 +106,8 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
 
 @inlined
 def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buffers) -> int:
-    """Fill a block from the arrays of the stored side. Return its number of positions, -1 if a position has
-    no value."""
+    """Fill a block from the arrays of the stored side. Return its number of positions, or -1 if a position
+    has no value."""
     rows, block, value, depth, count = encoding.rows, buffers.block, content.value, content.depth, 0
     for block_row in range(len(block.masks)):
         row = number * BLOCK_ROWS + block_row
@@ -189,7 +191,7 @@ def count_blocks(
 ) -> int:
     """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,).
 
-    Return the number of positions, -1 if a position has no value.
+    Return the number of positions, or -1 if a position has no value.
     """
     total = 0
     for number in range(first, end):
@@ -208,16 +210,16 @@ def count_blocks(
 def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, begin: int) -> int:
     """Encode the first ``count`` of ``steps`` as the block ``number`` of a stream.
 
-    The bytes are written to the data of the stream from index ``begin`` on, and length and checksum are
-    stored. The shares of the steps must not be 0. Return the index after the last byte; the element at this
-    index may have been overwritten, too.
+    The bytes are written to the data of the stream from index ``begin`` on; length and checksum are stored.
+    The shares of the steps must not be 0. Return the index after the last byte. The element at this index may
+    also have been overwritten.
     """
     out, end, state = stream.data, begin, LOW
     for back in range(count):
         step = steps[count - 1 - back]
         start, size = int64(encoding.start[step]), int64(encoding.size[step])
         limit = size * ((LOW >> TOTAL_BITS) << 8)
-        # At most two bytes are emitted; bytes written beyond them are overwritten later.
+        # At most two bytes are emitted. Bytes written after them are overwritten later.
         out[end] = state & 255
         out[end + 1] = state >> 8 & 255
         emitted = int64(state >= limit) + int64(state >> 8 >= limit)
@@ -267,7 +269,7 @@ def _store_or_compare(
 ) -> bool:
     """Write one position of a block to the arrays, or compare it with them.
 
-    Return False if its symbol does not exist, or if it differs from the arrays.
+    Return False if its symbol does not exist, or if the position differs from the arrays.
     """
     block, symbol = buffers.block, int64(buffers.block.symbol[place])
     if symbol >= len(coding.code):
@@ -298,10 +300,10 @@ def decode_blocks(
 
     Explicit values get a code and a depth. The depth is CAPTURE_FLAG if the best capture gives the value, and
     0 if the value is the position score. Functions are omitted if their array is empty. Return whether all
-    blocks are undamaged and, if they are compared, equal to the arrays.
+    blocks are undamaged and, if they are compared, equal the arrays.
     """
     rows, block, correct = coding.rows, buffers.block, True
-    # With a plain constant the compiler would unroll all loops over rows, which takes twenty seconds.
+    # With plain constants, the compiler would unroll all loops over rows, which would take twenty seconds.
     size, last = len(block.masks), len(block.symbol) - 1
     for number in range(first, end):
         _prefetch_block(rows, content, min(number + 1, end - 1), buffers.squares)

@@ -2,9 +2,9 @@
 
 A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
 function. It is encoded as an int64: twice the index of the position in the order of the rows, plus 1 if the
-function is needed. The index is 64 times the row plus the square of the row man (see
-:mod:`tbgen.packed.kernels.rows`). If questions are answered in
-ascending order, each block is decoded once.
+function is needed. The index is 64 times the row, plus the square of the row man (see
+:mod:`tbgen.packed.kernels.rows`). If questions are answered in ascending order, each block is decoded only
+    once.
 
 A position of the stored side has one question, about itself. A position of the derived side has one question
 about each position that its quiet moves lead to.
@@ -71,16 +71,16 @@ class Batch(Struct):
     """bool (n,): whether a position of the derived side may have a zeroing move."""
     exits: Ints
     """int64 (n, 3): code of the value of the best zeroing moves; smallest and greatest depth after these
-    moves. The code is NONE without zeroing moves, and DAMAGED if the value is unavailable."""
+    moves. The code is NONE if there are no zeroing moves, and DAMAGED if the value is unavailable."""
     excepted: Flags
-    """bool (n,): whether the position is an exception, whose ``value`` and ``depth`` need no derivation."""
+    """bool (n,): whether the position is an exception, whose ``value`` and ``depth`` are not derived."""
     value: Ints
-    """int64 (n,): code of W, UNSTORED if the best capture gives it, or DAMAGED."""
+    """int64 (n,): code of W; UNSTORED if the best capture gives it; DAMAGED if it is unavailable."""
     depth: Ints
     """int64 (n,): D in plies."""
     inherited: Ints
     """int64 (n,): code of V(P, A). DAMAGED if it is unavailable, for fresh states, and if the rank of A
-    exceeds the rank of W, in which case V(P, A) is W."""
+    exceeds the rank of W; in the last case, V(P, A) is W."""
 
     question: Ints
     """int64 (questions,): the encoded questions."""
@@ -99,14 +99,14 @@ class Batch(Struct):
 
 
 @inlined
-def _question(rows: Rows, phase: int, squares: Ints, function: bool) -> int:
+def _question(rows: Rows, phase: int, squares: Ints, with_function: bool) -> int:
     square = int64(squares[rows.order[len(rows.kinds) - 1]])
-    return 2 * (64 * row_of(rows, phase, squares) + square) + function
+    return 2 * (64 * row_of(rows, phase, squares) + square) + with_function
 
 
 @inlined
 def block_of(question: int) -> int:
-    """The number of the block that has the answer to a question."""
+    """The number of the block that contains the answer to a question."""
     return question // (2 * BLOCK_SLOTS)
 
 
@@ -122,8 +122,9 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, number: int, buffers: Buffers) -> None:
     """Ask about the positions after the quiet moves among the ``count`` moves in ``buffers.moves``.
 
-    The other moves are captures. The function of a position after a move is not needed if its state is fresh:
-    if its position rank is below the rank of the accrued score, or its position score is the accrued score.
+    The other moves are captures. The function of a position after a move is not needed if the state is fresh,
+    that is, if the position rank is below the rank of the accrued score, or the position score is the accrued
+    score.
     """
     other, index, accrued = rows.side, batch.begin[number], batch.accrued[number]
     enemies = occupied_by(rows, Placed(buffers.squares, phase), other)
@@ -138,8 +139,8 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, number: int,
         buffers.child[man] = target
         make_canonical(rows, phase, buffers.child, buffers.image)
         _, rank = list_moves(rows, Placed(buffers.child, phase), other, buffers.replies)
-        inherits = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
-        batch.question[index] = _question(rows, phase, buffers.child, inherits)
+        is_needed = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
+        batch.question[index] = _question(rows, phase, buffers.child, is_needed)
         batch.question_rank[index] = rank
         index += 1
     batch.end[number] = index
@@ -149,8 +150,8 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, number: int,
 def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> None:
     """Find the questions of the positions ``first`` to ``end`` - 1 of a batch.
 
-    Also fill in ``Batch.end``, ``rank`` and ``may_zero``. Positions with an accrued score ask for functions,
-    too.
+    Also fill in ``Batch.end``, ``rank`` and ``may_zero``. For positions with an accrued score, also ask for
+    functions.
     """
     for number in range(first, end):
         phase = place_slot(rows, batch.slot[number], buffers.squares)
@@ -205,8 +206,8 @@ UNSTORED = -2
 def _entry(coding: Coding, batch: Batch, at: int, second_pass: bool, buffers: Buffers) -> tuple[int, int]:
     """Value and depth of the position of the stored side that the question ``at`` is about.
 
-    The value is DAMAGED if it is unavailable. In the first pass, it is UNSTORED if the best capture gives it.
-    Then ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
+    The value is DAMAGED if it is unavailable. If the best capture gives it, it is UNSTORED in the first pass,
+    and ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
     """
     symbol, side = int64(batch.symbol[at]), coding.rows.side
     score = position_score(side, int64(batch.question_rank[at]))
@@ -217,7 +218,7 @@ def _entry(coding: Coding, batch: Batch, at: int, second_pass: bool, buffers: Bu
             batch.capture_slot[at] = slot_of(coding.rows, batch.question[at], buffers.child)
             return UNSTORED, 0
         best = batch.capture[at, 0]
-        if best in (DAMAGED, NONE):  # without flipped bits a capture exists
+        if best in (DAMAGED, NONE):  # a capture exists unless bits are flipped
             return DAMAGED, 0
         return conclude(side, score, (merit(side, best), batch.capture[at, 1], batch.capture[at, 2]), False)
     if symbol < 0 or symbol >= len(coding.code):
@@ -228,9 +229,9 @@ def _entry(coding: Coding, batch: Batch, at: int, second_pass: bool, buffers: Bu
 
 @inlined
 def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> int:
-    """The value of the function that the question ``index`` asks for, at an accrued score.
+    """The value, for an accrued score, of the function that the question ``index`` asks for.
 
-    The result is the code of V(P, A), FRESH for W, or DAMAGED.
+    The result is the code of V(P, A); FRESH if it is W; DAMAGED if it is unavailable.
     """
     function = int64(batch.function[index])
     if batch.symbol[index] == DAMAGED or function + 1 >= len(coding.entry_start):
@@ -245,7 +246,7 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 
 @inlined
 def _derived_entry(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tuple[int, int]:
-    """W and D of a position of the derived side, by the rule of ``tbgen.packed.kernels.derive``.
+    """W and D of a position of the derived side, derived by the rule in ``tbgen.packed.kernels.derive``.
 
     The position is not an exception. W is DAMAGED if it is unavailable.
     """
@@ -275,7 +276,7 @@ def _derived_entry(coding: Coding, batch: Batch, number: int, buffers: Buffers) 
 def _inherited_value(coding: Coding, batch: Batch, number: int, second_pass: bool, buffers: Buffers) -> int:
     """V(P, A) of a position of the derived side.
 
-    The result is DAMAGED if the value is unavailable, and UNSTORED if captures of the positions after its
+    The result is DAMAGED if the value is unavailable, and UNSTORED if captures in the positions after its
     moves must be looked up first.
     """
     side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
@@ -299,7 +300,7 @@ def find_values(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffer
     """Find the values and depths of a batch from the answers to its questions.
 
     The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``
-    finds the values that were UNSTORED, from the captures in ``capture``.
+    uses the captures in ``capture`` to find the values that were UNSTORED.
     """
     for number in range(len(batch.slot)):
         if second_pass and batch.value[number] != UNSTORED and batch.inherited[number] != UNSTORED:

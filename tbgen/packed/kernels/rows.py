@@ -1,8 +1,9 @@
 """Rows, and single positions with their moves. A row is 64 slots that differ in the square of one man.
 
-The free men are ordered: the men of the side not to move, the king of the side to move, its other men. The
-last man is the *row man*. The squares of the other men are the digits of a row's number, most significant
-first. So neighbouring positions differ by a quiet move of the side to move and have similar values.
+The free men are ordered: first the men of the side not to move, then the king of the side to move, then its
+other men. The last man is the *row man*. The squares of all other men are the digits of a row's number, most
+significant first. So neighbouring positions differ by a quiet move of the side to move, and have similar
+values.
 """
 
 from dataclasses import dataclass
@@ -43,21 +44,21 @@ class Rows(Struct):
     colours: Ints
     """int64 (free,): 0 White, 1 Black."""
     order: Ints
-    """int64 (free,): free men in the order of the digits, most significant first, then the row man."""
+    """int64 (free,): free men in the order of the digits, most significant first; the row man is last."""
     men: Ints
     """int64 (free,): free men in the order of the index."""
-    like: Ints
+    like_men: Ints
     """int64 (n, 2): ranges of free men of the same kind and colour."""
     pawnless: bool
-    """Whether the table has no pawns, so that the square of White's king is restricted to a triangle."""
+    """Whether the table has no pawns. The square of White's king is then restricted to the triangle."""
     per_phase: int
     """Number of rows of one phase."""
     pawns: Words
     """uint64 (phases, 2): squares of White's and Black's pawns."""
     row_shift: int
-    """Position of the lowest bit of the row man's square in a slot."""
-    mirrored: Ints
-    """int64 (phases,): 1 where a placement is its own mirror image."""
+    """Shift of the row man's square in a slot."""
+    symmetric: Ints
+    """int64 (phases,): 1 if the placement of the phase is its own mirror image, else 0."""
 
 
 @inlined
@@ -80,7 +81,7 @@ def _set_squares(rows: Rows, number: int, men: Ints, count: int, squares: Ints) 
 
 @inlined
 def _number_of(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
-    """A number followed by the squares of the first ``count`` of ``men`` as digits; the inverse of
+    """``number`` with the squares of the first ``count`` of ``men`` appended as digits; the inverse of
     ``_set_squares``."""
     for digit in range(count):
         man = men[digit]
@@ -94,33 +95,33 @@ def _number_of(rows: Rows, number: int, men: Ints, count: int, squares: Ints) ->
 
 @inlined
 def place_row(rows: Rows, row: int, squares: Ints) -> int:
-    """Write the squares of all free men of a row except the row man to ``squares``; return its phase."""
+    """Write the squares of all free men of a row, except the row man, to ``squares``; return the phase."""
     return _set_squares(rows, row, rows.order, len(rows.order) - 1, squares)
 
 
 @inlined
 def row_of(rows: Rows, phase: int, squares: Ints) -> int:
-    """The row of a position with canonical ``squares``."""
+    """The row of the position whose men are on the canonical ``squares``."""
     return _number_of(rows, phase, rows.order, len(rows.order) - 1, squares)
 
 
 @inlined
 def place_slot(rows: Rows, slot: int, squares: Ints) -> int:
-    """Write the squares of the free men of a slot to ``squares``; return its phase."""
+    """Write the squares of the free men of a slot to ``squares``; return the phase."""
     return _set_squares(rows, slot, rows.men, len(rows.men), squares)
 
 
 @inlined
 def first_slot(rows: Rows, row: int, squares: Ints) -> int:
-    """The slot of a row's position with the row man on a1. The square of the row man in ``squares`` is set to
-    a1."""
+    """The slot of a row's position with the row man on a1. In ``squares``, the square of the row man is set
+    to a1."""
     squares[rows.order[len(rows.order) - 1]] = 0
     return _number_of(rows, row // rows.per_phase, rows.men, len(rows.men), squares)
 
 
 @inlined
 def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
-    """Squares of all men except the row man, 0 if two of these men are on the same square."""
+    """Squares of all men except the row man; 0 if two of these men are on the same square."""
     occupied: Word = rows.pawns[phase, 0] | rows.pawns[phase, 1]
     row_man = rows.order[len(rows.kinds) - 1]
     for man in range(len(rows.kinds)):
@@ -181,23 +182,23 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
 
 @inlined
 def symmetry_of(rows: Rows, phase: int, king: int) -> int:
-    """The symmetry that keeps the placement of the pawns or, without pawns, the square of White's king.
+    """The symmetry other than the identity that keeps the placement of the pawns; 0 if there is none.
 
-    The result is 0, the identity, if no other symmetry does so.
+    If there are no pawns, it is the symmetry that keeps the square of White's king.
     """
     if rows.pawnless:
         return TRANSPOSE if king % 9 == 0 else 0
-    return MIRROR_FILES if rows.mirrored[phase] else 0
+    return MIRROR_FILES if rows.symmetric[phase] else 0
 
 
 @inlined
 def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> bool:
-    """Whether the image of a position precedes the position in the index. ``image`` receives the squares of
-    the image."""
+    """Whether the image of a position precedes the position in the index. The squares of the image are
+    written to ``image``."""
     free = len(rows.kinds)
     for man in range(free):
         image[man] = IMAGES[symmetry, squares[man]]
-    sort_like_men(image, rows.like)
+    sort_like_men(image, rows.like_men)
     for man in range(free):
         if image[man] != squares[man]:
             return bool(image[man] < squares[man])
@@ -206,8 +207,7 @@ def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> 
 
 @inlined
 def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: Ints) -> Word:
-    """The subset of ``legal``, squares of the row man, for which no image of the position has a smaller
-    slot."""
+    """The subset of ``legal``, a set of squares of the row man, for which no image has a smaller slot."""
     free = len(rows.kinds)
     row_man = rows.order[free - 1]
     if row_man != 0 and row_man != 1:
@@ -243,8 +243,8 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
         return ZERO
     # The king of the side not to move is never the row man.
     mask = ~occupied & ~_attacked(rows, phase, squares, occupied, squares[1 - rows.side], rows.side)
-    for group in range(len(rows.like)):
-        for man in range(rows.like[group, 0] + 1, rows.like[group, 1]):
+    for group in range(len(rows.like_men)):
+        for man in range(rows.like_men[group, 0] + 1, rows.like_men[group, 1]):
             if man == row_man:
                 mask &= ALL << np.uint64(squares[man - 1])
             elif squares[man - 1] > squares[man]:
@@ -278,8 +278,7 @@ def occupied_by(rows: Rows, men: Placed, side: int) -> Word:
 
 @inlined
 def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, captured: Word) -> bool:
-    """Whether side ``by`` attacks the square ``king``. Its men on the squares ``captured`` have been
-    captured."""
+    """Whether side ``by`` attacks the square ``king``. Its men on the squares ``captured`` do not count."""
     if PAWN_ATTACKS[1 - by, king] & rows.pawns[men.phase, by] & ~captured:
         return True
     for man in range(len(rows.kinds)):
@@ -306,7 +305,7 @@ def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied
 
 @inlined
 def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
-    """The squares that a pawn can move to, legal or not."""
+    """The squares that a pawn can move to, whether the moves are legal or not."""
     forward, start_rank = (8, 1) if side == 0 else (-8, 6)
     stop = pawn + forward
     targets: Word = PAWN_ATTACKS[side, pawn] & enemies
@@ -319,7 +318,7 @@ def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
 
 @inlined
 def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
-    """The number of legal moves of a pawn; a promotion counts four times."""
+    """The number of legal moves of a pawn. A promotion counts as four moves."""
     count, targets = 0, pawn_targets(side, pawn, occupied, enemies)
     while targets:
         count += is_legal(rows, men, side, pawn, lowest(targets), occupied)
@@ -352,8 +351,8 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
     """List the legal moves of the free men of ``side`` in ``moves``, int64 (MAX_MOVES,), as man << 8 |
     square.
 
-    Return the number of these moves, and the position rank, which also counts the moves of pawns. The
-    position has no en passant right.
+    Return the number of these moves, and the position rank, in which pawn moves are also counted. The
+    position must not have an en passant right.
     """
     own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
     occupied = own | enemies
@@ -368,8 +367,10 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
 
 @kernel
 def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, ranks: Ints) -> None:
-    """Write the position ranks of the legal positions at ``slots``, with ``side`` to move and without en
-    passant rights, to ``ranks``. ``squares`` and ``moves`` are scratch memory."""
+    """Write to ``ranks`` the position ranks of the legal positions at ``slots`` with ``side`` to move.
+
+    The positions have no en passant rights. ``squares`` and ``moves`` are scratch memory.
+    """
     for number in range(len(slots)):
         men = Placed(squares, place_slot(rows, slots[number], squares))
         _, ranks[number] = list_moves(rows, men, side, moves)
@@ -377,14 +378,14 @@ def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, r
 
 @kernel
 def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
-    """Replace ``squares`` by the squares of the position's canonical slot in its phase. ``image`` is scratch
-    memory."""
+    """Replace ``squares`` with the squares in the position's canonical slot in its phase. ``image`` is
+    scratch memory."""
     free = len(rows.kinds)
     if rows.pawnless:
         into_triangle = SYMMETRY_OF[squares[0]]
         for man in range(free):
             squares[man] = IMAGES[into_triangle, squares[man]]
-    sort_like_men(squares, rows.like)
+    sort_like_men(squares, rows.like_men)
     symmetry = symmetry_of(rows, phase, squares[0])
     if symmetry and has_smaller_image(rows, symmetry, squares, image):
         for man in range(free):

@@ -1,4 +1,5 @@
-"""Zeroing moves of positions without an en passant right: the positions they lead to, and the best move."""
+"""Zeroing moves of positions without an en passant right: the positions that they lead to, and the best
+move."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,8 +34,8 @@ ORIGIN, TARGET, SLOT, PASSED = range(4)
 - the number of the position before the move
 - the number of the *target*, which is the table after the move with its side to move
 - the canonical slot after the move
-- the square that a pawn has passed by a double step, as the target numbers it, if the pawn can be captured en
-  passant, else -1
+- the square, as mapped in the target, that a pawn has passed in a double step, if this pawn can be captured
+  en passant; else -1
 """
 COLUMNS = 4
 """Number of columns of a list of moves."""
@@ -44,7 +45,7 @@ pair of other men."""
 NO_CAPTURE = int64(0)
 NO_PROMOTION = int64(0)
 PAWN = int64(-1)
-"""Number of a pawn among the free men, which are numbered from 0."""
+"""Replaces the index of the moving man if it is a pawn. Free men have indices from 0 on."""
 
 Moves = NDArray[np.int64]
 
@@ -56,14 +57,14 @@ class Destinations(Struct):
     rows: Rows
     """The rows of the table that the moves start from."""
     targets: Targets
-    like: Ints
-    """int64 (targets, 2): the range of free men of the same kind and colour in each target, empty if all
-    differ."""
+    like_men: Ints
+    """int64 (targets, 2): the range of free men of the same kind and colour in each target, empty if there
+    are no such men."""
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroingBuffers(Struct):
-    """Buffers of one thread to list zeroing moves."""
+    """Buffers of one thread for listing zeroing moves."""
 
     squares: Ints
     """int64 (5,): squares of the free men before the move."""
@@ -74,7 +75,7 @@ class ZeroingBuffers(Struct):
 
 
 class ZeroingTurn(NamedTuple):
-    """A position whose zeroing moves are listed."""
+    """A position whose zeroing moves are being listed."""
 
     number: int
     """Number of the position in the list of positions."""
@@ -87,14 +88,14 @@ class ZeroingTurn(NamedTuple):
 
 @inlined
 def _slot_of_image(
-    buffers: ZeroingBuffers, free: int, symmetry: int, like: Ints, phase: int, pawnless: bool
+    buffers: ZeroingBuffers, free: int, symmetry: int, like_men: Ints, phase: int, pawnless: bool
 ) -> int:
     """Map the men in ``buffers.child`` by a symmetry, sort men of the same kind and colour, and return their
     slot."""
     squares = buffers.child
     for man in range(free):
         squares[man] = IMAGES[symmetry, squares[man]]
-    sort_like_men(squares, like)
+    sort_like_men(squares, like_men)
     slot = int64(TRIANGLE_OF[squares[0]]) if pawnless else phase << 6 | squares[0]
     for man in range(1, free):
         slot = slot << 6 | squares[man]
@@ -103,10 +104,10 @@ def _slot_of_image(
 
 @kernel
 def _slot_after(tables: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
-    """The canonical slot of the position ``buffers.after`` in a target, and the symmetry that maps its pawns
-    to their placement there."""
+    """The canonical slot, in a target, of the position ``buffers.after``, and the symmetry that maps its
+    pawns to their placement in the target."""
     targets, pawns, squares = tables.targets, buffers.after.pawns, buffers.child
-    free, like, phase = targets.free[target], tables.like[target : target + 1], int64(0)
+    free, like_men, phase = targets.free[target], tables.like_men[target : target + 1], int64(0)
     mirroring = 56 if targets.swapped[target] else 0
     for man in range(free):
         squares[man] = buffers.after.squares[targets.source[target, man]] ^ mirroring
@@ -119,15 +120,16 @@ def _slot_after(tables: Destinations, target: int, buffers: ZeroingBuffers) -> t
         phase, symmetry = row >> 1, row & 1
         is_own_image = image(pawns[0], MIRROR_FILES) == pawns[0] and image(pawns[1], MIRROR_FILES) == pawns[1]
         second_symmetry = MIRROR_FILES if is_own_image else 0
-    slot = _slot_of_image(buffers, free, symmetry, like, phase, pawnless)
+    slot = _slot_of_image(buffers, free, symmetry, like_men, phase, pawnless)
     if second_symmetry:
-        slot = min(slot, _slot_of_image(buffers, free, second_symmetry, like, phase, pawnless))
+        slot = min(slot, _slot_of_image(buffers, free, second_symmetry, like_men, phase, pawnless))
     return slot, symmetry
 
 
 @inlined
-def _passed(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
-    """The square that a pawn passes from ``start`` to ``stop`` if an en passant capture is legal, else -1."""
+def _passed_square(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
+    """The square that a pawn passes from ``start`` to ``stop``, or -1 if no en passant capture there is
+    legal."""
     men, side = turn.men, turn.side
     middle, king = (start + stop) // 2, men.squares[1 - side]
     for pawn in bits_of(PAWN_ATTACKS[side, middle] & rows.pawns[men.phase, 1 - side]):
@@ -138,7 +140,7 @@ def _passed(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
 
 
 @kernel
-def _add(
+def _append_move(
     tables: Destinations,
     turn: ZeroingTurn,
     captured: int,
@@ -150,7 +152,7 @@ def _add(
 ) -> int:
     """Append the move to the position ``buffers.after``. Return the length of the list.
 
-    ``captured`` is numbered as in ``Targets.number``; ``kind`` is that of the promoted man.
+    ``captured`` is numbered as in ``Targets.number``; ``kind`` is the kind of the promoted man.
     """
     target = tables.targets.number[turn.side, captured, kind]
     slot, symmetry = _slot_after(tables, target, buffers)
@@ -160,8 +162,8 @@ def _add(
 
 
 @inlined
-def _victim(rows: Rows, turn: ZeroingTurn, square: int) -> int:
-    """The man captured on a square, as ``Targets.number`` numbers it."""
+def _victim_number(rows: Rows, turn: ZeroingTurn, square: int) -> int:
+    """The number in ``Targets.number`` of the man that is captured on a square."""
     for man in range(2, len(rows.kinds)):
         if turn.men.squares[man] == square:
             return man + 1
@@ -169,7 +171,7 @@ def _victim(rows: Rows, turn: ZeroingTurn, square: int) -> int:
 
 
 @kernel
-def _add_if_legal(
+def _append_if_legal(
     tables: Destinations,
     turn: ZeroingTurn,
     man: int,
@@ -184,22 +186,22 @@ def _add_if_legal(
     rows, side, phase = tables.rows, turn.side, turn.men.phase
     if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
         return count
-    captured, squares, pawns = _victim(rows, turn, stop), buffers.after.squares, buffers.after.pawns
+    captured, squares, pawns = _victim_number(rows, turn, stop), buffers.after.squares, buffers.after.pawns
     pawns[1 - side] &= ~BIT[stop]
     if man != PAWN:
         squares[man] = stop
-        count = _add(tables, turn, captured, NO_PROMOTION, -1, buffers, moves, count)
+        count = _append_move(tables, turn, captured, NO_PROMOTION, -1, buffers, moves, count)
         squares[man] = start
     else:
         pawns[side] &= ~BIT[start]
         if 8 <= stop < 56:
             pawns[side] |= BIT[stop]
-            passed = _passed(rows, turn, start, stop) if abs(stop - start) == 16 else -1
-            count = _add(tables, turn, captured, NO_PROMOTION, passed, buffers, moves, count)
+            passed = _passed_square(rows, turn, start, stop) if abs(stop - start) == 16 else -1
+            count = _append_move(tables, turn, captured, NO_PROMOTION, passed, buffers, moves, count)
         else:
             squares[PROMOTED] = stop
             for kind in range(1, KIND_COUNT):
-                count = _add(tables, turn, captured, kind, -1, buffers, moves, count)
+                count = _append_move(tables, turn, captured, kind, -1, buffers, moves, count)
         pawns[side] = rows.pawns[phase, side]
     pawns[1 - side] = rows.pawns[phase, 1 - side]
     return count
@@ -211,8 +213,8 @@ def list_zeroing(
 ) -> int:
     """List the zeroing moves of legal positions in ``moves``, and return their number.
 
-    The positions are those at ``slots``, canonical or not, with ``side`` to move. ``captures_only`` excludes
-    pawn moves that capture nothing. ``moves``, int64 (n, COLUMNS), must have MAX_ZEROING rows for each
+    The positions are those at ``slots``, canonical or not, with ``side`` to move. If ``captures_only``, pawn
+    moves that capture nothing are omitted. ``moves``, int64 (n, COLUMNS), must have MAX_ZEROING rows for each
     position.
     """
     rows, count = tables.rows, int64(0)
@@ -229,11 +231,11 @@ def list_zeroing(
                 kind, start = rows.kinds[man], squares[man]
                 for stop in bits_of(enemies & ORTHODOX.attacks[kind, start]):
                     if not ORTHODOX.passed[kind, start, stop] & turn.occupied:
-                        count = _add_if_legal(tables, turn, man, start, stop, buffers, moves, count)
+                        count = _append_if_legal(tables, turn, man, start, stop, buffers, moves, count)
         for pawn in bits_of(rows.pawns[men.phase, side]):
             stops = pawn_targets(side, pawn, turn.occupied, enemies)
             for stop in bits_of(stops & enemies if captures_only else stops):
-                count = _add_if_legal(tables, turn, PAWN, pawn, stop, buffers, moves, count)
+                count = _append_if_legal(tables, turn, PAWN, pawn, stop, buffers, moves, count)
     return count
 
 
@@ -242,8 +244,8 @@ def keep_best(tables: Destinations, side: int, moves: Moves, entries: Ints, exit
     """Write the best moves of each position to ``exits``, int64 (positions, 3), in the form of
     ``Batch.exits``.
 
-    ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. Codes
-    have the colours of the targets, and may be DAMAGED.
+    ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. The
+    codes are those of the targets, whose colours may be swapped, and may be DAMAGED.
     """
     for number in range(len(exits)):
         exits[number, 0] = NONE
