@@ -154,7 +154,7 @@ def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArra
     return Stream(data, starts[::64].copy(), length, check)
 
 
-def empty_stream(blocks: int) -> Stream:
+def new_stream(blocks: int) -> Stream:
     """Return a stream of empty blocks."""
     return stream_of(np.zeros(0, np.uint8), *np.zeros((2, blocks), np.uint16))
 
@@ -307,10 +307,7 @@ class Encoder:
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the blocks of values and depths, and of the blocks of functions."""
-        values, functions = (
-            empty_stream(self._blocks),
-            empty_stream(self._blocks if self._function_count else 0),
-        )
+        values, functions = new_stream(self._blocks), new_stream(self._blocks if self._function_count else 0)
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             size = (part[1] - part[0]) * _MAX_BLOCK_BYTES

@@ -156,13 +156,10 @@ class PackedFile(StoredFile):
         :raises DamagedTableError: if a block does not decode.
         """
         value, depth, inherited, error = self._decoder.look_up(side, slots, accrued)
-        in_layer = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
-        if (value == DAMAGED).any() or (inherited[in_layer] == DAMAGED).any():
+        layered = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
+        if (value == DAMAGED).any() or (inherited[layered] == DAMAGED).any():
             raise error or self._damaged_block()
-        value[in_layer], depth[in_layer] = (
-            inherited[in_layer],
-            np.where(inherited == accrued, 0, -1)[in_layer],
-        )
+        value[layered], depth[layered] = inherited[layered], np.where(inherited == accrued, 0, -1)[layered]
         return value.astype(np.uint8), depth.astype(np.int32)
 
     def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:

@@ -12,7 +12,7 @@ from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.packed.decoder import destinations_of, empty_batch
-from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
+from tbgen.packed.encode import coding_of, new_stream, encoding_of, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, find_values
@@ -87,7 +87,7 @@ def compile_need_finder() -> None:
 def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
-    encoding, stream = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), empty_stream(0)
+    encoding, stream = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), new_stream(0)
     buffers = make_buffers()
     count = np.zeros(1, np.int64)
     compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)
