@@ -165,13 +165,13 @@ def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_co
     :param code: code of each value symbol.
     :param function_count: number of functions of the table.
     """
-    symbols = np.full(256, -1, np.int64)
-    symbols[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
+    symbol_of = np.full(256, -1, np.int64)
+    symbol_of[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
     ends = np.cumsum([contexts * symbols for contexts, symbols in shapes])
     width = np.array([symbols for _, symbols in shapes], np.int64)
     empty = np.zeros(0, np.uint16)
     return Encoding(
-        rows, symbols, escape_bytes(function_count), np.concatenate([[0], ends[:-1]]), width, empty, empty
+        rows, symbol_of, escape_bytes(function_count), np.concatenate([[0], ends[:-1]]), width, empty, empty
     )
 
 

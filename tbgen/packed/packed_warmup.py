@@ -12,7 +12,7 @@ from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.packed.decoder import destinations_of, empty_batch
-from tbgen.packed.encode import coding_of, new_stream, encoding_of, step_shapes
+from tbgen.packed.encode import coding_of, encoding_of, new_stream, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, find_values

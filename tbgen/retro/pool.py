@@ -211,9 +211,9 @@ class PoolLoader:
         for (block, side), begin in places.items():
             self.pool.targets.begin[self._number[block], side] = begin
 
-        def fill(half: tuple[Block, Side]) -> None:
-            (material, phase), side = half
-            self._copy(self._sources[material], layout_of(material), phase, side, places[half])
+        def fill(block_and_side: tuple[Block, Side]) -> None:
+            (material, phase), side = block_and_side
+            self._copy(self._sources[material], layout_of(material), phase, side, places[block_and_side])
 
         for _ in mapper(fill, places):
             pass

@@ -63,7 +63,7 @@ class ProvedTables:
     """Proved tables that other tables depend on.
 
     Small tables are cached in memory. If there is space, a large packed table that a later table depends on
-    gets a plain copy on disk (:mod:`tbgen.packed.copies`), because unpack_step takes ten times as long as
+    gets a plain copy on disk (:mod:`tbgen.packed.copies`), because unpacking takes ten times as long as
     reading a copy.
 
     :param order: the tables to prove, in this order.

@@ -227,7 +227,7 @@ def plan_proofs(
 
 
 def unpack_step(material: Material) -> str:
-    """Return the name of the step in which a packed table is packed."""
+    """Return the name of the step in which a packed table is unpacked."""
     return f"unpacking {material}"
 
 
@@ -271,7 +271,7 @@ def _proof_memory(material: Material, info: TableInfo) -> int:
 
 
 def _unpacking_memory(material: Material, proved: Material) -> int:
-    """Return the estimated memory, in bytes, for unpack_step ``material`` during the proof of
+    """Return the estimated memory, in bytes, for unpacking ``material`` during the proof of
     ``proved``."""
     slots = sum(sub_table_slots(layout_of(each)) for each in {material, proved})
     return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * slots

@@ -35,7 +35,7 @@ class Events(NamedTuple):
     start: Ints
     """int64 (levels + 1,): the nodes of level i have indices ``start[i]`` to ``start[i + 1]`` - 1."""
     node: NDArray[np.uint32]
-    """uint32: nodes, possibly followed by empty elements. Nodes ascend within a level, so a sweep visits
+    """uint32: nodes, possibly followed by unused elements. Nodes ascend within a level, so a sweep visits
     each word once."""
 
 
@@ -123,7 +123,7 @@ def _add_events(
 @jit
 def events_of(attacking_side: int, mask: Words, goals: Goals, high: int) -> Events:
     """Return the events of those positions of ``mask``, uint64 (2, words), whose keys are below ``high``."""
-    # The numbering needs a first key. No event has NO_LEVEL, so number 0 is empty.
+    # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
     levels, counts = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL)), np.zeros(_INITIAL_CAPACITY, np.int64)
     words, limit, empty = mask.shape[1], high << DEPTH_BITS, np.empty(0, np.uint32)
     for side in range(2):

@@ -1,6 +1,6 @@
 """Numbering distinct keys in the order in which they first occur.
 
-Sequences can be known, too: the key of a sequence consists of its last element and of the number of the
+Sequences can be numbered, too: the key of a sequence consists of its last element and of the number of the
 sequence that precedes this element.
 """
 
@@ -39,32 +39,32 @@ def numbering(capacity: int, first: Word) -> Numbering:
 
 
 @kernel
-def find_or_add(known: Numbering, key: Word) -> int:
+def find_or_add(numbers: Numbering, key: Word) -> int:
     """Return the number of a key; a new key gets the next number. The caller must ensure sufficient
     capacity."""
-    mask = len(known.hash_table) - 1
+    mask = len(numbers.hash_table) - 1
     index = int64(key * _HASH_FACTOR >> _HALF_BITS) & mask
-    while known.hash_table[index] >= 0:
-        if known.key[known.hash_table[index]] == key:
-            return int64(known.hash_table[index])
+    while numbers.hash_table[index] >= 0:
+        if numbers.key[numbers.hash_table[index]] == key:
+            return int64(numbers.hash_table[index])
         index = (index + 1) & mask
-    number = known.length[0]
-    known.key[number] = key
-    known.hash_table[index] = number
-    known.length[0] = number + 1
+    number = numbers.length[0]
+    numbers.key[number] = key
+    numbers.hash_table[index] = number
+    numbers.length[0] = number + 1
     return int64(number)
 
 
 @jit
-def with_capacity(known: Numbering, extra: int) -> Numbering:
+def with_capacity(numbers: Numbering, extra: int) -> Numbering:
     """Return the numbering, copied to larger arrays if it lacks capacity for ``extra`` additional keys."""
-    length = known.length[0]
-    if length + extra <= len(known.key):
-        return known
-    capacity = len(known.key)
+    length = numbers.length[0]
+    if length + extra <= len(numbers.key):
+        return numbers
+    capacity = len(numbers.key)
     while capacity < length + extra:
         capacity *= 2
-    larger = numbering(capacity, known.key[0])
+    larger = numbering(capacity, numbers.key[0])
     for number in range(1, length):
-        find_or_add(larger, known.key[number])
+        find_or_add(larger, numbers.key[number])
     return larger
