@@ -86,7 +86,7 @@ def _lone_kings() -> tuple[Ints, Ints]:
 
 
 def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
-    """Return the frame of a layout without pawns on it; ``place_pawns`` adds the pawns of a phase.
+    """Return the frame of a layout, in which pawns are still missing; ``place_pawns`` adds those of a phase.
 
     :param for_solver: whether only the king pairs that must be solved have numbers.
     """
@@ -120,7 +120,7 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
 
 
 def to_table_order(layout: Layout, array: NDArray[Any], filler: int) -> None:
-    """Move the elements of an array, in place, from the solver's order of slots to the table's.
+    """Move the elements of an array, in place, from the solver's order of slots to the order of the table.
 
     :param array: one-dimensional, with an element for each slot, or each word, of one phase of the table.
     :param filler: value for the slots that the solver does not have.
@@ -133,8 +133,8 @@ def to_table_order(layout: Layout, array: NDArray[Any], filler: int) -> None:
 
 
 def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
-    """Move the elements of an array, one for each slot of a phase, from the table's order of slots to the
-    solver's, in place."""
+    """Move the elements of an array, one for each slot of a phase, in place, from the order of the table to
+    the solver's order of slots."""
     if layout.solved_pairs:
         by_pair = array.reshape(layout.king_slots * 64, -1)
         for number, pair in enumerate(layout.solved_pairs):
@@ -142,7 +142,7 @@ def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
 
 
 def table_slots(layout: Layout, slots: Ints) -> Ints:
-    """Return the table's slots of a phase for the given slots in the solver's order."""
+    """Convert slots of a phase in the solver's order to slots in the order of the table, and return them."""
     if not layout.solved_pairs:
         return slots
     number, rest = np.divmod(slots, layout.solved_slots // len(layout.solved_pairs))

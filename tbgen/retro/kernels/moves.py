@@ -128,9 +128,9 @@ def _append_king_move(
 
     In the resulting word, White's king is at the triangle coordinate ``coord``, and Black's king is on the
     image of the square ``black`` under ``symmetry``. The other scalars, on ``buffer.squares``, are mapped by
-    the same symmetry; ``rest`` is their part of the word number if it is 0. A king pair without
-    legal positions is omitted. If the king pair is the image of a numbered pair, a successor is moved to that
-    pair, and a predecessor is omitted.
+    the same symmetry. If ``symmetry`` is 0, ``rest`` is their part of the word number. A king pair without
+    legal positions is omitted. If the king pair is the image of a numbered pair, a successor is moved to this
+    numbered pair, and a predecessor is omitted.
     """
     frame, squares = search.frame, search.buffer.squares
     pair = frame.pair_numbers[coord, IMAGES[symmetry, black]]
