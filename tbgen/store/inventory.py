@@ -152,7 +152,7 @@ class PositionCounts(Document):
 
 
 class TableDocument(Document):
-    """What the file of a table states."""
+    """The contents of the file of a table, as its attributes state them."""
 
     material: str
     rules: Variant
@@ -180,7 +180,7 @@ class ValueCounts(Document):
 
 
 class CountedTableDocument(TableDocument):
-    """What the file of a table states, the number of positions with each value, and a deepest state."""
+    """The same, with the number of positions of each value, and a deepest state."""
 
     values: ValueCounts
     longest: DeepestState | None

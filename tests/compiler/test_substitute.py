@@ -45,12 +45,12 @@ TAGGING = f"""{COMPILING}
 import multiprocessing, time
 from tbgen.games import tagging as tagged
 
-def judge(adjudicator, raw):
+def judge_game(adjudicator, raw):
     time.sleep(0.01)
     work()
 
 multiprocessing.set_start_method("fork")
-tagged._judge = judge
+tagged._judge_game = judge_game
 {ENTRY}
 """
 

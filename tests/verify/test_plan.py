@@ -111,11 +111,11 @@ def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPat
     now = 0.5
     timed.begin(ORDER[1], tasks[1].cost.steps)
     now = 0.9
-    timed.progress("unpack_step", 1, 1)
+    timed.progress("unpacking", 1, 1)
     assert shown == [
         "KvK (1 of 2): digest 0%, about 1.9 s left",
         "KvK (1 of 2): states 40%, about 1.7 s left",
-        "KNvK (2 of 2): unpack_step 100%, about 1.0 s left",
+        "KNvK (2 of 2): unpacking 100%, about 1.0 s left",
     ]
 
 
