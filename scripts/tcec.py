@@ -327,7 +327,7 @@ def _numbers(tied: Sequence[Player], name: str, field: TieData) -> dict[str, flo
     numbers = {}
     for player in tied:
         level = [other for other in tied if other.results.classical == player.results.classical]
-        numbers[player.name] = float(TIEBREAKS[name].value(player, level, field) or 0)
+        numbers[player.name] = float(TIEBREAKS[name].number_of(player, level, field) or 0)
     return numbers
 
 

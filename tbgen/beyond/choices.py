@@ -102,7 +102,7 @@ class Chooser:
         - the cells ahead of the root, if time allows;
         - the cell alone.
 
-        :param end: the end that the side whose move enters the cell hopes for.
+        :param end: the end to solve for, which is the best end for the side that moves into the cell.
         :param above: the solved cells from which play leads to the cell.
         """
         promotion_homes, wholes = self._wins_to_find([home], self._meter.seconds_left)
@@ -210,7 +210,7 @@ def cost_of(tasks: Iterable[CellTask]) -> int:
 
 
 def _hoped_end(position: CellPosition) -> int:
-    """Return the end that the side that has just moved hopes for, as seen in the canonical cell."""
+    """Return the best end for the side that has just moved, as seen in the canonical cell."""
     _, symmetry = position.cell.canonical()
     end = end_of(side_of(position.board))
     return 1 - end if symmetry & MIRROR_RANKS else end

@@ -72,20 +72,20 @@ def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dic
     large = [cell for cell in below if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
 
     @cache
-    def lower_cells(cell: Cell) -> tuple[Cell, ...]:
+    def cells_one_move_below(cell: Cell) -> tuple[Cell, ...]:
         return () if available(cell) else homes_below(cell, promotions=True)
 
     large_set = set(large)
     dependencies: dict[Cell, tuple[Cell, ...]] = {}
     for cell in large:
         reachable: dict[Cell, None] = {}
-        for lower in dict.fromkeys(
-            lower for each in cells_of_task(cell, available) for lower in lower_cells(each)
+        for next_cell in dict.fromkeys(
+            next_cell for each in cells_of_task(cell, available) for next_cell in cells_one_move_below(each)
         ):
-            reachable[lower] = None
-            if lower not in large_set:
-                reachable |= dict.fromkeys(lower_cells(lower))
-        dependencies[cell] = tuple(lower for lower in reachable if lower in large_set)
+            reachable[next_cell] = None
+            if next_cell not in large_set:
+                reachable |= dict.fromkeys(cells_one_move_below(next_cell))
+        dependencies[cell] = tuple(next_cell for next_cell in reachable if next_cell in large_set)
     return {cell: dependencies[cell] for cell in TopologicalSorter(dependencies).static_order()}
 
 
@@ -133,7 +133,7 @@ def run_task(
     cell: Cell,
     inputs: list[Cell],
     *,
-    tables: list[str],
+    table_paths: list[str],
     directory: str,
     version: str,
     probe_path: str,
@@ -151,7 +151,7 @@ def run_task(
         raise TbgenError(f"the newly joined worker {place} {problem}")
     try:
         compile_kernels()
-        return solve_cell(cell, inputs, _open_tables(tuple(tables), threads), Path(directory), threads)
+        return solve_cell(cell, inputs, _open_tables(tuple(table_paths), threads), Path(directory), threads)
     except TbgenError as error:
         raise TbgenError(f"{error}, on the worker {place}") from None
     except Exception as error:
@@ -209,7 +209,7 @@ def solve_on_cluster(
             inspect_workers(client, probe, patience)
             solve = partial(
                 run_task,
-                tables=[str(each.absolute()) for each in tables],
+                table_paths=[str(each.absolute()) for each in tables],
                 directory=str(directory),
                 version=__version__,
                 probe_path=str(probe),
@@ -282,7 +282,7 @@ class _CellSubmitter:
     def _check_workers(self, workers: list[Worker], last_seen: float) -> float:
         """Check that the workers can solve the remaining cells.
 
-        :param last_seen: the time at which the last check found a worker.
+        :param last_seen: the last time at which a check found a worker.
         :returns: the new ``last_seen``.
         :raises TbgenError: if the workers have too little memory, or if there has been no worker for
             ``patience`` seconds.
@@ -302,7 +302,7 @@ class _CellSubmitter:
         return last_seen
 
     def _submit_cells(self, workers: list[Worker]) -> None:
-        """Submit as many solvable cells as the workers have idle threads."""
+        """Submit one solvable cell for each idle thread of the workers, as long as there are such cells."""
         idle_threads = sum(worker.threads for worker in workers) - len(self.running_tasks)
         submitted = {cell for cell, _ in self.running_tasks.values()}
         for cell, dependencies in self.dependencies.items():
@@ -342,7 +342,7 @@ class _CellSubmitter:
         elif future.status == "finished":
             try:
                 solved = future.result(timeout=self.patience)
-            except TimeoutError:  # the worker died; the next task finds its file
+            except TimeoutError:  # the worker died; the next task for this cell will find its file
                 return
             if not solved:
                 self.refused_cells.add(cell)

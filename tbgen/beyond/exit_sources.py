@@ -54,10 +54,10 @@ class ExitSource(ABC):
     """A source of bounds, such as tables, solved cells or files of other programs. Thread-safe.
 
     A source has bounds of a cell if it has them for any symmetric image of the cell. ``block`` and
-    ``fresh_bounds`` return the same bounds, for fresh states. The result of ``universal_bounds`` holds for
-    every accrued score, so it is never narrower than that of ``fresh_bounds``. An unknown depth is stored as
-    the depth that claims least. In the lower game this is ``FAR_DEPTH`` for White's scores and 0 for Black's;
-    in the upper game it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
+    ``fresh_bounds`` return the same bounds, for fresh states. The result of ``bounds_for_any_accrued``
+    holds for every accrued score, so it is never narrower than that of ``fresh_bounds``. An unknown depth is
+    stored as the depth that claims least. In the lower game this is ``FAR_DEPTH`` for White's scores and 0
+    for Black's; in the upper game it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
     """
 
     proved: bool = False
@@ -93,7 +93,7 @@ class ExitSource(ABC):
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position in its fresh state; None if unavailable."""
 
-    def universal_bounds(self, position: CellPosition) -> Interval | None:
+    def bounds_for_any_accrued(self, position: CellPosition) -> Interval | None:
         """Return bounds of a position that hold with any accrued score; None if unavailable."""
         return None
 
@@ -157,9 +157,9 @@ class SyzygyExits(ExitSource):
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return bounds of a position that hold with any accrued score; None if its cell has no block."""
-        return self.universal_bounds(position) if self._has_cell(position.cell) else None
+        return self.bounds_for_any_accrued(position) if self._has_cell(position.cell) else None
 
-    def universal_bounds(self, position: CellPosition) -> Interval | None:
+    def bounds_for_any_accrued(self, position: CellPosition) -> Interval | None:
         """Return bounds of a position that hold with any accrued score; None if the files do not cover it.
 
         :raises DamagedTableError: if a file cannot be used.

@@ -156,11 +156,11 @@ class ExitBounds:
         bounds, final = self._stored_bounds(position)
         return bounds if final else bounds.within(self._lookahead_bounds(position))
 
-    def universal_bounds(self, position: CellPosition) -> Interval:
+    def bounds_for_any_accrued(self, position: CellPosition) -> Interval:
         """Return bounds of a position that hold with any accrued score."""
         bounds = WORST
         for source in () if position.is_over else self._sources:
-            bounds = bounds.within(source.universal_bounds(position) or bounds)
+            bounds = bounds.within(source.bounds_for_any_accrued(position) or bounds)
         return bounds
 
     def _lookahead_bounds(self, position: CellPosition) -> Interval:

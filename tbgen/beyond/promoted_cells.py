@@ -1,17 +1,17 @@
 """Forced mates and values after promotions that leave more mobile men than an ordinary cell may have.
 
-A promotion beside two pieces leads to positions of five mobile men. There are 64 times as many of these as
-there are positions of an ordinary cell. They form a *whole* cell (:mod:`tbgen.beyond.structures`). Two kinds
-of results are found for whole cells:
+If there are two pieces besides the kings, a promotion leads to positions with five mobile men. There are 64
+times as many of these as there are positions of an ordinary cell. They form a *whole* cell
+(:mod:`tbgen.beyond.structures`). Two kinds of results are found for whole cells:
 
 - The forced mates after a promotion to a queen. One bit for each position shows whether it is won
   (:mod:`tbgen.cells.wins`). The value of a forced mate is G0.0 with any accrued score. :class:`WonCells` is
   the exit source of these mates.
 - All values, but no depths (:mod:`tbgen.cells.games`). Each end, lower or upper, is solved separately. The
-  whole cells that further steps and captures of pawns lead to are solved first. :class:`PromotedCells` keeps
-  only the values directly after promotions, as bounds of the *home* of the promotion. This is the ordinary
-  cell in which the promoted man is frozen on the last rank. The home gets bounds only with the other side to
-  move.
+  whole cells that are reached when another pawn steps or is captured are solved first.
+  :class:`PromotedCells` keeps only the values directly after promotions, as bounds of the *home* of the
+  promotion. This is the ordinary cell in which the promoted man is frozen on the last rank. The home gets
+  bounds only with the other side to move.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,7 +104,8 @@ class WonCells(ExitSource):
         """Find and keep the positions of a whole cell in which White forces mate.
 
         :param knowledge: the bounds after captures.
-        :param with_rounds: whether the result contains rounds. A proof needs them; they are not kept.
+        :param with_rounds: whether the result contains the round in which each position was found to be won
+            (:class:`Wins`). A proof needs the rounds; they are not kept.
         """
 
         def find_won_words(other: Cell, side: Side) -> Words | None:
@@ -145,9 +146,9 @@ class WonCells(ExitSource):
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the value of a mate if the side that has just moved forces it, else None."""
-        return self.universal_bounds(position)
+        return self.bounds_for_any_accrued(position)
 
-    def universal_bounds(self, position: CellPosition) -> Interval | None:
+    def bounds_for_any_accrued(self, position: CellPosition) -> Interval | None:
         """Return the value of a mate if the side that has just moved forces it, else None."""
         board = position.board
         if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:
@@ -179,7 +180,8 @@ class WonCells(ExitSource):
 
         These are the cells after steps of Black's pawns, after captures of these pawns and, if Black has
         pawns, after captures of Black's pieces. The cells are solved even if tables contain them, because
-        decoding the tables takes longer. It takes many times longer if pawns are about to promote.
+        decoding the tables takes longer. Decoding takes many times longer than solving if pawns are about to
+        promote.
         """
         below = list[Cell]()
         for pawn in chess.scan_forward(cell.black_pawns):
@@ -210,7 +212,8 @@ class WonCells(ExitSource):
 
 
 class _WinsImage(NamedTuple):
-    """Forced mates of a whole cell, and the symmetry that maps positions to positions of this cell."""
+    """Forced mates of a whole cell, and the symmetry that maps the positions after a route to positions of
+    this cell."""
 
     wins: Wins
     symmetry: int
@@ -224,7 +227,7 @@ def _pack_bits(bits: Flags) -> Words:
 def _won_with_man_on(wins: Wins, index: int, square: int) -> Flags:
     """Return which positions with Black to move and a given man on ``square`` are won: bool (slots,).
 
-    :param index: index of the man among the mobile men. The squares of the other men form the slots.
+    :param index: index of the man among the mobile men. The slots number the squares of the other men.
     """
     words, scalars = wins.won[BLACK_TO_MOVE], len(wins.cell.mobile) - 1
     if index == scalars:
@@ -265,8 +268,8 @@ class PromotedCells:
     ) -> list[Cell]:
         """Return the whole cells to solve for the home of a promotion, in the order of solution.
 
-        Each cell comes after the cells that steps and captures of pawns lead to. Cells in tables are left
-        out.
+        Each cell comes after the cells that are reached when one of its pawns steps or is captured. Cells in
+        tables are left out.
 
         :param window_of: returns the scores that need to be distinguished in a cell.
         :param ends: the ends to solve, as seen with White as the promoting side.
@@ -292,7 +295,7 @@ class PromotedCells:
         kind: int,
         knowledge: Knowledge,
         threads: int = 1,
-        check: Callable[[], object] = lambda: None,
+        poll: Callable[[], object] = lambda: None,
         window_of: Callable[[Cell], Interval] = _all_scores_window,
         ends: Sequence[int] = ENDS,
     ) -> Iterator[Bounds]:
@@ -301,9 +304,10 @@ class PromotedCells:
         :param cells: whole cells in the order of :meth:`cells_to_solve`.
         :param kind: the kind of the promoted man.
         :param knowledge: the bounds after captures of mobile men.
-        :param check: called every few seconds. An exception that it raises ends the work.
+        :param poll: called every few seconds. An exception that it raises ends the work.
         :param window_of: returns the scores that need to be distinguished in a cell.
-        :param ends: the ends to solve. If all exits have values, both ends are solved at once.
+        :param ends: the ends to solve. If the exact values of all exits are known, one solution serves both
+            ends.
         :raises NoCodeError: if a cell has scores beyond G63.0.
         :raises MemoryError: if too little memory is available.
         """
@@ -319,9 +323,9 @@ class PromotedCells:
             window = ALL_SCORES if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
             homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
-            planes = dict[int, dict[Side, bytes]]()
+            compressed_codes = dict[int, dict[Side, bytes]]()
             for end in ENDS[:1] if exact else ends:
-                values = solve_values(cell, exits, end, threads, check, window)
+                values = solve_values(cell, exits, end, threads, poll, window)
                 if end == LOWER:
                     _write_wins(values, cell, self._won_cells)
                 by_square = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
@@ -330,24 +334,24 @@ class PromotedCells:
                     codes = by_square.take(square, cell.mobile.index(man_of(WHITE_TO_MOVE, kind))).reshape(-1)
                     codes_by_end |= dict.fromkeys(solved_ends, codes)
                 packed = {side: zlib_ng.compress(values[side], _COMPRESSION_LEVEL) for side in sides}
-                planes |= dict.fromkeys(solved_ends, packed)
+                compressed_codes |= dict.fromkeys(solved_ends, packed)
                 del values, by_square
-            wholes[cell] = _WholeValues(planes, exact)
+            wholes[cell] = _WholeValues(compressed_codes, exact)
             for square, codes_by_end in homes.items():
                 if square not in cell.standing:
                     yield _bounds_of_home(cell, kind, square, codes_by_end, window)
-            self._solved |= {(cell, kind, end): window for end in planes}
+            self._solved |= {(cell, kind, end): window for end in compressed_codes}
 
-    def _whole_exits(self, others: Knowledge, solved_wholes: "Mapping[Cell, _WholeValues]") -> Knowledge:
+    def _whole_exits(self, source: Knowledge, solved_wholes: "Mapping[Cell, _WholeValues]") -> Knowledge:
         """Return the bounds of the exits of a whole cell.
 
         The bounds of other whole cells come from tables or from ``solved_wholes``. All other bounds come from
-        ``others``.
+        ``source``.
         """
 
         def block(route: Route, end: int) -> Block | None:
             if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
-                return others.block(route, end)
+                return source.block(route, end)
             whole, side = solved_wholes.get(route.destination), side_after(route)
             # After a double step that may be captured en passant, only one end is bounded.
             if whole is None or (route.ep_square is not None and end != end_of(side)):
@@ -356,9 +360,9 @@ class PromotedCells:
 
         def same_ends(route: Route) -> bool:
             whole = solved_wholes.get(route.destination)
-            return others.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
+            return source.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
 
-        return SomeKnowledge(block, others.bound, same_ends)
+        return SomeKnowledge(block, source.bound, same_ends)
 
 
 def _bounds_of_home(
@@ -367,7 +371,7 @@ def _bounds_of_home(
     """Return bounds of the canonical cell in which a promoted man is frozen on a square of the last rank.
 
     :param codes_by_end: for each solved end, the codes of the values with Black to move and the promoted man
-        on the square. The squares of the other men form the slots.
+        on the square. The slots number the squares of the other men.
     :param window: the window in which the values were found.
     """
     others, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
@@ -384,7 +388,8 @@ def _bounds_of_home(
         stored = Block(codes, np.zeros(home.size, np.uint16))
         bounds = gather_block(replace(home, frozen=()), men, symmetry, stored).value
         value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
-        # Unknown depths claim as little as possible: FAR_DEPTH for scores of the end's side, else 0.
+        # Unknown depths claim as little as possible: FAR_DEPTH for White's scores at the lower end and
+        # Black's at the upper end, else 0.
         depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR_DEPTH
     ends = tuple(sorted(1 - end if swapped else end for end in codes_by_end))
     return Bounds(home, value, depth, ends, window.swapped if swapped else window)
@@ -394,16 +399,16 @@ def _bounds_of_home(
 class _WholeValues:
     """Bounds of all positions of a whole cell.
 
-    :ivar planes: the compressed codes, by end and side to move.
+    :ivar compressed_codes: the compressed codes of the bounds, by end and side to move.
     :ivar exact: whether the bounds at both ends are the values.
     """
 
-    planes: dict[int, dict[Side, bytes]]
+    compressed_codes: dict[int, dict[Side, bytes]]
     exact: bool
 
     def values(self, end: int, side: Side) -> Codes:
         """Return the codes of the lower or upper bounds with ``side`` to move, shape (slots,)."""
-        return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
+        return np.frombuffer(zlib_ng.decompress(self.compressed_codes[end][side]), np.uint8)
 
 
 def _write_wins(values: NDArray[np.uint8], cell: Cell, won_cells: WonCells) -> None:

@@ -99,7 +99,7 @@ class Search:
 
         :raises NoCodeError: if the scores of the state's own cell cannot be stored.
         """
-        if self.exits.universal_bounds(self.position).exact:
+        if self.exits.bounds_for_any_accrued(self.position).exact:
             return None
         try:
             if self._cell not in self.exits.cells and self._cell.size <= MAX_SMALL_SLOTS:
@@ -131,7 +131,7 @@ class Search:
             answer = Answer(answer.bounds, (0, 0))
         elif answer.depth is not None and not self._is_resolved(position):
             answer = Answer(answer.bounds)
-        answer = answer.intersection(Answer(self.exits.universal_bounds(position)))
+        answer = answer.intersection(Answer(self.exits.bounds_for_any_accrued(position)))
         # A layer made in a narrower window may have wider bounds than an earlier layer.
         move = None if step is None else step.move
         self._best_answers[move] = answer = answer.intersection(self._best_answers.get(move, answer))

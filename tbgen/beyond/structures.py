@@ -235,7 +235,7 @@ def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, games: in
     """
     seconds, memory = 0.0, 0
     for whole in wholes:
-        exit_bytes = sum(route.part.size for route in whole_routes(whole, mobile) if route.promoted is None)
+        exit_bytes = sum(each.subcell.size for each in whole_routes(whole, mobile) if each.promoted is None)
         needed = games if any(whole.pawns) else 1  # without pawns all exits have values
         seconds += needed * seconds_of("values", whole.size, threads)
         memory = max(memory, memory_of("values", whole.size) + whole.size + exit_bytes)

@@ -161,11 +161,11 @@ class Tables(ExitSource):
         """
         material, phase, side, symmetry = _location_of(route.destination, side_after(route))
         if self._uses_look_ups(route) and not self._is_in_memory(material, phase, side):
-            return self._look_up(route.part, side_after(route))
+            return self._look_up(route.subcell, side_after(route))
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
         stored = self.get_phase(material, phase, side)
-        block = gather_block(route.part, men, symmetry, stored, not layout.pawns)
+        block = gather_block(route.subcell, men, symmetry, stored, not layout.pawns)
         config = [phase, -1 if route.ep_square is None else IMAGE[symmetry][route.ep_square]]
         configs = en_passant_configs(layout).tolist()
         if config in configs:
@@ -251,7 +251,7 @@ class Tables(ExitSource):
 
     def _uses_look_ups(self, route: Route) -> bool:
         """Return whether the positions that a route leads to are looked up one by one."""
-        if not self.can_look_up(route.part):
+        if not self.can_look_up(route.subcell):
             return False
         is_opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened_cells
         return is_opened or route.landing is not None

@@ -112,7 +112,7 @@ def _check_man(name: str, man: NamedMan, directory: Path) -> None:
 def _kind(man: NamedMan) -> Kind | None:
     """Return the kind of a man, None if its letters do not describe a kind.
 
-    Letters must be all capital or all small.
+    The letters must be all upper case or all lower case.
     """
     return kind_of_letters(man.moves.upper() if man.moves.islower() else man.moves)
 

@@ -33,7 +33,8 @@ class Route:
     promoted: int | None = None
     """Square of the promoted man; None if the move is not a promotion."""
     is_quiet: bool = False
-    """Whether the moves are quiet, so that the accrued score still counts: a frozen man's, or castling."""
+    """Whether the moves are quiet (moves of a frozen king or piece without a capture, or castling), so that
+    the accrued score still counts."""
     ep_square: int | None = None
     """The square of a possible en passant capture after the move; None if there is none."""
     by_pawn: bool = False
@@ -45,18 +46,20 @@ class Route:
 
     @property
     def unrestricted(self) -> Self:
-        """The route to all positions of the destination: a man that has landed may be on any square."""
+        """The same route without ``landing``. It stands for all positions of the destination, whatever the
+        square of the man that has landed."""
         return self if self.landing is None else replace(self, landing=None)
 
     @property
-    def part(self) -> Cell:
-        """The cell of the positions that the route leads to. A man that has landed is frozen in it."""
+    def subcell(self) -> Cell:
+        """The cell that contains only the positions that the route leads to: the destination, with a man that
+        has landed frozen on its square."""
         cell = self.destination
         if self.landing is None:
             return cell
-        place, square = self.landing
-        remaining = (man for index, man in enumerate(cell.mobile) if index != place)
-        return Cell.of_men(remaining, cell.standing | {square: cell.mobile[place]})
+        mobile_index, square = self.landing
+        remaining = (man for index, man in enumerate(cell.mobile) if index != mobile_index)
+        return Cell.of_men(remaining, cell.standing | {square: cell.mobile[mobile_index]})
 
 
 def home_of_route(route: Route) -> Cell:
@@ -84,9 +87,9 @@ class _RoutesOfSide:
         self.standing = lineup.cell.standing
         self.index = [man for man, square in enumerate(lineup.squares) if square < 0]
         """Index of each mobile man in the lineup."""
-        self.own_men = [place for place, man in enumerate(self.cell.mobile) if man.colour == side]
+        self.own_men = [index for index, man in enumerate(self.cell.mobile) if man.colour == side]
         """Indices of the side's mobile men."""
-        self.mobile_victims = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
+        self.mobile_victims = [index for index, man in enumerate(self.cell.mobile) if self._may_capture(man)]
         self.standing_victims = {square for square, man in self.standing.items() if self._may_capture(man)}
 
     def routes(self) -> Iterator[Route]:
@@ -100,7 +103,7 @@ class _RoutesOfSide:
             if self.standing[castling.king].colour == self.side:
                 yield self._castling_route(castling)
         yield from (
-            self._landing_route(square, place) for square in self.standing_victims for place in self.own_men
+            self._landing_route(square, index) for square in self.standing_victims for index in self.own_men
         )
         if self.own_men:
             yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.mobile_victims)
@@ -144,11 +147,11 @@ class _RoutesOfSide:
         cell = Cell.of_men(self.cell.mobile, standing | {castling.king_to: king, castling.rook_to: rook})
         return Route(self.side, _route_number(*castling[:2]), cell, is_quiet=True, is_castling=True)
 
-    def _landing_route(self, square: int, place: int) -> Route:
-        """Return the route of a mobile man that captures the pawn or frozen man on ``square``."""
+    def _landing_route(self, square: int, index: int) -> Route:
+        """Return the route of the mobile man ``index`` that captures the pawn or frozen man on ``square``."""
         route = self._route(NO_SQUARE, square)
         return replace(
-            route, number=_route_number(NO_SQUARE, square, self.index[place] + 1), landing=(place, square)
+            route, number=_route_number(NO_SQUARE, square, self.index[index] + 1), landing=(index, square)
         )
 
     def _route(self, origin: int, target: int, victim: int = _NO_MAN, promotion: int = NO_PROMOTION) -> Route:
@@ -162,7 +165,7 @@ class _RoutesOfSide:
         man = standing.pop(origin, None)
         if man is not None:
             standing[target] = man_of(self.side, promotion) if promotion else man
-        mobile = [each for place, each in enumerate(self.cell.mobile) if place != victim]
+        mobile = [each for index, each in enumerate(self.cell.mobile) if index != victim]
         by_pawn = man is not None and man.kind == PAWN
         quiet = man is not None and not by_pawn and captured is None and victim == _NO_MAN
         return Route(
@@ -182,5 +185,5 @@ class _RoutesOfSide:
         return passed if abs(target - origin) == 16 and capturers else None
 
 
-def _route_number(origin: int, target: int, captured: int = 0, promotion: int = NO_PROMOTION) -> int:
-    return ((origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + captured) * len(KINDS) + promotion
+def _route_number(origin: int, target: int, victim_number: int = 0, promotion: int = NO_PROMOTION) -> int:
+    return ((origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim_number) * len(KINDS) + promotion

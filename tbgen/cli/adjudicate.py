@@ -85,7 +85,7 @@ class _GameReport:
 def _adjudicate(game: Game, adjudication: Adjudication, with_line: bool) -> _GameReport:
     """Adjudicate a game."""
     adjudicator, line = adjudication.adjudicator, None
-    with adjudication.watch.line:
+    with adjudication.solver_watch.line:
         arbiter, outcome = adjudicator.judge(game)
     if with_line and outcome.basis is Basis.TABLEBASE:
         try:
@@ -100,13 +100,13 @@ def _games(adjudication: Adjudication) -> Iterator[tuple[str, Game]]:
     for name in adjudication.files:
         with adjudication.open_file(name) as source:
             for game in read_games(source):
-                adjudication.watch.begin(game.number, game.tags)
+                adjudication.solver_watch.begin(game.number, game.tags)
                 yield name, game
 
 
 def _solve(adjudication: Adjudication) -> None:
     """Solve the final positions of all games whose points the tables do not determine."""
-    with adjudication.collect_jobs() as (adjudicator, _):
+    with adjudication.collect_positions() as (adjudicator, _):
         for _, game in _games(adjudication):
             with suppress(TbgenError):  # reported when the game is adjudicated again
                 adjudicator.judge(game)
@@ -131,7 +131,7 @@ def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool
     if adjudication.solves_first:
         _solve(adjudication)
     for name, game in _games(adjudication):
-        file, place = adjudication.watch.place, f"game {game.number}, line {game.line}"
+        file, place = adjudication.solver_watch.place, f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})
@@ -148,7 +148,7 @@ def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool
             documents[-1]["error"] = sentence
             if not as_json:
                 say(f"tbgen: {file}{sentence}")
-        if adjudication.watch.interrupted and not adjudication.solves_first:
+        if adjudication.solver_watch.interrupted and not adjudication.solves_first:
             break
     if not documents:
         raise UsageError(f"there is no game in {', '.join(adjudication.files)}")

@@ -118,7 +118,8 @@ class Adjudication:
 
     files: Sequence[str]
     adjudicator: Adjudicator
-    watch: Watch
+    solver_watch: Watch
+    """The solver, if any, with its progress line and a stored interrupt."""
     jobs: int
     strict: bool
     """Whether a broken or doubtful game is an error."""
@@ -129,22 +130,25 @@ class Adjudication:
     @property
     def solves_first(self) -> bool:
         """Whether positions are solved in a first pass. This needs --solve, and files that can be reread."""
-        return self.watch.solver is not None and not any(map(is_stream, self.files))
+        return self.solver_watch.solver is not None and not any(map(is_stream, self.files))
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[PgnSource]:
         """Open one of the files. If there are several, messages about its games begin with its name."""
-        self.watch.place = f"{path}, " if len(self.files) > 1 else ""
+        self.solver_watch.place = f"{path}, " if len(self.files) > 1 else ""
         with reading(path) as source:
             yield source
 
     @contextmanager
-    def collect_jobs(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
-        """Yield an adjudicator that collects positions, and their list. At the end, solve the positions."""
-        collector = JobCollector(lambda: self.watch.game)
+    def collect_positions(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
+        """Yield an adjudicator that collects the positions to solve, and the list in which it collects them.
+
+        At the end, solve these positions.
+        """
+        collector = JobCollector(lambda: self.solver_watch.game)
         adjudicator = replace(self.adjudicator.solverless(), solver=collector, begin=self.adjudicator.begin)
         yield adjudicator, collector.jobs
-        self.watch.work_on(collector.jobs)
+        self.solver_watch.work_on(collector.jobs)
 
     def solve(self) -> None:
         """Solve the final positions of all games whose points the tables do not determine.
@@ -156,13 +160,13 @@ class Adjudication:
         """
         if not self.solves_first:
             return
-        with self.collect_jobs() as (adjudicator, jobs):
+        with self.collect_positions() as (adjudicator, jobs):
             for path in self.files:
-                with self.watch.line as line, self.open_file(path) as source:
+                with self.solver_watch.line as line, self.open_file(path) as source:
                     for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
                         if done % _GAMES_BETWEEN_UPDATES == 0:
                             line.show(f"collecting positions to solve: {number(len(jobs))} so far")
-        self.watch.raise_interrupt()
+        self.solver_watch.raise_interrupt()
 
     def games(self, path: str, fate: str) -> Iterator[TaggedGame]:
         """Yield the games of a file.
@@ -173,7 +177,7 @@ class Adjudication:
 
         :raises UsageError: about a broken or doubtful game, if such games are errors.
         """
-        start, watch = time.monotonic(), self.watch
+        start, watch = time.monotonic(), self.solver_watch
         with watch.line as line, self.open_file(path) as source:
             for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
                 if game.error is not None:
@@ -211,7 +215,7 @@ class Adjudication:
                 self._say(prefix + remark)
 
     def _say(self, remark: str) -> None:
-        self.watch.line.clear()
+        self.solver_watch.line.clear()
         say(f"tbgen: {remark}")
 
     def say_remarks(self) -> None:
@@ -221,7 +225,7 @@ class Adjudication:
 
     def document(self) -> dict[str, Any]:
         """Return the counts of the games, and of the solved positions, for JSON."""
-        return self.tally.document() | self.watch.document()
+        return self.tally.document() | self.solver_watch.document()
 
 
 def _time_left(source: PgnSource, seconds: float) -> str:

@@ -15,7 +15,7 @@ from tbgen.store.format import TableInfo, tables_in
 from tbgen.store.inventory import EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
 from tbgen.text import counted, size_text
 
-TITLE: Final = "# material rules fresh accrued digest"
+MANIFEST_HEADER: Final = "# material rules fresh accrued digest"
 """The first line of a list of digests."""
 _MAX_NAMED_MISSING: Final = 24
 """Maximum number of missing tables to name for each number of men. If there are more, they are counted."""
@@ -168,7 +168,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
 
 
 def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
-    text = [TITLE, *(digest_line(entry, variant) for entry in entries)]
+    text = [MANIFEST_HEADER, *(digest_line(entry, variant) for entry in entries)]
     if (both := combined_digests(entries)) is not None:
         text.append(f"set {variant} {both[0]} {len(entries)} {both[1]}")
     return text

@@ -361,8 +361,8 @@ def _print_summary(summary: "Summary", settings: "EventSettings") -> None:
 
 def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
     lines = [f"{counted(summary.games, 'game')} in {settings.pgn}"]
-    if summary.skip_count:
-        lines[0] += f", {number(summary.skip_count)} of incomplete encounters, which do not count"
+    if summary.uncounted:
+        lines[0] += f", {number(summary.uncounted)} of incomplete encounters, which do not count"
     if summary.winner is not None:
         lines.append(f"{summary.winner} has won the knockout")
     for name, faults in sorted(summary.faults.items()):
@@ -381,7 +381,7 @@ def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
 
     return {
         "pgn": settings.pgn,
-        **fields(summary, "games", games_of_broken_encounters="skip_count", winner="winner", faults="faults"),
+        **fields(summary, "games", games_of_broken_encounters="uncounted", winner="winner", faults="faults"),
         "verified_adjudications": summary.verified_count,
         "standings": summary.standings and document(summary.standings),
     }

@@ -24,7 +24,7 @@ from tbgen.probe.moves import LinePly
 from tbgen.probe.tablebase import BATCH_SIZE, MOVES_BATCH_SIZE, Tablebase, View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
-"""The answer about one position, or the error in the position."""
+"""The answer for one position, or the error that prevented it."""
 
 
 @command
@@ -51,15 +51,15 @@ def run(
     accrued score, so the seventh field counts whatever the halfmove clock is.
 
     Positions are FENs, with spaces or underscores between the fields, or EPD with operations. Described men
-    are written in brackets, White's in capital letters, and their moves are shown as squares. A word with a
-    slash begins the next position, so a FEN needs no quotes. Several positions are answered one after the
-    other, with --json in one list. An error in one position does not affect other positions. The exit code is
-    the code of the worst error.
+    are written in brackets, White's in capital letters, and their moves are shown as two squares, from and
+    to. A word with a slash begins the next position, so a FEN needs no quotes. Several positions are answered
+    one after the other, with --json in one list. An error in one position does not affect other positions.
+    The exit code is the code of the worst error.
 
     A packed table does not store the depths of most accrued scores. Missing depths are shown as ? (null in
     JSON). Moves without a depth come last among the moves of their value, in no particular order. --depths
-    computes the missing depths. If the line of --line needs missing depths, it is left out (null in JSON),
-    and a sentence on stderr says so.
+    computes the missing depths. If the line requested by --line needs missing depths, the line is left
+    out (null in JSON), and a sentence on stderr says so.
 
     --view answers for another game: classical (win, draw or loss, plies to mate, no 50-move rule),
     stalemate-wins (stalemate wins for the side that gives it), or lasker (stalemate gives that side 3/4 of
@@ -105,7 +105,7 @@ def _check_view(context: click.Context) -> None:
 
 
 def positions_of(words: Sequence[str]) -> list[str]:
-    """Return the positions that the words of a command line name.
+    """Return the positions named by the words of a command line.
 
     A word with a slash begins the next position. A word with spaces was quoted and is a complete position.
 
@@ -138,24 +138,24 @@ def _print(texts: list[str], answers: Iterable[Answer]) -> int:
                 print(f"{separator}{text}")
                 separator = "\n"
             print("\n".join(answer.text()), flush=True)
-        worst = max(worst, _remark(answer, prefix))
+        worst = max(worst, _say_remarks(answer, prefix))
     return worst
 
 
 def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
     """Print all answers as one document, and remarks on stderr. Return the worst exit code.
 
-    :raises TbgenError: the error in the only position, if it has one.
+    :raises TbgenError: if there is only one position and it has no answer.
     """
     all_answers = list(answers)
     documents = list(map(_document, texts, all_answers))
     if len(texts) > 1:
         print_json(documents)
-        return max(_remark(answer, f"{text}: ") for text, answer in zip(texts, all_answers, strict=True))
+        return max(_say_remarks(answer, f"{text}: ") for text, answer in zip(texts, all_answers, strict=True))
     if isinstance(all_answers[0], TbgenError):
         raise all_answers[0]
     print_json(documents[0])
-    return _remark(all_answers[0], "")
+    return _say_remarks(all_answers[0], "")
 
 
 def _print_lines(prober: _Prober) -> int:
@@ -165,11 +165,11 @@ def _print_lines(prober: _Prober) -> int:
         texts = [line.rstrip("\r\n") for line in batch if line.strip()]
         for text, answer in zip(texts, prober.answers(texts), strict=True):
             print_json(_document(text, answer), indent=None)
-            worst = max(worst, _remark(answer, f"{text}: "))
+            worst = max(worst, _say_remarks(answer, f"{text}: "))
     return worst
 
 
-def _remark(answer: Answer, prefix: str) -> int:
+def _say_remarks(answer: Answer, prefix: str) -> int:
     """Print the remarks of an answer on stderr, each after ``prefix``. Return the answer's exit code."""
     if isinstance(answer, MobilityAnswer):
         for remark in (answer.note, answer.line if isinstance(answer.line, MissingLayerError) else None):
@@ -201,7 +201,7 @@ class _Prober:
         return 16 if self.with_line else MOVES_BATCH_SIZE if self.with_moves else BATCH_SIZE
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
-        """Yield an answer about each position, or the error in the position."""
+        """Yield the answer for each position, or the error that prevented it."""
         fens = [result_or_error(parse_position, text) for text in texts]
         valid = [fen for fen in fens if not isinstance(fen, TbgenError)]
         answers = self._mobility_answers(valid) if self.view is None else self._view_answers(valid, self.view)

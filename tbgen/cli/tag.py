@@ -45,21 +45,22 @@ def run(
     With --solve the positions that no table holds are solved as by tbgen solve. The basis is then "solved"
     for an exact value. It is "bounded" for a proved interval whose scores all give the same points; the
     result is then the score in the interval nearest to the accrued score. If the points differ and the
-    accrued score is outside the interval, the nearest score in the interval also counts as the result. The
-    basis is then "nearest bound", and the result is not proven. The tag RMobilityBounds contains the proved
-    interval, if there is one.
+    accrued score is outside the interval, the nearest score in the interval counts as the result in this
+    case too. The basis is then "nearest bound", and the result is not proven. The tag RMobilityBounds
+    contains the proved interval, if there is one.
 
     The tag RMobilityDoubts says what is doubtful about a game, such as "truncated" (docs/referee.md has
-    the list). A truncated game that nobody has won is published as played, because its last position is not
-    known. A game that both sides have lost (0-0) is also published as played.
+    the list). A truncated game that nobody has won gets its accrued score as the result, with the basis
+    "played", because its last position is not known. So does a game that both sides have lost (0-0).
 
     Existing tags of these names are replaced. Everything else is copied byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If no game can be read, nothing is
     written, except to standard output, a device or a pipe if the games exceed 16 MiB.
 
-    The games of several files, or of patterns such as "round*.pgn", are written to OUT in this order. If OUT
-    is a directory, or ends in a slash, the games of each file are written to a file of the same name there.
-    With several input files, OUT must not be an existing file.
+    The games of several files, or of patterns such as "round*.pgn", are written to OUT in the order in
+    which the files are named (those of a pattern alphabetically). If OUT is a directory, or ends in a slash,
+    the games of each file are written to a file of the same name there. With several input files, OUT must
+    not be an existing file.
 
     IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is accepted;
     OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its final name when it is complete.
@@ -131,7 +132,8 @@ def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
         for data in _tagged_bytes(sources, adjudication):
             buffered.append(data)
             size += len(data)
-            if tally.games > tagged_before or size > buffer_limit:  # until then, all games may be unreadable
+            # Before the first readable game, it is still possible that no game can be read.
+            if tally.games > tagged_before or size > buffer_limit:
                 sink.write(b"".join(buffered))
                 buffered.clear()
         if tally.broken > broken_before and tally.games == tagged_before:

@@ -33,7 +33,7 @@ def immediate_moves(
     :param moves: legal moves, at least one.
     :param count: maximum number of moves to return.
     """
-    root, accrued = game.length - 1, game.accrued
+    root, accrued = game.position_count - 1, game.accrued
     values = [(*_value(game, move, look_up, root, accrued), move) for move in moves]
     values.sort(key=lambda each: each[0], reverse=game.live.turn)
     lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(values[:count], 1)]

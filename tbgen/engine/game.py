@@ -1,4 +1,4 @@
-"""The game that the engine plays: the command ``position``, the queries of a search, and advice on moves."""
+"""The game that the engine plays: the ``position`` command, the queries of a search, and advice on moves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -64,8 +64,9 @@ class SearchGame(Arbiter):
         """Return the current position for an engine that obeys the 50-move rule of chess.
 
         The halfmove clock is the counter of this game's 50-move rule, or 0 if the game has no such rule. The
-        history contains only the moves that the clock counts. So that the engine sees repetitions, clock and
-        history include the last 40 plies or, if fewer, all plies since the last zeroing move.
+        history contains only the moves that the clock counts. Both the clock and the history include at least
+        the last 40 plies (or all plies since the last zeroing move, if fewer), so that the engine sees
+        repetitions.
         """
         board = self._board
         clock = 0 if self._rule is FiftyMoveRule.NONE else self.clock
@@ -80,7 +81,7 @@ class SearchGame(Arbiter):
         return trimmed
 
     @property
-    def length(self) -> int:
+    def position_count(self) -> int:
         """Number of positions of the game, including the current one."""
         return len(self._plies)
 
@@ -104,13 +105,13 @@ class SearchGame(Arbiter):
 
     def accrued_after(self, line: Sequence[chess.Move]) -> GScore:
         """Return the accrued score after a line of legal moves, or when one of these moves ends the game."""
-        start = self.length
+        start = self.position_count
         for move in line:
             self.play(move)
             if self.basis is not None:
                 break
         accrued = self.accrued
-        while self.length > start:
+        while self.position_count > start:
             self.pop()
         return accrued
 
@@ -138,7 +139,7 @@ def read_game(
     chess960: bool = False,
     announce: Callable[[str], object] = str,
 ) -> SearchGame:
-    """Return the game that a command ``position`` describes, with its moves replayed under the arbiter.
+    """Return the game that a ``position`` command describes, with its moves replayed under the arbiter.
 
     :param words: the words after ``position``.
     :param accrued: the accrued score to use if the FEN does not contain one; ignored if the FEN's halfmove
@@ -171,7 +172,7 @@ def read_game(
 
 
 def extend(game: SearchGame, previous_words: Sequence[str], words: Sequence[str]) -> bool:
-    """Make the moves that a command ``position`` adds to the previous command.
+    """Make the moves that a ``position`` command adds to the previous one.
 
     Return whether the command only adds moves. If not, the game is unchanged.
 
@@ -182,7 +183,7 @@ def extend(game: SearchGame, previous_words: Sequence[str], words: Sequence[str]
     :raises UsageError: if a move is illegal; the moves before it have then been made.
     """
     (old_position, made), (position, moves) = _split(previous_words), _split(words)
-    if position != old_position or moves[: len(made)] != made or game.length != len(made) + 1:
+    if position != old_position or moves[: len(made)] != made or game.position_count != len(made) + 1:
         return False
     for move in moves[len(made) :]:
         game.push_uci(move)
@@ -190,13 +191,13 @@ def extend(game: SearchGame, previous_words: Sequence[str], words: Sequence[str]
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the words of a command ``position`` into the position and the moves."""
+    """Split the words of a ``position`` command into the position and the moves."""
     split_at = words.index("moves") if "moves" in words else len(words)
     return list(words[:split_at]), list(words[split_at + 1 :])
 
 
 class Candidate(NamedTuple):
-    """A move to choose from in a game that is drawn in chess.
+    """What is known about a move that is considered in a game that is drawn in chess.
 
     :ivar cost: points, from 0 to 1, that the move gives up under the rules of chess.
     :ivar answer: the opponent's expected answer; None if unknown.

@@ -228,7 +228,7 @@ class EngineTables:
 
         The line ends earlier if tables store no depths or time runs out.
         """
-        before = game.length
+        before = game.position_count
         move: chess.Move | None = best.moves[0]
         line = []
         while move:
@@ -237,7 +237,7 @@ class EngineTables:
             unfinished = game.accrued != best.value and len(line) < _MAX_LINE_PLIES
             ranked = self._moves(game) if unfinished and not timer.stop_deepening() else ()
             move = ranked[0].move if ranked and ranked[0].depth is not None else None
-        while game.length > before:
+        while game.position_count > before:
             game.pop()
         return tuple(line)
 

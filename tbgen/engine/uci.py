@@ -61,7 +61,7 @@ class UciEngine:
         """Event that is set when the latest move is about to be printed."""
         self._commands: dict[str, Callable[[str], None]] = {
             "uci": self._uci,
-            "isready": self._is_ready,
+            "isready": self._answer_isready,
             "setoption": self._set_option,
             "ucinewgame": self._new_game,
             "position": self._set_position,
@@ -105,7 +105,7 @@ class UciEngine:
         for line in (*id_lines, *self._options.lines(), "uciok"):
             self._say(line)
 
-    def _is_ready(self, _rest: str) -> None:
+    def _answer_isready(self, _rest: str) -> None:
         """Answer ``readyok`` once tables, code and partner are loaded; while thinking, answer at once."""
         if not self._is_thinking:
             tables = self._open_tables()
@@ -191,7 +191,7 @@ class UciEngine:
             if self._game is game:  # its board may be left at a node of the search
                 self._game = None
         timer.wait()
-        self._move_due.set()  # the next command may follow at once
+        self._move_due.set()  # set first: the next command may arrive as soon as the move is printed
         self._say(_NO_MOVE if chosen is None else _best_move_line(board, chosen))
 
     @property

@@ -38,7 +38,7 @@ class Doubt(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """A clause that states the problem, and what counts nevertheless."""
+        """A clause that states the problem, and what counts in spite of it."""
         return _SENTENCES[self]
 
     @property
@@ -83,7 +83,7 @@ class Basis(StrEnum):
     MATE = "mate"
     STALEMATE = "stalemate"
     BARE_KINGS = "bare kings"
-    """Bare kings. Each king to move had all eight of its moves, on two successive plies."""
+    """Only the kings are left, and on two successive plies the king to move had all eight moves."""
     FIFTY_MOVES = "fifty-move rule"
     REPETITION = "repetition"
     TABLEBASE = "tablebase"

@@ -277,7 +277,7 @@ class _ClusterBuild:
         if not isinstance(error, TbgenError):
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
         if self.tracker.failure is None:
-            waiting_materials = self.tasks.keys() - self.tracker.at_work.keys() - {material}
+            waiting_materials = self.tasks.keys() - self.tracker.in_progress.keys() - {material}
             self.client.cancel([self.tasks[other] for other in waiting_materials])
         self.tracker.fail(material, error)
 

@@ -228,7 +228,7 @@ class _LocalBuild:
         """
         try:
             self._start_tables()
-            while self._tracker.at_work:
+            while self._tracker.in_progress:
                 self._pending_reports.get()()
         finally:
             self._stop()
@@ -237,14 +237,14 @@ class _LocalBuild:
     def _start_tables(self) -> None:
         """Start building the tables that can be built now."""
         tracker = self._tracker
-        for job in self.schedule.tables_to_start(tracker.built, tracker.at_work, self.limits()):
-            at_work = list(tracker.at_work.values())
+        for job in self.schedule.tables_to_start(tracker.built, tracker.in_progress, self.limits()):
+            in_progress = list(tracker.in_progress.values())
             try:
                 # Other programs also use the disk, so its free space may have changed.
-                check_disk([*at_work, job], self.directory, self.schedule.copies)
-                if not at_work:
+                check_disk([*in_progress, job], self.directory, self.schedule.copies)
+                if not in_progress:
                     ensure_memory([job], self.memory)
-                elif not fits_memory(job, at_work, self._planned_memory, self.memory):
+                elif not fits_memory(job, in_progress, self._planned_memory, self.memory):
                     return  # the table waits until another one has finished
             except TbgenError as error:
                 self._record_failure(job.material, error)
@@ -281,7 +281,7 @@ class _LocalBuild:
     def _record_failure(self, material: Material, error: BaseException) -> None:
         """Record the failure of a table. Tables being built are completed, but no other table is started."""
         if isinstance(error, MemoryError):
-            remedy = "build with fewer --jobs" if self._tracker.at_work else "build on a larger machine"
+            remedy = "build with fewer --jobs" if self._tracker.in_progress else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
         self._tracker.fail(material, error)
 
@@ -291,9 +291,9 @@ class _LocalBuild:
         Running kernels cannot be interrupted, so this does not wait for threads that build tables.
         """
         self._is_stopped = True
-        at_work = self._tracker.at_work
-        self._pool.shutdown(wait=not at_work, cancel_futures=True)
-        for material in at_work:
+        in_progress = self._tracker.in_progress
+        self._pool.shutdown(wait=not in_progress, cancel_futures=True)
+        for material in in_progress:
             remove_own_leftovers(table_path(self.directory, material.name, self.variant))
 
 

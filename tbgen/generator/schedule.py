@@ -24,7 +24,8 @@ class Limits:
     threads: int
     """Number of threads, which the tables share evenly; each has at least one."""
     memory: int
-    """Memory in bytes. A single table may exceed it: its memory is checked before the build begins."""
+    """Memory in bytes. A table built alone may exceed it, because the memory for each table has been checked
+    before the first build begins."""
 
 
 @dataclass(frozen=True)
@@ -44,52 +45,52 @@ class BuildSchedule:
     def ready_tables(self, finished: Iterable[Material]) -> list[Material]:
         """Return the unfinished tables whose sub-tables are finished, including tables being built."""
         todo = set(self.todo).difference(finished)
-        return [each for each in self.todo if each in todo and not todo & self._unbuilt_sub_tables[each]]
+        return [each for each in self.todo if each in todo and not todo & self._sub_tables_to_build[each]]
 
     def tables_to_start(
-        self, finished: Iterable[Material], at_work: Mapping[Material, Estimate], limits: Limits
+        self, finished: Iterable[Material], in_progress: Mapping[Material, Estimate], limits: Limits
     ) -> list[Estimate]:
         """Return the estimates of the tables to start now, in addition to the tables being built.
 
         As many tables as possible start; the estimates state their shares of the threads. If no table is
         being built, the first table starts even if it exceeds the memory limit.
         """
-        ready = [material for material in self.ready_tables(finished) if material not in at_work]
+        ready = [material for material in self.ready_tables(finished) if material not in in_progress]
         kept_bytes = self._kept_bytes(finished)
-        for jobs in range(min(limits.jobs, len(at_work) + len(ready)), len(at_work), -1):
+        for jobs in range(min(limits.jobs, len(in_progress) + len(ready)), len(in_progress), -1):
             threads = max(1, limits.threads // jobs)
-            tables = list(at_work.values())
+            estimates = list(in_progress.values())
             for material in ready:
-                table = self.estimate(material, threads)
-                if not tables or combined_peak([*tables, table], kept_bytes) <= limits.memory:
-                    tables.append(table)
-                if len(tables) == jobs:
-                    return tables[len(at_work) :]
+                estimate = self.estimate(material, threads)
+                if not estimates or combined_peak([*estimates, estimate], kept_bytes) <= limits.memory:
+                    estimates.append(estimate)
+                if len(estimates) == jobs:
+                    return estimates[len(in_progress) :]
         return []
 
     def outlook(
         self,
         limits: Limits,
         finished: Iterable[Material] = (),
-        at_work: Mapping[Material, tuple[Estimate, float]] | None = None,
+        in_progress: Mapping[Material, tuple[Estimate, float]] | None = None,
         pace: float = 1.0,
     ) -> "Outlook":
         """Return the cost of the rest of a build, simulated with the estimates of its tables.
 
         :param finished: the finished tables.
-        :param at_work: the tables being built, each with the seconds since its build began.
+        :param in_progress: the tables being built, each with the seconds since its build began.
         :param pace: ratio of actual to estimated time.
         """
         finished_tables, running = set(finished), dict[Material, Estimate]()
         seconds, peak_memory, max_jobs = 0.0, 0, 0
         end_times: list[tuple[float, Material]] = []
-        for material, (table, elapsed) in (at_work or {}).items():
-            running[material] = table
-            heappush(end_times, (max(0.0, table.seconds * pace - elapsed), material))
+        for material, (estimate, elapsed) in (in_progress or {}).items():
+            running[material] = estimate
+            heappush(end_times, (max(0.0, estimate.seconds * pace - elapsed), material))
         while len(finished_tables) < len(self.todo):
-            for table in self.tables_to_start(finished_tables, running, limits):
-                running[table.material] = table
-                heappush(end_times, (seconds + table.seconds * pace, table.material))
+            for estimate in self.tables_to_start(finished_tables, running, limits):
+                running[estimate.material] = estimate
+                heappush(end_times, (seconds + estimate.seconds * pace, estimate.material))
             peak_memory = max(peak_memory, combined_peak(running.values(), self._kept_bytes(finished_tables)))
             max_jobs = max(max_jobs, len(running))
             seconds, material = heappop(end_times)
@@ -101,7 +102,7 @@ class BuildSchedule:
         return sum(self.estimate(material, 1).kept_bytes for material in finished)
 
     @cached_property
-    def _unbuilt_sub_tables(self) -> dict[Material, set[Material]]:
+    def _sub_tables_to_build(self) -> dict[Material, set[Material]]:
         """For each table to build, the sub-tables that also have to be built."""
         return {material: material.successors() & set(self.todo) for material in self.todo}
 
@@ -137,7 +138,7 @@ class BuildProgress:
         self.schedule = schedule
         self.built: dict[Material, BuiltTable] = {}
         """The finished tables, in the order in which they were finished."""
-        self.at_work: dict[Material, Estimate] = {}
+        self.in_progress: dict[Material, Estimate] = {}
         """The tables that have begun and are not finished."""
         self.failure: BaseException | None = None
         """The first failure of a table. After it, no other table is started."""
@@ -168,37 +169,37 @@ class BuildProgress:
         """
         if self.failure is None:
             self.failure = error
-            if others := len(self.at_work.keys() - {material}):
+            if others := len(self.in_progress.keys() - {material}):
                 self._reporter.note(f"{material} has failed; tables still at work: {others}")
 
-    def begin(self, table: Estimate) -> None:
+    def begin(self, estimate: Estimate) -> None:
         """Record that the build of a table begins, or begins again."""
-        self.at_work[table.material], self._start_times[table.material] = table, time.monotonic()
-        self._show(table.material)
+        self.in_progress[estimate.material], self._start_times[estimate.material] = estimate, time.monotonic()
+        self._show(estimate.material)
 
     def progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
         """Report the progress of a table if the reporter shows this table (:meth:`Reporter.progress`)."""
         if material == self._shown_table:
-            others = [other.name for other in self.at_work if other != material]
+            others = [other.name for other in self.in_progress if other != material]
             others_text = f"beside {', '.join(others)}, " if others else ""
             self._reporter.progress(others_text + stage, done, total)
 
-    def finish(self, table: Estimate, built: BuiltTable) -> None:
+    def finish(self, estimate: Estimate, built: BuiltTable) -> None:
         """Record and report a finished table."""
-        self.at_work.pop(table.material, None)
-        self.built[table.material] = built
-        self._estimated_seconds += table.seconds
+        self.in_progress.pop(estimate.material, None)
+        self.built[estimate.material] = built
+        self._estimated_seconds += estimate.seconds
         self._actual_seconds += built.seconds
         self._reporter.done(built, self._seconds_left())
-        self.drop(table.material)
+        self.drop(estimate.material)
 
     def drop(self, material: Material) -> None:
         """Record that a table is no longer being built, and show another table."""
-        self.at_work.pop(material, None)
+        self.in_progress.pop(material, None)
         if self._shown_table == material:
             self._shown_table = None
-            if self.at_work:
-                self._show(min(self.at_work))
+            if self.in_progress:
+                self._show(min(self.in_progress))
 
     def _show(self, material: Material) -> None:
         self._shown_table = material
@@ -207,8 +208,8 @@ class BuildProgress:
 
     def _seconds_left(self) -> float:
         now = time.monotonic()
-        at_work = {
-            material: (table, now - self._start_times[material]) for material, table in self.at_work.items()
+        in_progress = {
+            material: (each, now - self._start_times[material]) for material, each in self.in_progress.items()
         }
         pace = self._actual_seconds / self._estimated_seconds
-        return self.schedule.outlook(self._limits(), self.built, at_work, pace).seconds
+        return self.schedule.outlook(self._limits(), self.built, in_progress, pace).seconds

@@ -46,19 +46,19 @@ class Position(NamedTuple):
     """The position score, with the colours of the board."""
     terminal: bool
     """Whether the position is mate or stalemate."""
-    castling: chess.Board | None
-    """The board if it has castling rights, else None. The table contains the position without them."""
+    castling_board: chess.Board | None
+    """The board if it has castling rights, else None. The table contains the position without the rights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The properties that all boards with the same men share."""
+    """The material and layout of a board, which all boards with the same men share."""
 
     material: Material
     swapped: bool
     """Whether the table's White is the board's Black."""
     layout: Layout
-    pieces: tuple[tuple[chess.PieceType, chess.Color], ...]
+    free_kinds: tuple[tuple[chess.PieceType, chess.Color], ...]
     """For each kind of free man, in the order of the layout: its type, and its colour on the board.
 
     The tuple is empty if any man is described (docs/glossary.md)."""
@@ -70,7 +70,7 @@ _shape_by_counts: dict[tuple[int, ...], Shape] = {}
 def validate(board: AnyBoard) -> None:
     """Check that a table can contain the position, apart from castling rights.
 
-    A check that cannot arise in a game is accepted.
+    A king may be in check in a way that cannot arise in a game.
 
     :raises UsageError: if no table can contain the position.
     """
@@ -127,7 +127,7 @@ def locate(board: AnyBoard) -> Position:
     layout, swapped = shape.layout, shape.swapped
     flip = 56 if swapped else 0
     squares = []
-    for piece, colour in shape.pieces:
+    for piece, colour in shape.free_kinds:
         mask = board.pieces_mask(piece, colour)
         while mask:
             squares.append((mask & -mask).bit_length() - 1 ^ flip)
@@ -142,7 +142,8 @@ def locate(board: AnyBoard) -> Position:
         slot = layout.slot(squares, white + black)
         if board.ep_square is not None and board.has_legal_en_passant():
             ep_square = mirror_rank(board.ep_square) if swapped else board.ep_square
-            # Two pawns side by side differ from their mirror image, so exactly one placement is canonical.
+            # A placement with a white pawn beside a black pawn is never its own mirror image, so exactly one
+            # of the two is canonical.
             if (*white, *black) not in layout.phase_by_placement:
                 ep_square = image_of(MIRROR_FILES, ep_square)
     else:
@@ -177,7 +178,7 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
     return board
 
 
-def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> AnyBoard:
+def any_board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> AnyBoard:
     """Return the board of a slot, with the table's colours; the material may have described men.
 
     :raises ValueError: if two men of the slot share a square.
@@ -195,7 +196,7 @@ def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = 
 
 
 def random_positions(material: Material, rng: Random, side: chess.Color | None = None) -> Iterator[AnyBoard]:
-    """Yield random legal positions of a material without end; all positions are equally likely.
+    """Yield an endless sequence of random legal positions of a material, all of them equally likely.
 
     The colours are those of the canonical name.
 
@@ -206,7 +207,7 @@ def random_positions(material: Material, rng: Random, side: chess.Color | None =
         mover = rng.choice(SIDES) if side is None else SIDES[not side]
         slot = Slot(rng.randrange(layout.size))
         with suppress(ValueError):  # two men share a square, or the position is not legal
-            board = position_of(layout, mover, slot)
+            board = any_board_of(layout, mover, slot)
             validate(board)
             if locate(board).slot == slot:
                 yield board
@@ -223,7 +224,7 @@ def en_passant_board(layout: Layout, phase: int, ep_square: int, slot_in_phase: 
 
 
 def shape_of(board: chess.Board) -> Shape:
-    """Return the shape of a board."""
+    """Return the material and layout of a board."""
     white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
     counts = (
         (board.queens & white).bit_count(),
@@ -242,6 +243,6 @@ def shape_of(board: chess.Board) -> Shape:
         material, swapped = Material.of_board(board)
         layout = layout_of(material)
         men = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
-        pieces = tuple((PIECE_TYPES[kind], (colour == 0) != swapped) for kind, colour in men)
-        shape = _shape_by_counts[counts] = Shape(material, swapped, layout, pieces)
+        free_kinds = tuple((PIECE_TYPES[kind], (colour == 0) != swapped) for kind, colour in men)
+        shape = _shape_by_counts[counts] = Shape(material, swapped, layout, free_kinds)
     return shape

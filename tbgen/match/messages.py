@@ -76,7 +76,7 @@ class Summary:
     """Total thinking time of all engines in this run, in seconds."""
 
     @property
-    def skip_count(self) -> int:
+    def uncounted(self) -> int:
         """Number of finished games that do not count, because their encounters are incomplete."""
         return self.games - (0 if self.standings is None else len(self.standings.games))
 
@@ -88,7 +88,7 @@ _MAX_BYTES: Final = 16 << 20
 class LiveWriter(AbstractContextManager["LiveWriter"]):
     """Writes the live file of an event. After the first error, which it reports, it writes nothing more.
 
-    :param pgn_path: path of the event's PGN file, from which the path of the live file follows.
+    :param pgn_path: path of the event's PGN file; the path of the live file is derived from it.
     :param warn: called with a sentence about the first error.
     """
 

@@ -13,9 +13,9 @@ seed advances.
 *Swiss tournament*: all players play in every round, against opponents with similar points. Pairings follow
 the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing, an
 encounter counts as one game: the player with more points in the encounter gets one point, or both players get
-half a point. A player without an opponent gets a bye, which counts as a point, but only for pairing. The
-initial order of C.04.2 is the order of the list. The player who has White in the first game of an encounter
-counts as White.
+half a point. A player without an opponent gets a bye, which counts as a point, but only for pairing. Players
+are ranked in the order of the list, which serves as the initial order of C.04.2. The player who has White in
+the first game of an encounter counts as White.
 """
 
 from __future__ import annotations
@@ -158,17 +158,20 @@ MAX_EXTRA_ENCOUNTERS: Final = 4
 def knockout_rounds(settings: EventSettings, lead: Lead) -> Rounds:
     """Yield the rounds of a knockout: for each stage one round, and one more for each further encounter."""
     players, rounds = settings.players, settings.rounds
-    places = bracket(players)  # the remaining players; each pair of neighbours forms a duel
+    places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
 
     def encounters(duels: Sequence[Pair], numbers: Iterable[int]) -> Sequence[Pair]:
-        """Return the encounters of duels that have these numbers. Colours alternate between single games."""
+        """Return the encounters of each duel with the given numbers (from 0 within the duel).
+
+        Colours alternate between single games.
+        """
         single = settings.games == 1 and settings.swap
         return [(b, a) if single and number % 2 else (a, b) for number in numbers for a, b in duels]
 
     while len(places) > 1:
         duels = [
             (a, b) if players.index(a) < players.index(b) else (b, a)
-            for a, b in _neighbours(places)
+            for a, b in _paired_places(places)
             if a is not None and b is not None
         ]
         yield encounters(duels, range(rounds))
@@ -177,12 +180,14 @@ def knockout_rounds(settings: EventSettings, lead: Lead) -> Rounds:
                 yield encounters(level, [rounds + extra])
         losers = {duel[lead(*duel) >= 0] for duel in duels}
         remaining = [None if player in losers else player for player in places]
-        places = [a or b for a, b in _neighbours(remaining)]
+        places = [a or b for a, b in _paired_places(remaining)]
     return places[0]
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:
-    """Return the players in the order of the bracket: neighbours are opponents, and None stands for a bye.
+    """Return the players in the order of the bracket: the first two are opponents, the next two, and so on.
+
+    None stands for a bye.
 
     >>> bracket("123456")
     ['1', None, '4', '5', '2', None, '3', '6']
@@ -194,7 +199,7 @@ def bracket(players: Sequence[str]) -> list[str | None]:
     return [players[seed] if seed < len(players) else None for seed in order]
 
 
-def _neighbours(places: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
+def _paired_places(places: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
     return list(zip(places[::2], places[1::2], strict=True))
 
 

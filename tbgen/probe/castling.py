@@ -270,11 +270,11 @@ class CastlingSolver:
     def _best_code(self, board: chess.Board, accrued: Code) -> Code:
         """Return the code of V(P, A), computed as the best value among the successors."""
         states = [each.state for each in reached_states(board, of_code(accrued), self._values.variant)]
-        rightless = [state for state in states if state.position.terminal or state.position.castling is None]
+        rightless = [one for one in states if one.position.terminal or one.position.castling_board is None]
         codes = self._rightless.values_of(rightless)
         for position, inherited in states:
-            if position.castling is not None and not position.terminal:
-                codes.append(self._find_goal(position.castling, code_of(inherited))[0])
+            if position.castling_board is not None and not position.terminal:
+                codes.append(self._find_goal(position.castling_board, code_of(inherited))[0])
         return min(codes) if board.turn else max(codes)  # the smaller a code, the better for White
 
     def _layers_of(self, castling_cell: CastlingCell) -> CastlingLayers:

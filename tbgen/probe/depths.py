@@ -170,7 +170,7 @@ class DeepValues(Values):
         try:
             goal = self.stored_goal(state)
         except MissingLayerError:  # the table stores no accrued scores, so even the value needs a layer
-            if state.position.castling is not None:
+            if state.position.castling_board is not None:
                 raise
             return self._complete_goal(state, None)
         return self._complete_goal(state, goal.value) if _lacks_depth(state, goal) else goal
@@ -206,6 +206,6 @@ class DeepValues(Values):
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
     """Return whether a depth is missing and can be computed. With castling rights, there are no layers."""
-    if state.position.castling is not None:
+    if state.position.castling_board is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

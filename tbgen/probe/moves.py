@@ -175,7 +175,7 @@ class DepthSearch:
         Raises as ``look_up`` does.
         """
         position, accrued = state
-        if position.castling is not None:  # keys of nodes do not include castling rights
+        if position.castling_board is not None:  # keys of nodes do not include castling rights
             return None
         if position.shape.swapped:  # from here on, the colours are those of the table
             value, accrued = Signed(~value), Signed(~accrued)
@@ -302,7 +302,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
             raise MissingLayerError(
                 f"the line needs depths of accrued scores that {state.position.shape.material} does not "
                 "store: ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
-                if state.position.castling is None
+                if state.position.castling_board is None
                 else "the line needs depths, which are not available with castling rights if tables are "
                 "packed: ask for the moves of one position after the other"
             )
@@ -365,7 +365,7 @@ def next_move(
     keeping = [each for each in moves if each.goal.value == goal.value]
     if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping):
         return ranked_moves(board, moves)[0]
-    if state.position.castling is not None:  # the search does not find depths with castling rights
+    if state.position.castling_board is not None:  # the search does not find depths with castling rights
         return None
     depth_of = partial(DepthSearch(values.goal).depth_of, max_states=_STATES_PER_SEARCH)
     depth = goal.depth

@@ -17,7 +17,7 @@ from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import Layout, Side, Slot, layout_of
-from tbgen.index.position import locate, position_of, validate
+from tbgen.index.position import any_board_of, locate, validate
 from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read
@@ -88,7 +88,7 @@ class Positions:
 
     def board(self, number: int) -> AnyBoard:
         """Return the position with the index ``number`` as a board."""
-        return position_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
+        return any_board_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
 
     def boards(self) -> Iterator[AnyBoard]:
         """Yield all positions as boards, about twenty thousand per second."""
@@ -190,7 +190,7 @@ class PositionTable:
         ...     print(tables.table("KBvK").board(1, 2653).fen())
         8/8/1k6/8/5B2/8/8/K7 b - - 0 1
         """
-        return position_of(self.layout, Side(side), Slot(slot))
+        return any_board_of(self.layout, Side(side), Slot(slot))
 
     def slot(self, position: AnyPosition) -> tuple[int, int]:
         """Return the side to move and the slot of a position, in the colours of the table.

@@ -132,8 +132,8 @@ class Values:
         position, accrued = state
         if position.terminal:
             return Goal(position.score, 0)
-        if position.castling is not None:
-            return self._with_rights(position.castling, accrued)
+        if position.castling_board is not None:
+            return self._with_rights(position.castling_board, accrued)
         shape, side, slot, ep_square = position[:4]
         code, depth = self.fresh_entry(Place(shape.layout, side, slot, ep_square))
         if rank_of(accrued) > rank_of(of_code(code)) or (self._has_layers and accrued == position.score):

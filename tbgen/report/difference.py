@@ -31,11 +31,11 @@ class ValuePair(ReportPart):
     r: GScore
     wg: GScore
     count: int
-    """Positions on the board."""
+    """Number of positions, with all symmetric images counted."""
 
 
 class DifferenceSide(ReportPart):
-    """The positions with one side to move whose values differ, counted on the board."""
+    """The positions with one side to move whose values differ, with all symmetric images counted."""
 
     positions: int
     """Number of all positions."""
@@ -52,7 +52,7 @@ class DifferenceExample(ReportPart):
     wg: GScore
     to_move: SideName
     count: int
-    """Positions on the board."""
+    """Number of positions, with all symmetric images counted."""
     fen: str
     """The position with these values that has the greatest depth under the rules r; of several, the one with
     the smallest slot."""
@@ -71,7 +71,7 @@ class Difference(ReportPart):
     """The positions with White to move."""
     black: DifferenceSide
     examples: tuple[DifferenceExample, ...]
-    """The most frequent pairs over both sides to move, each with an example."""
+    """The most frequent pairs, ranked with White and Black to move together, each with an example."""
 
     @property
     def sides(self) -> Sides[DifferenceSide]:
@@ -99,21 +99,21 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
     codes = np.arange(1 << 16)
     board[:, codes >> 8 == codes & 255] = 0
     differing = board.sum(axis=1).tolist()
-    ranked = sorted(np.argwhere(board).tolist(), key=lambda pair: (-board[*pair], pair))
+    ranked = sorted(np.argwhere(board).tolist(), key=lambda entry: (-board[*entry], entry))
 
     def make_side(to_move: int) -> DifferenceSide:
         pairs = (
-            ValuePair(*_scores(code), int(board[side, code])) for side, code in ranked if side == to_move
+            ValuePair(*_scores(pair), int(board[side, pair])) for side, pair in ranked if side == to_move
         )
         return DifferenceSide(positions[to_move], differing[to_move], tuple(pairs))
 
-    def make_example(side: int, code: int) -> DifferenceExample:
-        r_depth, place = deepest[side, code]
+    def make_example(side: int, pair: int) -> DifferenceExample:
+        r_depth, place = deepest[side, pair]
         wg_depth = int(wg.fresh_results(side, -place, 1)[1][0])
         fen = board_of(layout, Side(side), Slot(-place)).fen()
-        return DifferenceExample(*_scores(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
+        return DifferenceExample(*_scores(pair), SIDES[side], int(board[side, pair]), fen, r_depth, wg_depth)
 
-    examples = tuple(make_example(*pair) for pair in ranked[:MAX_EXAMPLES])
+    examples = tuple(make_example(*entry) for entry in ranked[:MAX_EXAMPLES])
     return Difference(layout.material, make_side(0), make_side(1), examples)
 
 
@@ -122,7 +122,8 @@ def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Pr
 
     For each pair of different values, the position that is deepest under the rules r is noted in ``deepest``.
 
-    :return: counts for :func:`tbgen.report.scan.count_images`, shape (2, 2 sides, pairs of codes).
+    :return: counts for :func:`tbgen.report.scan.count_images`, shape (2: all slots and symmetric slots, 2
+        sides, pairs of codes).
     """
     layout, depth_count, done = r.layout, r.info.max_depth + 1, 0
     symmetric_slots, counts = find_symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)

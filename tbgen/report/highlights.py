@@ -1,6 +1,6 @@
 """Highlights of one or several tables: sentences for the top of a page, generated from the counts.
 
-They state the longest way to a value, the rarest value, and facts that a chess player would not expect.
+They state the greatest depth of a value, the rarest value, and facts that a chess player would not expect.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def with_highlights(report: TableReport) -> TableReport:
 
 
 def table_highlights(report: TableReport) -> list[str]:
-    """Return the highlights of one table; those that contradict the rules of chess come first."""
+    """Return the highlights of one table; those that a chess player would least expect come first."""
     facts = (_no_mate, _upset, _burden, _drawn, _longest_way, _rarest_value, _exceptions, _wiped_out)
     return [sentence for fact in facts for sentence in fact(report)]
 
@@ -73,16 +73,17 @@ def rare_value_text(rare: RareValue) -> str:
     return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
 
 
-def tie_text(rare: RareValue, reports: Sequence[TableReport], owners: str) -> str:
+def tie_text(rare: RareValue, reports: Sequence[TableReport], scope: str) -> str:
     """Return, in words, how many other values are equally rare; an empty string if there are none.
 
-    :param owners: words for the things to which the values belong, such as ``a side to move``.
+    :param scope: what follows "other values of" in the sentence: ``a side to move``, or ``a table and side to
+        move``.
     """
     sides = [side for report in reports for side in report.distribution.board]
     others = sum(count == rare[0] for side in sides for count in side.values()) - 1
     if not others:
         return ""
-    return f"; {counted(others, 'other value')} of {owners} {'is' if others == 1 else 'are'} as rare"
+    return f"; {counted(others, 'other value')} of {scope} {'is' if others == 1 else 'are'} as rare"
 
 
 def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
@@ -90,7 +91,8 @@ def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float
 
     Each share is paired with the side to move. Shares below :data:`NOTABLE_SHARE` are left out.
 
-    :param mates: whether to include positions in which the side with less material mates, as in chess.
+    :param mates: whether to include positions in which the side with less material mates, as it would in
+            chess too.
     """
     leader, shares = report.mating.rule.leader, []
     for side, counts in enumerate(report.distribution.board):
@@ -130,14 +132,14 @@ def generally_forced_score(mating: MatingPotential) -> GScore | None:
     return max(own_scores, key=lambda value: value.rank) if len(own_scores) > 1 else None
 
 
-def is_burden(report: TableReport) -> bool:
+def is_move_burden(report: TableReport) -> bool:
     """Return whether the side that is not to move holds the typical score."""
     white, black = (typical.mode for typical in report.endgame.sides)
     return white is not None and black is not None and black.white > white.white
 
 
 def _burden(report: TableReport) -> Iterator[str]:
-    if is_burden(report):
+    if is_move_burden(report):
         white, black = (meaning(typical.mode) for typical in report.endgame.sides if typical.mode is not None)
         values = f"{white} with White to move, {black} with Black to move"
         yield f"The move is a burden: the typical value is {values}."
@@ -221,13 +223,13 @@ def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def _burdens_overall(reports: Sequence[TableReport]) -> Iterator[str]:
-    if names := _name_list(report.material for report in reports if is_burden(report)):
+    if names := _name_list(report.material for report in reports if is_move_burden(report)):
         holder = "the side that is not to move holds the typical score"
         yield f"The move is a burden in {names}: {holder}."
 
 
 def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
-    """Return the highlights of the longest ways to each score."""
+    """Return the highlights of the greatest depths of each score."""
     return list(_record_sentences(records)) if records else []
 
 

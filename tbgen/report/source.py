@@ -52,7 +52,7 @@ class ScanRuns(NamedTuple):
 
 
 class TableSource:
-    """A table in memory, parts of which threads can read.
+    """A table in memory; several threads can read parts of it at once.
 
     :param info: the description in the table's file.
     :param sources: the sub-tables of a packed table, from which its layers are solved.

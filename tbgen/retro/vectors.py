@@ -17,45 +17,45 @@ LANES: Final = 64
 WORD, _BYTE, _INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 
-def number_type(kind: Any) -> Any:
-    """Return numba's type of a number; for a constant, the type that its value has."""
-    return cast(Any, types).unliteral(kind)
+def number_type(numba_type: Any) -> Any:
+    """Return a numba type, or for the literal type of a constant, the type of its value."""
+    return cast(Any, types).unliteral(numba_type)
 
 
 class LaneCall:
     """A call of an intrinsic whose code is being generated. Methods refer to the arguments by index."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
-        self._context, self.builder, self._kinds, self.args = context, builder, signature.args, args
+        self._context, self.builder, self._types, self.args = context, builder, signature.args, args
 
-    def pointer(self, array: int, first: Any) -> Any:
-        """Return a pointer to 64 elements of a contiguous array, from ``first`` on, as one vector."""
-        data = self._context.make_array(self._kinds[array])(
+    def pointer(self, array: int, offset: Any) -> Any:
+        """Return a pointer to 64 elements of a contiguous array, from ``offset`` on, as one vector."""
+        data = self._context.make_array(self._types[array])(
             self._context, self.builder, self.args[array]
         ).data
-        pointer = self.builder.gep(data, [first])
+        pointer = self.builder.gep(data, [offset])
         return self.builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, LANES).as_pointer())
 
-    def load(self, array: int, first: int | None = None) -> Any:
+    def load(self, array: int, offset_index: int | None = None) -> Any:
         """Load 64 elements of an array as one vector.
 
-        :param first: index of the argument that contains the offset of the elements; None for the argument
-            after the array.
+        :param offset_index: index of the argument that contains the offset of the elements; None for the
+            argument after the array.
         """
-        return self._load(self.pointer(array, self.args[array + 1 if first is None else first]))
+        return self._load(self.pointer(array, self.args[array + 1 if offset_index is None else offset_index]))
 
     def _load(self, pointer: Any) -> Any:
         return self.builder.load(pointer, align=1)
 
-    def update(self, array: int, first: Any, change: Callable[[Any], Any]) -> None:
-        """Replace the 64 elements of an array from ``first`` on by the result of ``change``."""
-        pointer = self.pointer(array, first)
+    def update(self, array: int, offset: Any, change: Callable[[Any], Any]) -> None:
+        """Replace the 64 elements of an array from ``offset`` on by the result of ``change``."""
+        pointer = self.pointer(array, offset)
         self.builder.store(change(self._load(pointer)), pointer, align=1)
 
     def broadcast(self, value: int, array: int) -> Any:
         """Return a vector with the number ``value`` in all lanes, converted to the type of ``array``."""
-        dtype = self._kinds[array].dtype
-        element = self._context.cast(self.builder, self.args[value], number_type(self._kinds[value]), dtype)
+        dtype = self._types[array].dtype
+        element = self._context.cast(self.builder, self.args[value], number_type(self._types[value]), dtype)
         one = ir.Constant(ir.VectorType(element.type, 1), ir.Undefined)
         first = self.builder.insert_element(one, element, _INDEX(0))
         return self.builder.shuffle_vector(first, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
@@ -63,7 +63,8 @@ class LaneCall:
     def lane_mask(self, word: int) -> Any:
         """Return a vector of 64 truth values from the bits of a word.
 
-        The bytes of the word are repeated and tested, because not every machine has mask registers.
+        Each byte is copied to eight lanes, and each lane tests its bit, because not every machine has mask
+        registers.
         """
         builder = self.builder
         of_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
@@ -73,9 +74,9 @@ class LaneCall:
         tested = builder.and_(each, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
         return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
 
-    def compare(self, sign: str, one: Any, other: Any) -> Any:
+    def compare(self, operator: str, one: Any, other: Any) -> Any:
         """Return, as a word, the lanes in which two vectors of unsigned elements satisfy a comparison."""
-        return self.builder.bitcast(self.builder.icmp_unsigned(sign, one, other), WORD)
+        return self.builder.bitcast(self.builder.icmp_unsigned(operator, one, other), WORD)
 
 
 def code_generator(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
@@ -88,9 +89,9 @@ def code_generator(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
     return codegen
 
 
-def comparison_generator(sign: str) -> Callable[..., Any]:
+def comparison_generator(operator: str) -> Callable[..., Any]:
     """Return a code generator for numba that compares two arrays of unsigned elements, arguments 0 and 2."""
-    return code_generator(lambda call: call.compare(sign, call.load(0), call.load(2)))
+    return code_generator(lambda call: call.compare(operator, call.load(0), call.load(2)))
 
 
 class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]
@@ -102,8 +103,8 @@ class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]
 
 @register_model(BitsType)
 class _BitsModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: BitsType) -> None:
-        super().__init__(manager, kind, WORD.as_pointer())
+    def __init__(self, manager: Any, numba_type: BitsType) -> None:
+        super().__init__(manager, numba_type, WORD.as_pointer())
 
 
 @lower_builtin("iternext", BitsType)

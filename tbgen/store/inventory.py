@@ -18,7 +18,7 @@ from tbgen.board.variant import Variant
 from tbgen.documents import Count, Document, Plies, ScoreText
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
-from tbgen.index.position import position_of
+from tbgen.index.position import any_board_of
 from tbgen.index.table import LAST_RUN
 from tbgen.store import schema
 from tbgen.store.format import BLOCK_SLOTS, TableInfo, layers_beside, table_path, tables_in
@@ -48,14 +48,14 @@ def deepest_state(file: StoredFile) -> DeepestState | None:
     depth = file.data(schema.DEPTH)
     for side in Side(0), Side(1):
         if (slot := _first_index(depth[side], max_depth)) is not None:
-            return DeepestState(position_of(file.layout, side, Slot(slot)).fen(), None)
+            return DeepestState(any_board_of(file.layout, side, Slot(slot)).fen(), None)
     if (run := _first_index(file.data(schema.RUN_DEPTH), max_depth)) is not None:
         return _state_of_run(file, run)
     configurations, _, ep_depth = file.en_passant_arrays()
     for (phase, square), depths in zip(configurations.tolist(), ep_depth, strict=True):
         if (slot_in_phase := _first_index(depths, max_depth)) is not None:
             slot, side = phase * file.info.phase_size + slot_in_phase, Side(square < 32)
-            return DeepestState(position_of(file.layout, side, Slot(slot), square).fen(), None)
+            return DeepestState(any_board_of(file.layout, side, Slot(slot), square).fen(), None)
     raise file.damaged(f"no state has its greatest depth, {max_depth} plies")
 
 
@@ -76,7 +76,7 @@ def _state_of_run(file: StoredFile, run: int) -> DeepestState:
     slots_before = int(np.count_nonzero(ranks[int(start[holder, side, block]) : run] & LAST_RUN))
     mask = file.data(schema.RUN_MASK)[holder, side, block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
     slot_in_block = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[slots_before])
-    board = position_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + slot_in_block))
+    board = any_board_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + slot_in_block))
     return DeepestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
 
 

@@ -13,7 +13,7 @@ from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, GScore, to_gscore
 from tbgen.index.layout import Layout, Side, Slot
-from tbgen.index.position import locate, position_of
+from tbgen.index.position import any_board_of, locate
 from tbgen.index.table import Table
 from tbgen.text import plies
 from tbgen.verify.kernels import results as problems
@@ -133,7 +133,7 @@ def board_at(table: Table, place: Place) -> AnyBoard | None:
         phase, square = table.ep_config[row].tolist()
         slot = phase * table.layout.phase_size + slot_in_phase
     try:
-        return position_of(table.layout, Side(side), Slot(slot), square)
+        return any_board_of(table.layout, Side(side), Slot(slot), square)
     except ValueError:
         return None
 

@@ -160,11 +160,11 @@ DayText: TypeAlias = Annotated[
 SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
 
 
-SCHEMAS: Final = "#/components/schemas/"
+SCHEMA_PREFIX: Final = "#/components/schemas/"
 """Prefix of references to document schemas in OpenAPI."""
 _BATCH_TYPES: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
 _BatchAnswer: TypeAlias = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _BATCH_TYPES]})
+    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMA_PREFIX + item.__name__} for item in _BATCH_TYPES]})
 ]
 
 
@@ -212,7 +212,7 @@ class OutcomeDocument(Document):
 class VariationPlyDocument(GamePlyDocument, kw_only=True):
     """A position of a variation. ``after`` is the number of the position before it.
 
-    Numbers count the positions of ``plies`` from 0, and then the positions of ``variations``.
+    Positions are numbered from 0, first those of ``plies``, then those of ``variations``.
     """
 
     after: Count

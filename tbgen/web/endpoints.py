@@ -18,7 +18,7 @@ from tbgen.documents import Document
 from tbgen.probe.documents import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
 from tbgen.web import lookups
-from tbgen.web.documents import SCHEMAS, BatchRefusalDocument, BatchRequest, ReplyDocument
+from tbgen.web.documents import SCHEMA_PREFIX, BatchRefusalDocument, BatchRequest, ReplyDocument
 from tbgen.web.envelope import METRICS_TYPE
 from tbgen.web.exchange import (
     EVENT_STREAM_TYPE,
@@ -147,7 +147,7 @@ _EVENTS_TEXT: Final = (
     "Events: interval (lower, upper, cells) and compiling (message), then solution (as tbgen solve --json) "
     "or refusal"
 )
-_REF_TEMPLATE: Final = SCHEMAS + "{name}"
+_REF_TEMPLATE: Final = SCHEMA_PREFIX + "{name}"
 
 
 def _ref(document: type) -> _Schema:

@@ -93,7 +93,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         start = perf_counter()
-        app = _refuse_framing if _is_framed_twice(scope) else self._app
+        app = _refuse_two_lengths if _has_two_lengths(scope) else self._app
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -111,17 +111,18 @@ class Envelope:
         await app(scope, receive, send_with_headers)
 
 
-def _is_framed_twice(scope: Scope) -> bool:
+def _has_two_lengths(scope: Scope) -> bool:
     """Return whether a request has two headers that determine its length.
 
-    A proxy may have used the header that this server would ignore [1].
+    A proxy in front may have measured the request by the header that this server ignores, and so disagree
+    about where it ends [1].
 
     [1] RFC 9112, section 6.1.
     """
     return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
 
 
-async def _refuse_framing(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a request framed twice, and close the connection: the next request may start anywhere."""
+async def _refuse_two_lengths(scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a request with two lengths, and close the connection: the next request may start anywhere."""
     sentence = "the request has both Content-Length and Transfer-Encoding: send one of them"
     await refusal_answer(Refusal(400, "bad_input", sentence, {"Connection": "close"}))(scope, receive, send)

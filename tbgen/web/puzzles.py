@@ -32,8 +32,8 @@ from tbgen.web.stock import Stock
 _MAX_DRAWS: Final = 60
 """Maximum number of chunks from which positions are drawn."""
 _POSITIONS_PER_CHUNK: Final = 8
-"""Maximum number of positions drawn from one chunk of a table; a static site has to load the complete
-chunk."""
+"""Maximum number of positions drawn from one chunk of a table. More than one is drawn because a static site
+has to load the whole chunk anyway."""
 _WORD_MASK: Final = (1 << 32) - 1
 
 Item = TypeVar("Item")
@@ -151,7 +151,7 @@ def puzzle(
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
-    """Return a random position whose side to move has a score to win.
+    """Return a random position in which the side to move can win a score.
 
     :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
@@ -237,7 +237,8 @@ def _random_batches(
     materials = _materials(stock, name)
     for _ in range(_MAX_BATCHES if materials else 0):
         drawn = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
-        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # no board has described men
+        # For the type checker: always true, because these materials have no described men.
+        of_chess = (board for board in drawn if isinstance(board, chess.Board))
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
         yield [

@@ -17,7 +17,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Side, Slot
-from tbgen.index.position import position_of, random_positions
+from tbgen.index.position import any_board_of, random_positions
 from tbgen.packed.tables import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
@@ -91,7 +91,7 @@ class Stock:
             raise Refusal(404, "no_position", f"{material} has no such position")
         if not entry.info.packed:
             sampled = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
-            return position_of(sampled.layout, Side(int(sampled.side[0])), Slot(int(sampled.slot[0])))
+            return any_board_of(sampled.layout, Side(int(sampled.side[0])), Slot(int(sampled.slot[0])))
         return self._sample_packed(material, value, side)
 
     def _sample_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:

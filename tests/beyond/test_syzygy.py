@@ -144,8 +144,8 @@ def test_single_positions_have_no_better_bounds_than_blocks(
             if route.is_quiet:
                 continue
             blocks = [known.block(route, end) for end in ENDS]
-            for slot in range(0, route.part.size, sample(97, 997)):
-                after = route.part.board_of(side_after(route), slot)
+            for slot in range(0, route.subcell.size, sample(97, 997)):
+                after = route.subcell.board_of(side_after(route), slot)
                 if after is None or not after.is_valid() or after.is_game_over():
                     continue
                 view = CellPosition(after, int(after.occupied & ~route.destination.standing_mask))

@@ -216,7 +216,7 @@ def test_a_landed_man_stands_on_one_square() -> None:
             at = {part.slot([*squares]) for squares in permuted(part, after)}
             slots = set()
             for route in routes:
-                if route.part == part:
+                if route.subcell == part:
                     assert (route.side, route.destination) == (not turn, whole)
                     numbers = np.arange(whole.size)
                     block = part_of(Block((numbers >> 16).astype(np.uint8), numbers.astype(np.uint16)), route)

@@ -63,7 +63,7 @@ class FullSearch:
 
     def __init__(self, arbiter: SearchGame, drawn: bool = False) -> None:
         self.game, self.drawn = arbiter, drawn
-        self.begun = arbiter.length
+        self.begun = arbiter.position_count
         self.first = 0 if drawn else self.begun - 1
         search_of(arbiter, candidates={} if drawn else None)
         self.even, self.hope = int(WORK.control[ROOT_LEAD]), int(WORK.control[HOPE])
@@ -80,7 +80,7 @@ class FullSearch:
         if not legal:
             self.ends += 1
             return -(MATE + SCALE_PLIES) if game.live.is_check() else sign * self.held
-        if game.length > self.begun and (game.basis is not None or game.repeats_since(self.first)):
+        if game.position_count > self.begun and (game.basis is not None or game.repeats_since(self.first)):
             self.ends += 1
             return sign * self.held
         best = sign * self.estimate if depth <= 0 else -2 * MATE

@@ -64,7 +64,7 @@ def test_the_score_after_a_line_is_that_of_the_end_of_the_game() -> None:
     repeated = arbiter.accrued_after(2 * there_and_back)
     assert arbiter.accrued_after([*there_and_back, *there_and_back, pawn]) == repeated
     assert arbiter.accrued_after([*there_and_back, pawn]) != repeated
-    assert arbiter.length == 1
+    assert arbiter.position_count == 1
 
 
 def test_the_accrued_score_is_that_of_the_fen_or_else_of_the_option() -> None:

@@ -27,10 +27,10 @@ def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None
 
     The search waits for tables in the first iterations. Check that the game is unchanged afterwards.
     """
-    before, moves = (arbiter.live.fen(), arbiter.accrued, arbiter.length), list(arbiter.live.legal_moves)
+    before, moves = (arbiter.live.fen(), arbiter.accrued, arbiter.position_count), [*arbiter.live.legal_moves]
     search = CompiledSearch(arbiter, moves, SearchWorkspace.of(1), tables, lambda _: False, patience=600)
     found = search.run(depth + depth // 2, lambda: False, lambda _: None)
-    assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
+    assert (arbiter.live.fen(), arbiter.accrued, arbiter.position_count) == before
     return found
 
 

@@ -13,7 +13,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.index.position import position_of
+from tbgen.index.position import any_board_of
 from tbgen.report.blocks import (
     BLOCK_SLOTS,
     bishops_on_one_colour,
@@ -72,7 +72,7 @@ def test_rank_and_captures_of_described_men(name: str) -> None:
             rank, captures = found.rank.reshape(-1), found.has_capture.reshape(-1)
             for slot in rng.sample(range(size), sample(100, 250)):
                 with suppress(ValueError):  # two men on one square
-                    board = position_of(layout, Side(side), Slot(start + slot))
+                    board = any_board_of(layout, Side(side), Slot(start + slot))
                     assert isinstance(board, DescribedBoard)
                     kings = board.king(chess.WHITE), board.king(chess.BLACK)
                     if board.was_into_check() or chess.square_distance(*kings) < 2:  # type: ignore[arg-type]

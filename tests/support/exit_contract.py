@@ -44,7 +44,7 @@ def check_source(
             if route.ep_square is None:  # else single positions may say more
                 assert claims in (worths or [WORST]), (route, slot)
                 assert all(worth.covers(claims) for worth in worths), (route, slot)
-            universal = [source.universal_bounds(view) or WORST for view in views]
+            universal = [source.bounds_for_any_accrued(view) or WORST for view in views]
             assert all(bounds.covers(claims) for bounds in universal), (route, slot)
             told += claims != WORST
             universally += any(bounds != WORST for bounds in universal)

@@ -191,7 +191,7 @@ class TcecEvent:
         level = [other for other in data.players.values() if other.results.classical == score]
 
         def tiebreak_value(tiebreak: str) -> float:
-            return round(float(TIEBREAKS[tiebreak].value(player, level, data) or 0), 4)
+            return round(float(TIEBREAKS[tiebreak].number_of(player, level, data) or 0), 4)
 
         return {
             "Rank": player.place,

@@ -40,7 +40,7 @@ class GameId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> GameId | None:
-        """Parse the tag ``Round``; return None if its form is different."""
+        """Parse the tag ``Round``; return None unless it has the form ``round.encounter.game``."""
         match = _GAME_ID.fullmatch(text)
         return None if match is None else cls(*map(int, match.groups()))
 
@@ -77,13 +77,13 @@ class Encounters:
     """The finished games of an event, grouped by encounter.
 
     :param players: players of the event. In a match, the score is that of the first player.
-    :param games: number of games in an encounter.
+    :param encounter_size: number of games in an encounter.
     :param test: settings of the test; None for no test.
     """
 
-    def __init__(self, players: Sequence[str], games: int, test: TestSettings | None = None) -> None:
+    def __init__(self, players: Sequence[str], encounter_size: int, test: TestSettings | None = None) -> None:
         self.games: dict[GameId, GameRecord] = {}
-        self._players, self._size, self._test = players, games, test
+        self._players, self._size, self._test = players, encounter_size, test
         self._shares: dict[tuple[int, int], float] = {}
         """The first player's points per game in complete encounters of a match, by round and encounter."""
         self._points = Fraction()
@@ -102,7 +102,7 @@ class Encounters:
         self.games[key] = game
         members = self._members(key)
         if len(members) == self._size and len(self._players) == 2:
-            points = sum((self._first_points(member) for member in members), Fraction())
+            points = sum((self._points_of_first_player(member) for member in members), Fraction())
             self._points += points
             self._shares[key.round, key.encounter] = float(points / self._size)
             # In a match that can be tested, each encounter is a round of its own.
@@ -158,6 +158,6 @@ class Encounters:
         keys = (key._replace(game=number) for number in range(1, self._size + 1))
         return [self.games[each] for each in keys if each in self.games]
 
-    def _first_points(self, game: GameRecord) -> Fraction:
+    def _points_of_first_player(self, game: GameRecord) -> Fraction:
         """Return the first player's points in a game."""
         return game.points if game.white == self._players[0] else 1 - game.points

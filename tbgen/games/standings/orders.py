@@ -119,7 +119,7 @@ def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], data: TieData)
 
     def split(level: Sequence[Player], tiebreak: Tiebreak) -> Iterator[list[Player]]:
         for player in level:
-            numbers[player.name][tiebreak.key] = tiebreak.value(player, level, data)
+            numbers[player.name][tiebreak.key] = tiebreak.number_of(player, level, data)
 
         def weight(player: Player) -> float | Fraction:
             return tiebreak.weight(numbers[player.name][tiebreak.key], player, data)

@@ -113,7 +113,7 @@ def bounds(standings: Standings) -> StandingsTable:
     points = TIEBREAKS["rmobility" if chess else "points"]
 
     def total(player: Player) -> Cell:
-        return points.value(player, (), standings.tiebreak_data)
+        return points.number_of(player, (), standings.tiebreak_data)
 
     players = standings.players if certainty.unproven_games else ()
     show = make_show(each for player in players for each in (total(player), *certainty.sums(points, player)))

@@ -21,7 +21,7 @@ from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Column, signed_text
 
 _EVEN_SHARE: Final = Fraction(1, 2)
-"""Share of points by which a player counts as even with other players."""
+"""Points per game at which a player without direct encounters is ranked: as if he had scored half."""
 _SHOWN_RANKS: Final = (1, 2, 3, 4)
 """The ranks of stalemate, G1.0, G1.5 and G2.0. Their balances always have a column."""
 _CRASH_BASES: Final = (Basis.ABANDONED,)
@@ -61,7 +61,11 @@ class TieData:
         return TIEBREAKS["classical" if self.order_by is OrderBy.CHESS else "points"]
 
     def points_of(self, seat: Seat) -> Fraction:
-        """Return a player's points in a game: in chess if these order the players, else under the scheme."""
+        """Return a player's points in a game.
+
+        They are his points in chess if players are ordered by points in chess, else his points under the
+        scheme.
+        """
         return Fraction(seat.half_points, 2) if self.order_by is OrderBy.CHESS else seat.points
 
     def total(self, player: Player) -> Fraction:
@@ -80,7 +84,8 @@ assume for the game, and whether the player is White."""
 
 
 class Dependence(Enum):
-    """The data that a tiebreak depends on. It shows whether unproved values of games may affect it."""
+    """The data that a tiebreak depends on. This shows whether unproved values of games may affect the
+    tiebreak."""
 
     NOTHING = "results in chess, moves, and how games ended"
     POINTS = "the points that come first"
@@ -97,13 +102,14 @@ class Tiebreak:
     title: str
     """Heading of the column; empty for no column."""
     words: str
-    """Description for the sentence on the order; empty if the words of another tiebreak include it."""
-    value: _Value
+    """Description in the sentence that states the order; empty if another tiebreak's description covers this
+    one."""
+    number_of: _Value
     """Function that returns the number of a player. Its arguments are the player, all players (including him)
     who are level after the previous tiebreaks, and the data."""
     dependence: Dependence = Dependence.NOTHING
     """The data that the number depends on. Unproved values among them make places uncertain."""
-    fewest: bool = False
+    low_best: bool = False
     """Whether the smaller number is better."""
     show: Callable[[Any], str] | None = None
     """Function that formats the number for readers, as in :class:`Column`."""
@@ -112,7 +118,8 @@ class Tiebreak:
     undefined_weight: float | Fraction = -math.inf
     """Weight of a player whose number is undefined."""
     term: _Term | None = None
-    """Function for the term of a game if the number is a sum over games that depends on values; else None."""
+    """If the number is a sum over games and depends on their values, the function that returns the term of
+    one game; else None."""
     rank: int | None = None
     """Rank of the results that the sum counts; None if it includes all results."""
 
@@ -125,11 +132,11 @@ class Tiebreak:
         """Return the divisor by which a player's number is divided: his number of games, or 1."""
         return player.results.games if self.per_game and data.order_by is OrderBy.PERCENT else 1
 
-    def weight(self, value: Number, player: Player, data: TieData) -> float | Fraction:
+    def weight(self, number: Number, player: Player, data: TieData) -> float | Fraction:
         """Return the number by which players are finally compared; greater is better."""
-        if value is None:
+        if number is None:
             return self.undefined_weight
-        return Fraction(-value if self.fewest else value, self.divisor(player, data))
+        return Fraction(-number if self.low_best else number, self.divisor(player, data))
 
     def compare(self, one: Player, other: Player, data: TieData) -> int:
         """Return 1 if this tiebreak puts the first player ahead, -1 if behind, 0 if both are level."""
@@ -154,9 +161,9 @@ def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) 
     return Tiebreak(key, title, words, total, Dependence.VALUES, term=term)
 
 
-def _direct_points(player: Player, level: _LevelPlayers, data: TieData) -> Fraction | None:
+def _direct_points(player: Player, level_players: _LevelPlayers, data: TieData) -> Fraction | None:
     """Return the points against other level players; points per game if players are ordered by these."""
-    names = {other.name for other in level} - {player.name}
+    names = {other.name for other in level_players} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
     if not names or (data.order_by is OrderBy.PERCENT and not met):
         return None
@@ -164,38 +171,38 @@ def _direct_points(player: Player, level: _LevelPlayers, data: TieData) -> Fract
     return points / len(met) if data.order_by is OrderBy.PERCENT else points
 
 
-def _direct_places(player: Player, level: _LevelPlayers, data: TieData) -> int | None:
+def _direct_places(player: Player, level_players: _LevelPlayers, data: TieData) -> int | None:
     """Return the place among level players in direct encounters (FIDE Handbook C.07 of 2026, article 6).
 
     Of several games against one opponent, the mean counts (6.1.2). Players who are still level are compared
     again in the games among them (6.2). If not all have met, a player who would be first whatever the results
     of the missing games is placed first, and then the next such player. The others are compared again (6.3).
     """
-    if len(level) == 1:
+    if len(level_players) == 1:
         return None
     placed_above = 0
     while True:
-        means_by_name = {one.name: _mean_points(one, level, data) for one in level}
+        means_by_name = {one.name: _mean_points(one, level_players, data) for one in level_players}
         least = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
-        most = {name: least[name] + len(level) - 1 - len(means) for name, means in means_by_name.items()}
+        most = {key: least[key] + len(level_players) - 1 - len(means) for key, means in means_by_name.items()}
         own = least[player.name]
         if least == most:
             placed_above += sum(points > own for points in least.values())
-            rest = [one for one in level if least[one.name] == own]
+            rest = [one for one in level_players if least[one.name] == own]
         else:
-            rest = sorted(level, key=lambda one: least[one.name], reverse=True)
+            rest = sorted(level_players, key=lambda one: least[one.name], reverse=True)
             while len(rest) > 1 and least[rest[0].name] > max(most[one.name] for one in rest[1:]):
                 if rest.pop(0).name == player.name:
                     return 1 + placed_above
                 placed_above += 1
-        if len(rest) in (1, len(level)):
+        if len(rest) in (1, len(level_players)):
             return 1 + placed_above
-        level = rest
+        level_players = rest
 
 
-def _mean_points(player: Player, level: _LevelPlayers, data: TieData) -> list[Fraction]:
+def _mean_points(player: Player, level_players: _LevelPlayers, data: TieData) -> list[Fraction]:
     """Return a player's mean points against each level opponent whom he has met."""
-    games = {other.name: list[Fraction]() for other in level if other.name != player.name}
+    games = {other.name: list[Fraction]() for other in level_players if other.name != player.name}
     for seat in player.seats:
         if seat.opponent in games:
             games[seat.opponent].append(data.points_of(seat))
@@ -243,9 +250,9 @@ def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: 
     return sum(not seat.half_points and seat.game.outcome.basis in bases for seat in player.seats)
 
 
-def _moves(halves: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction | None:
-    """Return the mean number of moves of the games with ``halves`` half points; None if unavailable."""
-    lengths = [seat.game.move_count for seat in player.seats if seat.half_points == halves]
+def _moves(half_points: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction | None:
+    """Return the mean number of moves of the games with ``half_points`` half points; None if unavailable."""
+    lengths = [seat.game.move_count for seat in player.seats if seat.half_points == half_points]
     recorded = [length for length in lengths if length is not None]
     return Fraction(sum(recorded), len(recorded)) if recorded else None
 
@@ -261,13 +268,13 @@ def balance(rank: int) -> Tiebreak:
     def term(_: TieData, __: GameRecord, value: GScore, white: bool) -> int:
         return 0 if value.rank != rank else 1 if value.white == white else -1
 
-    def value(player: Player, _: _LevelPlayers, __: TieData) -> int:
+    def number_of(player: Player, _: _LevelPlayers, __: TieData) -> int:
         return player.given_counts[rank] - player.suffered_counts[rank]
 
     score = GScore(rank, True)
     name, results = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
     title, words = f"{score} +-", f"{results} given minus suffered"
-    return Tiebreak(name, title, words, value, Dependence.VALUES, show=signed_text, term=term, rank=rank)
+    return Tiebreak(name, title, words, number_of, Dependence.VALUES, show=signed_text, term=term, rank=rank)
 
 
 _ROWS: Final = (
@@ -291,7 +298,7 @@ _ROWS: Final = (
         "places by direct encounters as FIDE has them (DE)",
         _direct_places,
         Dependence.LEVEL,
-        fewest=True,
+        low_best=True,
         per_game=False,
     ),
     Tiebreak("wins", "+", "wins (+)", _of_player(lambda p: p.results.wins)),
@@ -308,17 +315,17 @@ _ROWS: Final = (
     Tiebreak(
         "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
     ),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_loss_count, _CRASH_BASES), fewest=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_loss_count, _FORFEIT_BASES), fewest=True),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_loss_count, _CRASH_BASES), low_best=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_loss_count, _FORFEIT_BASES), low_best=True),
     Tiebreak(
-        "games", "games", "fewest games", _of_player(lambda p: p.results.games), fewest=True, per_game=False
+        "games", "games", "fewest games", _of_player(lambda p: p.results.games), low_best=True, per_game=False
     ),
     Tiebreak(
         "won-moves",
         "m won",
         "fewest moves of won games (m won)",
         partial(_moves, 2),
-        fewest=True,
+        low_best=True,
         per_game=False,
     ),
     Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
@@ -367,7 +374,10 @@ def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]
 
 
 def _balances(players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the balances of all ranks that occur except mate. Only two have words, and four a column."""
+    """Return the balances of all ranks that occur except mate.
+
+    Only the first two have a description, and only the first four a column.
+    """
     ranks = {rank for player in players for rank in player.given_counts if rank}
     rows = [balance(rank) for rank in sorted({*ranks, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}

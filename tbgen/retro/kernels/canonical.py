@@ -68,7 +68,7 @@ def canonical_slot(frame: Frame, slot: int, like_men: Ints, symmetric: bool, squ
     """The canonical slot of the position in ``slot``. Both slots are numbered within the phase.
 
     ``like_men``, int64 (n, 2), contains the half-open ranges of like men. ``symmetric`` tells whether the
-    pawns of the phase are their own mirror image. ``squares``, int64 (free,), is scratch memory.
+    pawns of the phase are their own mirror image. ``squares``, int64 (free men,), is scratch memory.
     """
     symmetry = _symmetry(frame, symmetric, slot >> 6)
     _read_squares(frame, slot, squares)
@@ -96,7 +96,7 @@ def _ordered_bits(frame: Frame, like_men: Ints, word: int) -> Word:
 
 @kernel
 def _canonical_bits(frame: Frame, like_men: Ints, symmetric: bool, word: int, squares: Ints) -> Word:
-    """The canonical slots of a word, legal or not; ``squares``, int64 (free,), is scratch memory."""
+    """The canonical slots of a word, legal or not; ``squares``, int64 (free men,), is scratch memory."""
     bits = ZERO if is_image(frame, word) else _ordered_bits(frame, like_men, word)
     if has_image(frame, word) or _symmetry(frame, symmetric, word) == 0:
         return bits
@@ -134,8 +134,7 @@ def _copy_to_word(
 ) -> None:
     """Implement ``copy_canonical`` for the positions ``bits`` of one word, none of which is canonical.
 
-    ``groups`` are the ranges of like men; ``free``, int64 (free,), is scratch memory for the squares of the
-    free men.
+    ``groups`` and ``free`` are ``like_men`` and ``squares`` of ``canonical_slot``.
     """
     first = word * 64
     if not _has_one_canonical_word(frame, groups, symmetric, word):
@@ -165,19 +164,19 @@ def copy_canonical(
     like_men: Ints,
     symmetric: bool,
     canonical: Words,
-    among: Words,
+    targets: Words,
     value: Codes,
     depth: Plies,
     start: int,
     stop: int,
 ) -> None:
-    """Copy values and depths from the canonical slots to the other slots of the set ``among``.
+    """Copy values and depths from the canonical slots to the other slots of the set ``targets``.
 
-    Only the words ``start`` to ``stop`` - 1 are filled. ``canonical`` and ``among`` are uint64 (words,);
+    Only the words ``start`` to ``stop`` - 1 are filled. ``canonical`` and ``targets`` are uint64 (words,);
     ``value`` and ``depth`` have shape (phase size,).
     """
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
-        bits = among[word] & ~canonical[word]
+        bits = targets[word] & ~canonical[word]
         if bits:
             _copy_to_word(frame, like_men, symmetric, word, bits, value, depth, squares)

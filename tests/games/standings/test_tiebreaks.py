@@ -84,7 +84,7 @@ def test_byes_count_as_won_games() -> None:
     for row in TIEBREAKS.values():
         if row.term and row.rank is None:  # where all values are proved, what it may be is what it is
             for player in found.players:
-                number = row.value(player, (), found.tiebreak_data)
+                number = row.number_of(player, (), found.tiebreak_data)
                 assert found.certainty.sums(row, player) == (number, number), row.key
     assert "Byes count as won games: C 1, B 1." in next(iter(tables(found, {"standings"}))).note
     assert [player.place for player in standings(games, order="tcec").players] == [1, 2, 3]
@@ -170,7 +170,7 @@ def test_direct_encounters_of_fide_by_every_outcome_of_missing_games() -> None:
         players = {player.name: player for player in standings(games).players}
         field = TieData.of(players.values(), OrderBy.CHESS, Scheme.EXPONENTIAL)
         group = [players[name] for name in level]
-        found = {one.name: TIEBREAKS["direct-fide"].value(one, group, field) for one in group}
+        found = {one.name: TIEBREAKS["direct-fide"].number_of(one, group, field) for one in group}
         assert found == sure_of_fide(scores, level), (scores, level)
 
 
