@@ -1,7 +1,7 @@
 """Estimates of the cost of solving positions, before anything is solved or compiled.
 
-Positions are solved in *cells* (docs/glossary.md). The size of a cell is its number of *slots*, that is, of
-its positions with one side to move.
+Positions are solved in *cells* (docs/glossary.md). The size of a cell is its number of *slots*, which is
+the number of its positions for one side to move (either side).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StructureDocument(Document):
 
 
 class WholeCellsDocument(Document):
-    """Cells in which a promoted man is mobile too. They have one more mobile man than ordinary cells.
+    """Whole cells: those in which a promoted man is mobile too. They have one more mobile man than others.
 
     Their values are found only if nothing else remains to try (docs/solve_reference.md, Promotions).
     """
@@ -72,7 +72,7 @@ class EstimateDocument(Document):
     memory: Count
     """Bytes for solving the largest cell."""
     disk: Count
-    """Bytes of all cells in a directory of cells."""
+    """Bytes on disk if all cells are kept in a directory."""
 
 
 def estimate(
@@ -88,21 +88,21 @@ def estimate(
     """
     available, threads = make_table_check(tables), min(threads, processor_count())
     cells, complete = cells_to_solve(chain.from_iterable(roots), available, max_cells)
-    promoted = {
+    further_cells = {
         home
         for cell in cells
         for home in homes_below(cell, promotions=True)
         if home not in cells and not available(home)
     }
-    wholes = {whole.canonical()[0] for home in promoted for whole in whole_cells_of(home, MAX_MOBILE)}
+    whole_cells = {cell.canonical()[0] for home in further_cells for cell in whole_cells_of(home, MAX_MOBILE)}
     return EstimateDocument(
         positions=len(roots),
         cells=len(cells),
         complete=complete,
         structures=_structures(cells, threads),
-        promoted=_counts_by_size(promoted),
-        wholes=WholeCellsDocument(len(wholes), *wholes_cost([*wholes], MAX_MOBILE, threads))
-        if wholes
+        promoted=_counts_by_size(further_cells),
+        wholes=WholeCellsDocument(len(whole_cells), *wholes_cost([*whole_cells], MAX_MOBILE, threads))
+        if whole_cells
         else None,
         threads=threads,
         seconds=seconds_to_solve(cells, threads),

@@ -69,7 +69,7 @@ class Solution:
     :ivar upper: upper bound of the value, the score that Black is sure of.
     :ivar depth: depth in plies, until the accrued score equals the value; None if the depth is not proved.
     :ivar moves: the legal moves, best first.
-    :ivar cells: number of solutions of cells. A cell that was solved twice counts twice.
+    :ivar cells: number of times that a cell was solved. A cell that was solved twice counts twice.
     :ivar stopped_by: the reason why only an interval is proved; None if the value is proved.
     :ivar missing: names of the missing tables that might narrow the interval. Sub-tables of other missing
         tables are left out.
@@ -78,12 +78,12 @@ class Solution:
         proves the upper bound. They are empty for a bound that is proved by forcing moves.
     :ivar forcing: whether the lower bound is proved by forcing moves of White, and whether the upper bound is
         proved by forcing moves of Black.
-    :ivar holds: how one man holds another; empty unless each side has one mobile man and the caller chose the
-        mobile men.
-    :ivar plans: the first moves of play that shows the lower bound, and of play that shows the upper bound.
-        Both plans are best play if the value is proved in cells. A plan has at most twelve plies. It ends
-        earlier if the next ply would be expensive to find. It is empty if the solution comes from tables, and
-        for a bound that always holds.
+    :ivar holds: the scores that one man guarantees by blocking another; empty unless each side has one mobile
+        man and the caller chose the mobile men.
+    :ivar plans: two plans, which begin the play that shows the lower bound and the play that shows the upper
+        bound. Both plans are best play if the value is proved in cells. A plan has at most twelve plies. It
+        ends earlier if the next ply would be expensive to find. It is empty if the solution comes from
+        tables, and for a bound that always holds.
     :ivar gaps: the kinds of moves that keep the bounds apart, the most frequent kind first.
     :ivar narrowing: the cost of the cells that might close the gaps; None if no such cells were found.
     :ivar proof: the numbers of cells and states proved forward; None if no proof was requested.
@@ -133,8 +133,8 @@ class BoundsCollector:
     """Collects the best bounds of a state, from forcing moves and from searches with sets of mobile men.
 
     :param accrued: the accrued score, up to G63.0.
-    :param budget: the limits of the solution.
-    :param with_holds: whether to find how one man holds another.
+    :param budget: the limits of time, memory and threads for solving.
+    :param with_holds: whether to find the scores that one man guarantees by blocking another.
     :param all_fit: whether memory suffices to try all sets of mobile men.
     """
 
@@ -158,8 +158,8 @@ class BoundsCollector:
         """The error with which every search so far was refused; None if a search has run."""
         self._forcing: list[ForcingProof | None] = [None, None]
         """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
-        self.cells = 0
-        """Number of solutions of cells."""
+        self.solve_count = 0
+        """Number of times that a cell was solved."""
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -186,7 +186,7 @@ class BoundsCollector:
             search.report()
         self._refusal = refusal if not self.searches or self._refusal else None
         self._stops |= {stop} if stop else set()
-        self.cells += search.solve_count
+        self.solve_count += search.solve_count
         answer = search.answer()
         before, is_first = self.answer, not self.searches
         self.answer = before.intersection(answer)
@@ -278,7 +278,7 @@ class BoundsCollector:
         exact, tables = answer.bounds.exact, self.searches[LOWER].exits.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(
-            *(position_score(board), accrued, *scores(answer.bounds), answer.depth, moves, self.cells),
+            *(position_score(board), accrued, *scores(answer.bounds), answer.depth, moves, self.solve_count),
             stopped_by=None if exact else self._stopped_by(missing),
             missing=missing,
             build=build_command(missing, tables.tablebase.directory) if missing else "",

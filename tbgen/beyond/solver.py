@@ -76,10 +76,11 @@ def solve(
     :param mobile: squares of the men that may move within the position's cell. ``"auto"`` tries several sets
         in turn, small sets first. None means all kings and pieces if there are at most four and memory
         suffices, and otherwise ``"auto"``.
-    :param kept: cells of earlier positions on disk. The cells solved now are added. Not used with ``verify``.
+    :param kept: cells kept on disk from earlier positions. The cells solved now are added. Not used with
+        ``verify``.
     :param syzygy: Syzygy files that may be used if no table has a position. They are not proved.
-    :param known: the bounds and cells of earlier positions in memory, made by :func:`make_exit_bounds` from
-        the same tables, cells and files. Not used with ``verify``.
+    :param known: bounds and cells kept in memory from earlier positions, made by :func:`make_exit_bounds`
+        from the same tables, cells and files. Not used with ``verify``.
     :param verify: whether to prove all results forward. The time for this does not count against the budget.
         Tables are not proved again; ``tbgen verify`` proves them.
     :param line: whether to add play that shows the value or the proved bounds.
@@ -112,7 +113,10 @@ def solve(
 def make_exit_bounds(
     tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
 ) -> ExitBounds:
-    """Return the exit sources before any cell is solved. The parameters are those of :func:`solve`."""
+    """Return the combined bounds of the exit sources, with no cell solved yet.
+
+    The parameters are those of :func:`solve`.
+    """
     sources: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
     if kept is not None and not all(source.proved for source in sources):
         kept = kept.unproved_subdirectory()
@@ -146,7 +150,7 @@ def _solution_from_tables(
 
 
 def _solve_with_cells(
-    known: ExitBounds,
+    exit_bounds: ExitBounds,
     board: chess.Board,
     stated_score: GScore | Fresh | None,
     budget: Budget,
@@ -168,11 +172,11 @@ def _solve_with_cells(
         from tbgen.verify.proof import ensure_compiled
 
         ensure_compiled(_logger.warning)
-        prover = Prover(known, meter)
+        prover = Prover(exit_bounds, meter)
 
     def report(bounds: Interval, cells: int, cells_left: int | None = None, eta: float | None = None) -> None:
         lower, upper = scores(collection.answer.bounds.within(bounds))
-        progress(SolveStage(lower, upper, collection.cells + cells, cells_left, eta))
+        progress(SolveStage(lower, upper, collection.solve_count + cells, cells_left, eta))
 
     searches, report_turn = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:
@@ -181,13 +185,13 @@ def _solve_with_cells(
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
         free_bytes = budget.memory - memory_needed(64 ** max(map(len, sets)))
         memory = min(budget.memory // _FORCING_MEMORY_DIVISOR, free_bytes // 2)
-        arguments = board, score, known.tables.fresh_value, meter, memory
+        arguments = board, score, exit_bounds.tables.fresh_value, meter, memory
         searches = ForcingSearches(*arguments, checks_only=all_mobile)
         limit = QUICK_MAX_POSITIONS if all_mobile else MAX_POSITIONS
         collection.run_forcing(searches, report_turn, prover, limit, _FORCING_TIME_SHARE, add=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        collection.run_search(Search(known, root, collection.accrued, meter, report, prover))
+        collection.run_search(Search(exit_bounds, root, collection.accrued, meter, report, prover))
         if collection.answer.bounds.exact or collection.interrupt is not None:
             break
     if searches is not None:

@@ -151,7 +151,7 @@ class BoundsGame:
         self._frame, self._pool, self._resets = frame, pool, resets
         last = frame.squares[-1]
         self._frame_slots = (1, 0) if last < 0 else (64, last)
-        """Number of slots of the frame for each slot of the cell, and index of the slot in use among them."""
+        """Number of frame slots for each cell slot, and which of these frame slots is used."""
 
     def solve(
         self, stopped: Event | None = None, out: Block | None = None, crew: Crew | None = None
@@ -170,7 +170,7 @@ class BoundsGame:
         buffer.value[:], buffer.depth[:] = NONE, 0
         with self._counted_workspace(crew) as workspace:
             ranks = 0
-            for _ in self._solver(workspace, self._sides_of(buffer), crew).ranks():
+            for _ in self._solver(workspace, self._sweep_results(buffer), crew).solve_ranks():
                 ranks += 1
                 if stopped is not None and stopped.is_set():
                     raise CancelledError
@@ -182,8 +182,8 @@ class BoundsGame:
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
         """Return the exits of all positions with ``side`` to move. Their depths include the exit move.
 
-        :param bound: value of positions without an exit, or with an exit that is worse for the side; their
-            depth is 0. If it is ``NONE``, no exit counts as worse.
+        :param bound: value to return, with depth 0, for positions that have no exit, or whose exit is worse
+            than this for the side. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
@@ -218,8 +218,9 @@ class BoundsGame:
         The value is ``NONE`` where the accrued score does not matter, so that the fresh value applies.
 
         :param fresh: the result of :meth:`solve` for this game.
-        :param is_complete: whether ``fresh`` has the values of all positions. If not, it needs only those
-            with a position rank less than the rank of the accrued score; the result is ``NONE`` for these.
+        :param is_complete: whether ``fresh`` has the values of all positions. If not, it must have
+            at least the values of the positions whose position rank is less than the rank of the accrued
+            score; for these positions the result is ``NONE``.
         :param out: the block to write to and return; if None, a new one.
         """
         buffer, fresh_buffer = self._buffer_for(out), self._frame_block(fresh)
@@ -227,7 +228,7 @@ class BoundsGame:
         holder = SIDES[not accrued.white]
         with self._counted_workspace() as workspace:
             workspace.phase.canonical[:] = ~np.uint64(0)
-            arguments = workspace, holder, accrued.rank, is_complete, self._sides_of(fresh_buffer)
+            arguments = workspace, holder, accrued.rank, is_complete, self._sweep_results(fresh_buffer)
             solve_layer(*arguments, buffer.value, buffer.depth)
         return self._cell_block(buffer, out)
 
@@ -238,8 +239,8 @@ class BoundsGame:
     def _counted_workspace(self, crew: Crew | None = None) -> Iterator[Workspace]:
         """Lend a workspace that contains the number of moves and the exit of each position."""
         with self._workspace() as workspace:
-            parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
-            find_moves(workspace, self._pool, False, parts, run)
+            parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
+            find_moves(workspace, self._pool, False, parts, mapper)
             yield workspace
 
     def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
@@ -247,7 +248,7 @@ class BoundsGame:
         arguments = workspace, self._pool, fresh, (none, none)
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 
-    def _sides_of(self, block: Block) -> SweepResults:
+    def _sweep_results(self, block: Block) -> SweepResults:
         """Return the values and depths of a block in the form that kernels read."""
         starts = np.array([0, self._frame.size], np.int64)
         return SweepResults(block.value.reshape(-1), block.depth.reshape(-1), starts)
@@ -262,7 +263,7 @@ class BoundsGame:
         return empty_block((side_count, self._frame.size))
 
     def _cell_slots(self, array: NDArray[_Number]) -> NDArray[_Number]:
-        """Return a view of the cell's slots of an array; its last axis is the frame's slots."""
+        """Return a view of the cell's slots in an array whose last axis has the frame's slots."""
         count, last = self._frame_slots
         return array.reshape(*array.shape[:-1], -1, count)[..., last]
 

@@ -18,7 +18,7 @@ from tbgen.cells.window import ALL_SCORES
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import WHITE_TO_MOVE
-from tbgen.retro.ranks import Crew, Stages
+from tbgen.retro.ranks import Crew, StageTimes
 
 KERNEL_FAMILY: Final = __name__
 """Name of the kernels that solve cells in the compiler cache."""
@@ -45,7 +45,7 @@ def compile_kernels(announce: Callable[[str], object] = _logger.warning) -> None
             unpack(pack(bounds), cell)
             frame = frame_of_cell(cell)
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
-            with Crew(2, Stages()) as crew:
+            with Crew(2, StageTimes()) as crew:
                 BoundsGame(frame, pool).solve(crew=crew)
             BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
             solve_values(cell, SomeKnowledge(), LOWER)

@@ -29,7 +29,7 @@ from tbgen.cells.frames import frame_of_cell, shared_map
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES
-from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves, values_workspace
+from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, ValuesSolver, find_moves, values_workspace
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -97,7 +97,7 @@ class Games:
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths that cannot be stored.
         """
         stopped = Event()
-        with Crew(self._threads, Stages()) if self._threads_share_games else nullcontext() as crew:
+        with Crew(self._threads, StageTimes()) if self._threads_share_games else nullcontext() as crew:
             bounds = self._bounds(
                 lambda end, out: self._games[end].solve(stopped, out, crew), self._single_game, stopped.set
             )
@@ -194,11 +194,11 @@ def solve_values(
     frame = frame_of_cell(cell)
     without_depths = SomeKnowledge(block, knowledge.bound)
     (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
-    with Crew(threads, Stages()) as crew:
+    with Crew(threads, StageTimes()) as crew:
         workspace = values_workspace(frame.frame, min(threads, MAX_PARTS))
         find_moves(workspace, pool, False, 4 * threads, crew.threads.map)
         ranks = 0
-        for _ in ValuesSolver(workspace, pool, crew).ranks():
+        for _ in ValuesSolver(workspace, pool, crew).solve_ranks():
             ranks += 1
             on_rank()
     if ranks > MAX_CODED_RANK + 1:

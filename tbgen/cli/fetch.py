@@ -11,8 +11,8 @@ import msgspec
 from tbgen.board.material import Material
 from tbgen.cli.options import (
     AsJson,
+    MaterialOrCellName,
     MaxMen,
-    MenName,
     Setting,
     TableDirectory,
     VariantList,
@@ -33,7 +33,7 @@ from tbgen.text import counted, duration, size_text
 
 @command
 def run(
-    *names: MenName,
+    *names: MaterialOrCellName,
     men: MaxMen,
     variants: VariantList,
     source: Annotated[str, Setting("--from", required=True, metavar="URL|DIR")],

@@ -18,7 +18,7 @@ from tbgen.cli.options import (
     Count,
     Directory,
     OptionGroup,
-    ParsedParameter,
+    ParsedType,
     Setting,
     SyzygyFiles,
     TableDirectory,
@@ -34,7 +34,7 @@ from tbgen.games.settings import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import translate
-from tbgen.match.openings import ChessVariant, OpeningSettings
+from tbgen.match.openings import OpeningSettings, StartKind
 from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, settings_of_toml
 from tbgen.probe.syzygy import MAX_MEN
 from tbgen.system.memory import usable_processors
@@ -161,7 +161,7 @@ class EventOptions(OptionGroup):
     games: Annotated[Count | None, _names("games")]
     seeds: Annotated[Count | None, _names("seeds")]
     concurrency: Annotated[Count | None, WholeNumber(1, 512), _names("concurrency")]
-    processors: Annotated[tuple[int, ...] | None, ParsedParameter("LIST", _processors), _names("affinity")]
+    processors: Annotated[tuple[int, ...] | None, ParsedType("LIST", _processors), _names("affinity")]
     pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
     event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
     site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
@@ -171,7 +171,7 @@ class EventOptions(OptionGroup):
     openings: Annotated[
         OpeningSettings | None, _struct("openings", OpeningSettings), _names("openings", heading="Openings")
     ]
-    start: Annotated[ChessVariant | None, _names("variant")]
+    start: Annotated[StartKind | None, _names("variant")]
     seed: Annotated[int | None, WholeNumber(0), _names("seed", "srand"), Setting(metavar="N")]
     swap: Annotated[bool | None, Setting("--swap/--noswap", "-swap/-noswap", default=None)]
     reverse: Annotated[bool, _names("reverse")]
@@ -179,7 +179,7 @@ class EventOptions(OptionGroup):
     resign: Annotated[ResignRule | None, _struct("resign", ResignRule), _names("resign", heading="Ends")]
     draw: Annotated[DrawRule | None, _struct("draw", DrawRule), _names("draw")]
     moves: Annotated[int | None, WholeNumber(0), _names("maxmoves", metavar="N")]
-    verify: Annotated[float | None, ParsedParameter("SHARE", _parse_share), Setting("--verify-adjudications")]
+    verify: Annotated[float | None, ParsedType("SHARE", _parse_share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word), _names("sprt")]
     interval: Annotated[int | None, WholeNumber(0), _names("ratinginterval", heading="Output", metavar="N")]
     ends: Annotated[int | None, WholeNumber(0), _names("outcomeinterval", metavar="N")]

@@ -2,9 +2,9 @@
 
 A parameter before the ``*`` is an argument; ``*names`` stands for any number of arguments. A parameter after
 the ``*`` is an option. An absent option without a default is None, or False for a flag. The type of a
-parameter determines how its text is read. A :class:`Setting` in its ``Annotated`` adds names and attributes.
-A parameter whose type is an :class:`OptionGroup` stands for the options that are the fields of the group. The
-help text of an option is its ``:param`` in the docstring of the function or group.
+parameter determines how its string is parsed. A :class:`Setting` in its ``Annotated`` adds names and
+attributes. A parameter whose type is an :class:`OptionGroup` stands for the options that are the fields of
+the group. The help text of an option is its ``:param`` in the docstring of the function or group.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_JOBS: Final = 512
 _NEGATIVE_VALUE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
 """Beginning of a word that is a value although it begins with a minus sign."""
 _WORD_SEPARATOR: Final = "\0"
-"""Separator of the words of one value while click parses them as one text."""
+"""Separator of the words of one value while click parses them as one string."""
 _DEFAULT_HEADING: Final = "Options"
 """Heading of options without another heading."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
@@ -72,8 +72,8 @@ class HeadedOption(click.Option):
         self.heading = heading
 
 
-class ParsedParameter(click.ParamType[Any]):
-    """A parameter that a function of the package parses. Error messages come from the function.
+class ParsedType(click.ParamType[Any]):
+    """The type of parameters that a function of the package parses. Error messages come from the function.
 
     :param name: the placeholder of the value in the help.
     :param parse: the function, which raises a :class:`UsageError` for bad input.
@@ -90,9 +90,9 @@ class ParsedParameter(click.ParamType[Any]):
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value that a text stands for. Defaults, which are not texts, are returned unchanged.
+        """Return the value that a string stands for. Defaults, which are not strings, are returned unchanged.
 
-        :raises UsageError: if the text is invalid.
+        :raises UsageError: if the string is invalid.
         """
         if not isinstance(value, str):
             return value
@@ -120,7 +120,7 @@ class WholeNumber(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number.
 
-        :raises click.BadParameter: if a text is not a whole number in the range.
+        :raises click.BadParameter: if the string is not a whole number in the range.
         """
         try:
             return super().convert(value, param, ctx)
@@ -157,7 +157,7 @@ class Command(click.Command):
         """Parse a command line.
 
         A value that begins with a minus sign gets a space before the sign, and the words of one option are
-        joined. So click reads them as values.
+        joined. This way, click reads them as values.
 
         :raises click.UsageError: if the command line is invalid, for example if an option follows an option
             that needs a value.
@@ -268,7 +268,7 @@ def _attributes(hint: Any) -> tuple[Any, dict[str, Any]]:
     if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
         return _attributes(next(member for member in arguments if member is not type(None)))
     if isinstance(hint, type) and issubclass(hint, NamedChoice):
-        return hint, {"type": ParsedParameter("NAME", hint, lambda: hint)}
+        return hint, {"type": ParsedType("NAME", hint, lambda: hint)}
     return hint, {"type": _PARAMETER_TYPES.get(hint, hint)}
 
 
@@ -286,7 +286,7 @@ def _check_directories(
 ) -> Path | list[Path] | None:
     """Check that the given paths, or the default path, are directories if they exist.
 
-    :raises TbgenError: if a path is a file or something else.
+    :raises TbgenError: if a path exists but is not a directory.
     """
     for directory in value if isinstance(value, list) else [value or default_directory()]:
         if directory.exists() and not directory.is_dir():
@@ -311,16 +311,16 @@ def _material_names() -> Iterator[str]:
 
 _PARAMETER_TYPES: Final[dict[Any, click.ParamType[Any]]] = {
     Path: click.Path(path_type=Path),
-    Material: ParsedParameter("MATERIAL", Material.parse, _material_names),
-    Variant: ParsedParameter("|".join(Variant), Variant.parse, lambda: Variant),
-    GScore: ParsedParameter("G", GScore.parse),
-    Komi: ParsedParameter("G", Komi.parse),
+    Material: ParsedType("MATERIAL", Material.parse, _material_names),
+    Variant: ParsedType("|".join(Variant), Variant.parse, lambda: Variant),
+    GScore: ParsedType("G", GScore.parse),
+    Komi: ParsedType("G", Komi.parse),
 }
 """Maps the Python type in a parameter's annotation to the click type."""
 
-Size: TypeAlias = Annotated[int, ParsedParameter("SIZE", parse_size)]
+Size: TypeAlias = Annotated[int, ParsedType("SIZE", parse_size)]
 """A size in bytes."""
-Time: TypeAlias = Annotated[float, ParsedParameter("TIME", parse_duration)]
+Time: TypeAlias = Annotated[float, ParsedType("TIME", parse_duration)]
 """A time in seconds."""
 Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
@@ -345,8 +345,8 @@ TableDirectory: TypeAlias = Annotated[
 MaxMen: TypeAlias = Annotated[
     int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
-MenName: TypeAlias = Annotated[str, ParsedParameter("MATERIAL", str, _material_names)]
-"""The name of a material. The name of a cell may have more men than any table."""
+MaterialOrCellName: TypeAlias = Annotated[str, ParsedType("MATERIAL", str, _material_names)]
+"""The name of a material or a cell; a cell may have more men than any table."""
 CellDirectory: TypeAlias = Annotated[
     Path | None,
     Setting(
@@ -357,7 +357,7 @@ CellDirectory: TypeAlias = Annotated[
 ]
 SyzygyFiles: TypeAlias = Annotated[
     Any,
-    ParsedParameter("DIR", _open_syzygy),
+    ParsedType("DIR", _open_syzygy),
     Setting(
         help="directory of Syzygy files (.rtbw), or several separated by : or ;, used where tables are "
         "missing: a forced mate is G0.0; where nobody can force mate, the value is between -G0.5 and G0.5"
@@ -369,7 +369,7 @@ Accrued: TypeAlias = Annotated[
 ]
 VariantList: TypeAlias = Annotated[
     list[Variant],
-    ParsedParameter("|".join([*Variant, "all"]), _parse_variants, lambda: [*Variant, "all"]),
+    ParsedType("|".join([*Variant, "all"]), _parse_variants, lambda: [*Variant, "all"]),
     Setting(
         "--rules", default="r", help="tables for r-mobility, for whole-game mobility, or both (default: r)"
     ),
@@ -387,15 +387,15 @@ class ScoringOptions(OptionGroup):
 
     :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
         (default: exponential; for games in files, the scoring named by their tag)
-    :param cutoff: score at and above which the scorings winner and komi count all results alike, and no
-        result is an improvement by the 50-move rule improving (default: G6.0; for games in files, the cutoff
-        of their tag)
+    :param cutoff: score from which the scorings winner and komi count all results alike, and from which the
+        50-move rule improving counts no result as an improvement (default: G6.0; for games in files, the
+        cutoff of their tag)
     :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
         for Black (default: G5.75; the tag Komi of a game overrides this)
     """
 
     scheme: Annotated[Scheme | None, Setting("--scoring")]
-    cutoff: Annotated[GScore | None, ParsedParameter("G", parse_cutoff)]
+    cutoff: Annotated[GScore | None, ParsedType("G", parse_cutoff)]
     komi: Komi | None
 
     @property

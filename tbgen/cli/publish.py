@@ -8,8 +8,8 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
     AsJson,
+    MaterialOrCellName,
     MaxMen,
-    MenName,
     Setting,
     TableDirectory,
     VariantList,
@@ -27,7 +27,7 @@ from tbgen.text import counted, size_text
 @command
 def run(
     target: Path,
-    *names: MenName,
+    *names: MaterialOrCellName,
     men: MaxMen,
     variants: VariantList,
     cells: Annotated[Path | None, Setting(metavar="DIR")],

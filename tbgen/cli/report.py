@@ -13,7 +13,7 @@ from tbgen.cli.options import (
     Count,
     Directory,
     MaxMen,
-    ParsedParameter,
+    ParsedType,
     Setting,
     TableDirectories,
     command,
@@ -60,8 +60,8 @@ def run(
     men: MaxMen,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
-    explorer: Annotated[str | None, ParsedParameter("URL", _check_explorer_address)],
-    address: Annotated[str | None, ParsedParameter("URL", _check_site_address)],
+    explorer: Annotated[str | None, ParsedType("URL", _check_explorer_address)],
+    address: Annotated[str | None, ParsedType("URL", _check_site_address)],
     mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processor_count(), _MAX_DEFAULT_THREADS))],
     json: AsJson,
@@ -220,6 +220,6 @@ class _ReportProgress(TableProgress):
             tables = counted(len(self._plan.tasks), "table")
             memory = f" and {size_text(self._plan.memory)} of memory" if self._plan.memory else ""
             seconds = duration(self._plan.seconds)
-            places = " and ".join(map(str, self._plan.places))
+            places = " and ".join(map(str, self._plan.directories))
             say(f"{tables} of {places} to report on, about {seconds}{memory}")
         super().begin(material, number, count, seconds_left)

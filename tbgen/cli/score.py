@@ -12,7 +12,7 @@ import click
 
 from tbgen.board.scoring import Scheme
 from tbgen.cli.games import Adjudication, AdjudicationOptions
-from tbgen.cli.options import AsJson, Directory, ParsedParameter, Setting, WordList, command
+from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
@@ -69,14 +69,14 @@ def run(
     *patterns: Annotated[str, Setting(metavar="FILE.pgn...")],
     order: Annotated[str, click.Choice(list(ORDERS)), Setting(metavar="NAME")] = "percent",
     tiebreaks: Annotated[
-        tuple[str, ...] | None, ParsedParameter("NAMES", parse_names, lambda: (*TIEBREAKS, BALANCES))
+        tuple[str, ...] | None, ParsedType("NAMES", parse_names, lambda: (*TIEBREAKS, BALANCES))
     ],
     sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word)],
     sprt_model: EloModel | None,
     sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
     byes: bool,
-    tables: Annotated[set[str] | None, ParsedParameter("NAMES", _parse_table_keys, lambda: KEYS)],
+    tables: Annotated[set[str] | None, ParsedType("NAMES", _parse_table_keys, lambda: KEYS)],
     form: Annotated[
         str | None,
         click.Choice(["text", "markdown", "csv", "json", "html", "tcec-json"]),
@@ -85,7 +85,7 @@ def run(
     json: AsJson,
     out: Directory | None,
     title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
-    explorer: Annotated[str | None, ParsedParameter("URL", _check_web_address)],
+    explorer: Annotated[str | None, ParsedType("URL", _check_web_address)],
     judge_again: bool,
     adjudication: AdjudicationOptions,
 ) -> None:

@@ -33,7 +33,7 @@ def run(
     live: Annotated[Path | None, Setting(metavar="EVENT.pgn")],
     in_browser: Annotated[bool, Setting("--open")],
 ) -> None:
-    """Serve a page to explore positions, and their values over HTTP.
+    """Serve a page for exploring positions, and an HTTP API for their values.
 
     The API returns values, moves, best play, statistics of tables and the accrued score of games, as JSON
     modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants.
@@ -53,14 +53,14 @@ def run(
     :param workers: number of processes that answer requests (default: 1)
     :param limit: percentage of a processor that one client may use on average, in each process; a client that
         has paused may use up to a minute of processor time at once; 0 for no limit (default: 50)
-    :param report: serve a site of tbgen report at /report/, with links from its diagrams to the page
+    :param report: serve a site written by tbgen report at /report/, with links from its diagrams to the page
     :param solve_time: solve positions that no table holds, for the page and for /r/solve, one at a time, for
         at most TIME each, such as 60s (default: no solving)
     :param solve_memory: memory for solving (default: 4G)
     :param engine: UCI engine that plays on the page where no table holds the position, one move at a time, in
         its own process; off for no engine (default: tbgen engine)
     :param engine_time: time for each move of the engine (default: 1s)
-    :param live: show the event of tbgen match in this PGN file, at /live
+    :param live: show, at /live, the event that tbgen match writes to this PGN file
     :param in_browser: open the page in a browser
     """
     from tbgen.match.engine_process import find_command
@@ -89,10 +89,10 @@ def run(
     settings = Settings(
         tuple(directory.absolute() for directory in table_directories),
         report=report and report.absolute(),
-        live=live and live.absolute(),
+        live_file=live and live.absolute(),
         engine=engine_command,
         move_seconds=None if engine == _NO_ENGINE else engine_time,
-        solve=None if solve_time is None else Budget(solve_time, solve_memory),
+        solve_budget=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,
     )
     serve(settings, host, port, workers, announce)

@@ -28,7 +28,7 @@ from tbgen.cli.options import (
     Count,
     Directory,
     OptionGroup,
-    ParsedParameter,
+    ParsedType,
     ScoringOptions,
     Setting,
     Size,
@@ -90,7 +90,7 @@ class SolveOptions(OptionGroup):
     """
 
     accrued: Accrued
-    mobile: Annotated[Any, ParsedParameter("SQUARES|auto", _parse_mobile)]
+    mobile: Annotated[Any, ParsedType("SQUARES|auto", _parse_mobile)]
     time: Time | None
     total: Time | None
     memory: Size = 8 << 30

@@ -52,8 +52,8 @@ _FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
 def directory() -> Path:
     """Return the directory in which kernels are stored, and create it if necessary.
 
-    The result is :func:`shared_directory`, or :func:`fallback_directory` if files cannot be written in the
-    former. The process that creates the fallback directory logs a warning.
+    The result is :func:`shared_directory`, or :func:`fallback_directory` if the former is not
+    writable. The process that creates the fallback directory logs a warning.
     """
     try:
         shared_directory().mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def directory() -> Path:
 
 
 def fallback_directory() -> Path:
-    """Return the path of a temporary directory, used if files cannot be written in :func:`shared_directory`.
+    """Return the path of a temporary directory, used if :func:`shared_directory` is not writable.
 
     The first process that calls this function shares the path with all processes that it starts afterwards.
     """
@@ -178,7 +178,10 @@ def _marker_path(family: str) -> Path:
 
 
 def is_compiled(family: str) -> bool:
-    """Return whether the cache has all kernels of a family, named after the module that compiles it."""
+    """Return whether the cache has all kernels of a family.
+
+    A family is the kernels that one module compiles together. It has the name of that module.
+    """
     return _marker_path(family).exists()
 
 

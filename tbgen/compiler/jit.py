@@ -198,4 +198,5 @@ def python_of(kernel: Kernel) -> Kernel:
 
 
 int64: Final[Callable[[Any], int]] = cast(Any, np.int64)
-"""numpy's int64, typed as a function that returns ``int``, the type in the hints of kernels."""
+"""numpy's int64, declared as a function that returns ``int``, because the type hints of kernels
+say ``int``."""

@@ -25,7 +25,7 @@ from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.workspace import (
     DRAWN_WORTH,
-    HISTORY_LIMIT,
+    GAME_POSITION_LIMIT,
     MAX_UNKEYED_CLOCK,
     PLAIN_WORTH,
     PLY_LIMIT,
@@ -221,7 +221,7 @@ class CompiledSearch:
         return SearchCounts(
             self.nodes,
             int(control[control_index.HITS]),
-            int(control[control_index.MAX_PLY]),
+            int(control[control_index.DEEPEST_PLY]),
             int(1000 * occupied),
         )
 
@@ -259,7 +259,7 @@ class CompiledSearch:
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
         work, game, control = self._work, self.game, self._work.control
-        played = game.played_positions[-HISTORY_LIMIT:]
+        played = game.played_positions[-GAME_POSITION_LIMIT:]
         for number, (key, ply) in enumerate(played):
             men, white, turn, castling, square = key[:6], key[6], key[7], key[8], key[9]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
@@ -294,7 +294,7 @@ class CompiledSearch:
         self._count = len(kept)
         candidates = self._candidates or {}
         judged = [candidates.get(self._decode(game.live, move), Candidate()) for move in kept]
-        work.answers[: len(kept)] = [_encode(game.live, each.answer) if each.answer else 0 for each in judged]
+        work.replies[: len(kept)] = [_encode(game.live, each.answer) if each.answer else 0 for each in judged]
         work.costs[: len(kept)] = [int(_POINT_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:

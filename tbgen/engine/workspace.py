@@ -13,7 +13,7 @@ from tbgen.engine.scale import MATE, MAX_POSITION_RANK, worth
 
 PLY_LIMIT: Final = 128
 """Maximum number of plies that the search looks ahead."""
-HISTORY_LIMIT: Final = 640
+GAME_POSITION_LIMIT: Final = 640
 """Maximum number of positions of the game that the search stores, to detect repetitions."""
 _MAX_MOVES: Final = 256
 _MAX_REQUESTS: Final = 4096
@@ -22,7 +22,7 @@ MAX_UNKEYED_CLOCK: Final = 70
 """Value of the 50-move counter above which states with different counters have different keys."""
 ENTRY_BYTES: Final = 16
 """Number of bytes of an entry in the transposition table, including its key."""
-STOP, NODES, MAX_NODES, ROOT, ITERATION, MAX_PLY, REQUESTS, ANSWERS, HITS, ABORTED, GENERATION = range(11)
+STOP, NODES, MAX_NODES, ROOT, ITERATION, DEEPEST_PLY, REQUESTS, ANSWERS, HITS, ABORTED, GENERATION = range(11)
 PLAIN, RULE, RESET_RANK, LATE_SCORES, BARE_KINGS, MAX_MEN, DRAWN, ROOT_LEAD, HOPE, DISCARDS = range(11, 21)
 _CONTROL_WORDS: Final = 21
 """Number of control words. Their indices are:
@@ -30,7 +30,7 @@ _CONTROL_WORDS: Final = 21
 - ``STOP``: whether a stop has been requested; ``ABORTED``: whether the search has been stopped;
 - ``NODES``: number of searched nodes; ``MAX_NODES``: maximum number of nodes;
 - ``ROOT``: row of the current position;
-- ``ITERATION``: depth of the iteration; ``MAX_PLY``: greatest number of plies searched ahead;
+- ``ITERATION``: depth of the iteration; ``DEEPEST_PLY``: greatest number of plies searched ahead;
 - ``REQUESTS``: number of requests to tables; ``ANSWERS``: number of answered requests; ``HITS``: number of
   nodes with a value from tables;
 - ``GENERATION``: serial number of the search;
@@ -41,8 +41,8 @@ _CONTROL_WORDS: Final = 21
 - ``BARE_KINGS``: whether bare kings end the game;
 - ``MAX_MEN``: maximum number of men in positions to request;
 - ``DRAWN``: whether the game is drawn in chess (0 no; 1 yes, with White to move; 2 yes, with Black to move);
-- ``ROOT_LEAD``: White's lead in centipawns at the root; ``HOPE``: value of the score that the engine may
-  still reach in a drawn game;
+- ``ROOT_LEAD``: White's lead in centipawns at the root; ``HOPE``: value of the score that the engine
+  may still reach in a drawn game;
 - ``DISCARDS``: number of times that the content of the transposition table has been discarded.
 """
 
@@ -53,7 +53,7 @@ DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(PL
 """The value of White's score of each rank in a game that is drawn in chess, on the scale of the search.
 
 These values are close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that
-a chance of a low score outweighs a better high score.
+a chance of reaching a low score is worth more than an improvement of a high score.
 """
 
 
@@ -63,7 +63,7 @@ class SearchWorkspace(Struct):
 
     :ivar rows: uint64 (n, ROW_SIZE): positions of the game, then those of the line that is being searched.
     :ivar moves: int32 (PLY_LIMIT, 256): legal moves at each ply.
-    :ivar answers: int32 (256,): squares and promotion of the expected answer to each move at ply 0, or 0.
+    :ivar replies: int32 (256,): squares and promotion of the expected reply to each move at ply 0, or 0.
     :ivar costs: int64 (256,): cost in chess of each move at ply 0, on the scale of the search.
     :ivar priority: int32 (PLY_LIMIT, 256): priority of each move; the greatest is searched first.
     :ivar line: int32 (PLY_LIMIT, PLY_LIMIT): best line from each ply.
@@ -81,7 +81,7 @@ class SearchWorkspace(Struct):
 
     rows: NDArray[np.uint64]
     moves: NDArray[np.int32]
-    answers: NDArray[np.int32]
+    replies: NDArray[np.int32]
     costs: NDArray[np.int64]
     priority: NDArray[np.int32]
     line: NDArray[np.int32]
@@ -104,7 +104,7 @@ class SearchWorkspace(Struct):
         """
         entries = 1 << (max((mebibytes << 20) // ENTRY_BYTES, 1).bit_length() - 1)
         return cls(
-            np.zeros((HISTORY_LIMIT + PLY_LIMIT + 1, ROW_SIZE), np.uint64),
+            np.zeros((GAME_POSITION_LIMIT + PLY_LIMIT + 1, ROW_SIZE), np.uint64),
             np.zeros((PLY_LIMIT, _MAX_MOVES), np.int32),
             np.zeros(_MAX_MOVES, np.int32),
             np.zeros(_MAX_MOVES, np.int64),

@@ -1,9 +1,9 @@
 """Building one table: checking memory, reading sub-tables, solving, writing and checking the file."""
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from tbgen import __version__
@@ -15,7 +15,7 @@ from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, Reporter
 from tbgen.store.format import TableInfo, form_of, is_packed, table_path
 from tbgen.store.writer import write_table
-from tbgen.system.memory import free_memory, peak_memory, resident_memory, trim_memory
+from tbgen.system.memory import available_memory, peak_memory, resident_memory, trim_memory
 
 if TYPE_CHECKING:
     from tbgen.packed.sources import Sources
@@ -55,7 +55,7 @@ def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap:
 
 def usable_memory() -> int:
     """Return the bytes that the process may use: those that it uses, and nine tenths of the free memory."""
-    return resident_memory() + free_memory() // 10 * 9
+    return resident_memory() + available_memory() // 10 * 9
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ def solve_and_write(
     """
     from tbgen.packed.encode import packed_content
     from tbgen.packed.pack import NeedFinder, stored_side
-    from tbgen.retro.ranks import Stages
+    from tbgen.retro.ranks import StageTimes
     from tbgen.retro.solver import solve
 
-    start, stages = time.perf_counter(), Stages()
-    with stages.timed("sub-tables"):
+    start, times = perf_counter(), StageTimes()
+    with times.timed("sub-tables"):
         sub_tables = sources.sub_tables_of(material)
     form, layout = form_of(material), layout_of(material)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
@@ -143,24 +143,24 @@ def solve_and_write(
         variant,
         threads=threads,
         progress=progress,
-        stages=stages,
+        stages=times,
         accrued=form,
         side=BLACK_TO_MOVE if finder is None else stored_side(layout),
         after_phase=finder,
     )
-    seconds = time.perf_counter() - start
+    seconds = perf_counter() - start
     progress("writing", None, 0)
-    with stages.timed("write"):
+    with times.timed("write"):
         info = write_table(
             table,
             table_path(directory, material.name, variant),
             version=__version__,
             build_seconds=seconds,
-            parameters={"threads": threads, "layers": stages.layers},
+            parameters={"threads": threads, "layers": times.layer_count},
             threads=threads,
             content=None if finder is None else packed_content(table, finder.needed(), threads),
         )
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)
     sources.put(table)
-    return BuiltTable(info, stages.layers, time.perf_counter() - start, dict(stages.seconds), peak_memory())
+    return BuiltTable(info, times.layer_count, perf_counter() - start, dict(times.seconds), peak_memory())

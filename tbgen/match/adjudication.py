@@ -21,7 +21,7 @@ from tbgen.probe.tablebase import Tablebase
 
 ADJUDICATION_TEXT: Final = "End by adjudication"
 SYZYGY_TEXT: Final = "SyzygyTB"
-"""Name of the source in the ending of a game that Syzygy files have stopped, as in Cute Chess."""
+"""Cute Chess's name for Syzygy files, used in the ending of a game that they have stopped."""
 
 PositiveInt: TypeAlias = Annotated[int, Meta(ge=1)]
 
@@ -144,7 +144,7 @@ class EventSolver(StateSolver, Protocol):
     """A solver that an interrupted event can stop, such as :class:`tbgen.beyond.jobs.Solver`."""
 
     def stop(self) -> None:
-        """Make the solution that is running in another thread end soon, and accept no further states."""
+        """Make the solver, which is running in another thread, finish soon, and accept no further states."""
 
 
 class Judge:
@@ -174,7 +174,7 @@ class Judge:
         """Return the outcome and ending of an unfinished game if tables or Syzygy files decide it, else None.
 
         Tables decide every position that they contain. Syzygy files decide wins and, under classical scoring,
-        also draws. With castling rights, the game continues, because the value takes long to compute.
+        also draws. With castling rights, the game continues, because the value takes a long time to compute.
         """
         men = chess.popcount(board.occupied)
         syzygy = self._syzygy if men <= self._max_syzygy_men else None

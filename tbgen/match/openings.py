@@ -29,8 +29,8 @@ _CHESS960_COUNT: Final = 960
 _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
-class ChessVariant(NamedChoice, what="a match variant", fischerandom="chess960", chess="standard"):
-    """The kind of start positions that games have if no file of openings is named."""
+class StartKind(NamedChoice, what="a match variant", fischerandom="chess960", chess="standard"):
+    """The kind of start position that is used if no opening file is given."""
 
     STANDARD = "standard"
     CHESS960 = "chess960"
@@ -103,13 +103,13 @@ class Openings:
     """
 
     def __init__(
-        self, settings: OpeningSettings | None, variant: ChessVariant, seed: int, options: GameOptions
+        self, settings: OpeningSettings | None, start_kind: StartKind, seed: int, options: GameOptions
     ) -> None:
         """Read the file of openings, if ``settings`` names one.
 
         :raises UsageError: if the file cannot be read, has no opening, or contains a broken game.
         """
-        self._variant, self._seed, self._options = variant, seed, options
+        self._start_kind, self._seed, self._options = start_kind, seed, options
         self._first, self._book = 0, list[_BookEntry]()
         self.one_per_round = settings is not None and settings.policy is OpeningPolicy.ROUND
         """Whether all encounters of a round share one opening."""
@@ -119,7 +119,7 @@ class Openings:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
                 random.Random(seed).shuffle(self._book)
-        elif variant is ChessVariant.STANDARD:
+        elif start_kind is StartKind.STANDARD:
             self._book = [_BookEntry("", Opening(Fen(chess.Board(), None)))]
 
     def __getitem__(self, number: int) -> Opening:
@@ -138,7 +138,7 @@ class Openings:
             return opening
         generator = random.Random(f"{self._seed} {number}")
         white = generator.randrange(_CHESS960_COUNT)
-        black = generator.randrange(_CHESS960_COUNT) if self._variant is ChessVariant.DOUBLE else white
+        black = generator.randrange(_CHESS960_COUNT) if self._start_kind is StartKind.DOUBLE else white
         return chess960_opening(white, black)
 
     def check(self, opening_count: int, warn: Callable[[str], object] = lambda _: None) -> bool:
@@ -161,7 +161,7 @@ class Openings:
     def digest(self) -> str:
         """A digest of the openings and their order."""
         texts = [content if isinstance(content, str) else content.text for _, content in self._book]
-        texts = texts or [self._variant.value]
+        texts = texts or [self._start_kind.value]
         return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
 
 

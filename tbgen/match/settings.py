@@ -20,7 +20,7 @@ from tbgen.games.standings.elo import TestSettings
 from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
-from tbgen.match.openings import ChessVariant, OpeningSettings
+from tbgen.match.openings import OpeningSettings, StartKind
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 
@@ -51,7 +51,7 @@ class EventSettings:
     """Openings from a file; None for start positions of the variant, which are random in Chess960."""
     seeds: int = 1
     """Number of seeds of a gauntlet: the first players, each of whom meets all players after the seeds."""
-    variant: ChessVariant = ChessVariant.STANDARD
+    variant: StartKind = StartKind.STANDARD
     seed: int = 0
     """Seed of all random choices."""
     concurrency: int = 1

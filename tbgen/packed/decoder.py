@@ -32,14 +32,14 @@ from tbgen.store.table_file import Entry
 
 Moves: TypeAlias = NDArray[np.int64]
 """int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;
-target square, as mapped in the target, of a legal en passant capture, -1 if there is none."""
+square of a legal en passant capture after the move, in the target's numbering; -1 if there is none."""
 Exits: TypeAlias = NDArray[np.int64]
-"""int64 (n, 3): code of the value of the best zeroing moves, with the colours of the table; smallest and
-greatest depth in plies of the positions after these moves. The code is NONE if there are no zeroing moves,
-and DAMAGED if a value cannot be looked up."""
+"""int64 (n, 3): code of the value of the best zeroing moves, in which White is White of this table, not of
+the sub-table; smallest and greatest depth in plies of the positions after these moves. The code is NONE if
+there are no zeroing moves, and DAMAGED if a value cannot be looked up."""
 Target: TypeAlias = tuple[Layout, Side]
 """The layout of a table that moves lead to, and the side to move there."""
-FreshValues: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
+FreshLookUp: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
 """A function of the targets, in the order of their numbers, and of moves. It returns an array, int64 (n, 2),
 and the first error or None. For each move, the array contains D in plies, after the code of W, which is
 DAMAGED if it cannot be looked up."""
@@ -56,7 +56,7 @@ def destinations_of(layout: Layout) -> Destinations:
     """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_targets(layout, defaultdict(int), len(layout.placements), ())
-    # With five men, there is at most one group of free men of the same kind and colour.
+    # With at most five men, there is at most one group of free men of the same kind and colour.
     like_men = [next(iter(each.like_men), (0, 0)) for each in layouts]
     return Destinations(
         rows_of(layout, stored_side(layout)), directory, np.array(like_men, np.int64).reshape(-1, 2)
@@ -66,11 +66,11 @@ def destinations_of(layout: Layout) -> Destinations:
 class ExitFinder:
     """Finds the exits of positions of one table.
 
-    :param fresh: looks up the fresh values after zeroing moves.
+    :param look_up_fresh: looks up the fresh values after zeroing moves.
     """
 
-    def __init__(self, layout: Layout, fresh: FreshValues) -> None:
-        self._destinations, self._look_up_fresh = destinations_of(layout), fresh
+    def __init__(self, layout: Layout, look_up_fresh: FreshLookUp) -> None:
+        self._destinations, self._look_up_fresh = destinations_of(layout), look_up_fresh
         self.targets: Final = [
             (layout_of(target.material), SIDES[(1 - side) ^ target.swapped])
             for (side, *_), target in targets_of(layout).items()
@@ -105,7 +105,7 @@ class ExitFinder:
         return exits, error
 
 
-class Exceptions(NamedTuple):
+class ExceptionalPositions(NamedTuple):
     """Positions of the derived side for which the derived result is wrong.
 
     :ivar slots: their slots, ascending.
@@ -121,14 +121,14 @@ class Decoded(NamedTuple):
 
     :ivar value: codes of W; DAMAGED if the value cannot be found.
     :ivar depth: D in plies.
-    :ivar inherited: codes of V(P, A). DAMAGED if the value cannot be found, if there is no accrued score, or
-        if the rank of A exceeds the rank of W; in the last case V(P, A) is W.
+    :ivar accrued_value: codes of V(P, A). DAMAGED if the value cannot be found or is not needed: if there is
+        no accrued score, or if the rank of A exceeds the rank of W, so that V(P, A) is W.
     :ivar error: the first error in the exits, or None.
     """
 
     value: NDArray[np.int64]
     depth: NDArray[np.int64]
-    inherited: NDArray[np.int64]
+    accrued_value: NDArray[np.int64]
     error: TbgenError | None
 
 
@@ -159,13 +159,13 @@ def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
     """
     count, begin = len(question_counts), np.cumsum(question_counts) - question_counts
     total = max(int(question_counts.sum()), 1)
-    derived, may_zero, excepted = np.zeros((3, count), np.bool_)
-    slot, accrued, end, rank, value, depth, inherited = np.zeros((7, count), np.int64)
+    derived, may_zero, is_exception = np.zeros((3, count), np.bool_)
+    slot, accrued, end, rank, value, depth, layer = np.zeros((7, count), np.int64)
     exits, capture = np.zeros((count, 3), np.int64), np.empty((total, 3), np.int64)
     question, capture_slot = np.empty(total, np.int64), np.full(total, -1, np.int64)
     question_rank, symbol = np.empty(total, np.uint8), np.empty(total, np.int16)
     half, function = np.empty(total, np.uint16), np.empty(total, np.uint32)
-    positions = derived, slot, accrued, begin, end, rank, may_zero, exits, excepted, value, depth, inherited
+    positions = derived, slot, accrued, begin, end, rank, may_zero, exits, is_exception, value, depth, layer
     return Batch(*positions, question, question_rank, symbol, half, function, capture_slot, capture)
 
 
@@ -193,7 +193,7 @@ _spare_batches: Final[list[Batch]] = []
 class Decoder:
     """Looks up positions of one table in batches. A single position is a batch of one position.
 
-    :param exits: finds the exits of the table's positions.
+    :param exit_finder: finds the exits of the table's positions.
     :param threads: number of threads that decode blocks.
     :param forget_blocks: called after a large batch, to release the memory of mapped blocks.
     """
@@ -202,14 +202,14 @@ class Decoder:
         self,
         layout: Layout,
         coding: Coding,
-        exceptions: Exceptions,
-        exits: ExitFinder,
+        exceptions: ExceptionalPositions,
+        exit_finder: ExitFinder,
         threads: int,
         forget_blocks: Callable[[], None],
     ) -> None:
         self._layout, self._coding, self._exceptions = layout, coding, exceptions
         self._exception_slots = np.append(exceptions.slots, _NO_SLOT)
-        self._exits, self._threads, self._forget_blocks = exits, threads, forget_blocks
+        self._exit_finder, self._threads, self._forget_blocks = exit_finder, threads, forget_blocks
         self._stored_side = SIDES[coding.rows.side]
         self._derived_side = SIDES[1 - self._stored_side]
 
@@ -219,8 +219,8 @@ class Decoder:
         """Return the values and depths of non-terminal positions at canonical slots.
 
         :param side: sides to move, shape (n,).
-        :param accrued: int64 (n,), codes of A, into which g(P) has been folded; -1 for fresh states. No code
-            may be that of g(P).
+        :param accrued: int64 (n,), codes of A, into which g(P) has been folded; -1 for fresh states. A must
+            not equal g(P); pass -1 for such a state.
         """
         derived = side == self._derived_side
         if len(slots) == 1:
@@ -230,10 +230,10 @@ class Decoder:
                 batch = empty_batch(np.full(1, MAX_MOVES))
             batch.capture_slot.fill(-1)
             batch.may_zero.fill(False)
-            single = self._look_up(batch, derived, slots, accrued)
-            value, depth, inherited = (each.copy() for each in (single.value, single.depth, single.inherited))
+            one = self._look_up(batch, derived, slots, accrued)
+            value, depth, accrued_value = (each.copy() for each in (one.value, one.depth, one.accrued_value))
             _spare_batches.append(batch)
-            return Decoded(value, depth, inherited, single.error)
+            return Decoded(value, depth, accrued_value, one.error)
         order = self._block_order(slots) if len(slots) > _MAX_BATCH_POSITIONS else np.arange(len(slots))
         values, first_error = np.empty((3, len(slots)), np.int64), None
         for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
@@ -241,11 +241,13 @@ class Decoder:
             batch = self._batch_for(derived[part], slots[part])
             *values[:, part], error = self._look_up(batch, derived[part], slots[part], accrued[part])
             first_error = first_error or error
-        value, depth, inherited = values
-        return Decoded(value, depth, inherited, first_error)
+        value, depth, accrued_value = values
+        return Decoded(value, depth, accrued_value, first_error)
 
     def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         """Return values and function numbers of positions of the stored side.
+
+        The function of a position gives V(P, A) for each accrued score A.
 
         :param slots: int64 (n,), canonical slots of non-terminal positions.
         :returns: codes of W and the numbers of functions, shape (n,) each. A code is ``UNSTORED`` if the best
@@ -256,8 +258,8 @@ class Decoder:
             part = slice(first, first + _MAX_BATCH_POSITIONS)
             batch = empty_batch(np.ones(len(slots[part]), np.int64))
             batch.slot[:] = slots[part]
-            self._answer(batch)
-            values[part], functions[part] = batch.value, batch.function
+            self._ask_and_answer(batch)
+            values[part], functions[part] = batch.value, batch.function_number
         return values, functions
 
     def _block_order(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -290,17 +292,17 @@ class Decoder:
         batch.derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         batch.exits.fill(NONE)
         self._fill_in_exceptions(batch)
-        errors = self._answer(batch), self._find_captures(batch)
-        return Decoded(batch.value, batch.depth, batch.inherited, errors[0] or errors[1])
+        errors = self._ask_and_answer(batch), self._find_captures(batch)
+        return Decoded(batch.value, batch.depth, batch.accrued_value, errors[0] or errors[1])
 
     def _fill_in_exceptions(self, batch: Batch) -> None:
         """Find the exceptions in a batch, and fill in their values and depths."""
         indices = self._exception_slots.searchsorted(batch.slot)
-        batch.excepted[:] = batch.derived & (self._exception_slots[indices] == batch.slot)
-        for number in batch.excepted.nonzero()[0].tolist():
+        batch.is_exception[:] = batch.derived & (self._exception_slots[indices] == batch.slot)
+        for number in batch.is_exception.nonzero()[0].tolist():
             batch.value[number], batch.depth[number] = self._exceptions.entry(int(indices[number]))
 
-    def _answer(self, batch: Batch) -> TbgenError | None:
+    def _ask_and_answer(self, batch: Batch) -> TbgenError | None:
         """Ask and answer all questions of a batch, then find the values that do not depend on captures by the
         stored side.
 
@@ -326,9 +328,9 @@ class Decoder:
         order = _question_order(batch)
         answer_parts = _split(batch.question, order, parts)
         answers = mapper(lambda part: _answer(coding, batch, order, THREAD.buffers, *part), answer_parts)
-        positions, error = batch.may_zero.nonzero()[0], None
-        if len(positions):
-            batch.exits[positions], error = self._exits(self._derived_side, batch.slot[positions], False)
+        indices, error = batch.may_zero.nonzero()[0], None
+        if len(indices):
+            batch.exits[indices], error = self._exit_finder(self._derived_side, batch.slot[indices], False)
         list(answers)
         return error
 
@@ -344,10 +346,10 @@ class Decoder:
         slots = batch.capture_slot[questions]
         if len(slots) > _MAX_SINGLE_THREAD_POSITIONS:  # large batches have many duplicates
             slots, inverse = np.unique(slots, return_inverse=True)
-            exits, error = self._exits(self._stored_side, slots, True)
+            exits, error = self._exit_finder(self._stored_side, slots, True)
             batch.capture[questions] = exits[inverse]
         else:
-            batch.capture[questions], error = self._exits(self._stored_side, slots, True)
+            batch.capture[questions], error = self._exit_finder(self._stored_side, slots, True)
         _find_values(self._coding, batch, True, THREAD.buffers)
         return error
 

@@ -93,11 +93,11 @@ def model_of(share: NDArray[np.uint16]) -> Model:
     # Because of the padding, decoders find a symbol in every context, even if the context does not occur.
     places = -(-symbols // SEARCH_WIDTH) * SEARCH_WIDTH
     symbol = np.zeros((contexts, places), np.uint8)
-    edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, SEARCH_WIDTH))
+    edge, group_edge = (np.full((contexts, size), TOTAL, np.uint16) for size in (places + 1, SEARCH_WIDTH))
     for part, order, ends in _by_falling_share(share):
         symbol[part, :symbols], edge[part, 0], edge[part, 1:symbols] = order, 0, ends[:, :-1]
-    mark[:, : places // SEARCH_WIDTH] = edge[:, SEARCH_WIDTH::SEARCH_WIDTH]
-    return Model(symbol, edge, mark)
+    group_edge[:, : places // SEARCH_WIDTH] = edge[:, SEARCH_WIDTH::SEARCH_WIDTH]
+    return Model(symbol, edge, group_edge)
 
 
 def _by_falling_share(
@@ -148,10 +148,10 @@ def escape_bytes(function_count: int) -> int:
     return 2 if function_count <= 1 << 16 else 4
 
 
-def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
+def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], checksum: NDArray[np.uint16]) -> Stream:
     """Return encoded blocks, given as bytes, lengths and checksums, in the form that decoders use."""
     starts = np.cumsum(length, dtype=np.int64) - length
-    return Stream(data, starts[::64].copy(), length, check)
+    return Stream(data, starts[::64].copy(), length, checksum)
 
 
 def new_stream(blocks: int) -> Stream:
@@ -317,8 +317,8 @@ class Encoder:
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
         return {
-            **dict(zip(_VALUE_DATASETS, (next(data), values.length, values.check), strict=True)),
-            **dict(zip(_FUNCTION_DATASETS, (next(data), functions.length, functions.check), strict=True)),
+            **dict(zip(_VALUE_DATASETS, (next(data), values.length, values.checksum), strict=True)),
+            **dict(zip(_FUNCTION_DATASETS, (next(data), functions.length, functions.checksum), strict=True)),
         }
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:

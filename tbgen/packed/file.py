@@ -16,7 +16,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
-from tbgen.packed.decoder import Decoder, Exceptions, ExitFinder, FreshValues, Moves, Target
+from tbgen.packed.decoder import Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
 from tbgen.packed.encode import coding_of
 from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
@@ -100,9 +100,9 @@ class PackedFile(StoredFile):
         *,
         material: Material | None = None,
         cache: ChunkCache | None = None,
-        fresh: FreshValues | None = None,
+        fresh: FreshLookUp | None = None,
     ) -> None:
-        self._fresh_values = fresh or self._refuse_look_up
+        self._look_up_fresh = fresh or self._refuse_look_up
         self._answers = AnswerCache[Question, Answer](_MIN_CACHED_ANSWERS)
         super().__init__(path, material=material, cache=cache)
 
@@ -155,11 +155,11 @@ class PackedFile(StoredFile):
             code may be that of g(P).
         :raises DamagedTableError: if a block does not decode.
         """
-        value, depth, inherited, error = self._decoder.look_up(side, slots, accrued)
-        layered = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
-        if (value == DAMAGED).any() or (inherited[layered] == DAMAGED).any():
+        value, depth, accrued_value, error = self._decoder.look_up(side, slots, accrued)
+        mask = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
+        if (value == DAMAGED).any() or (accrued_value[mask] == DAMAGED).any():
             raise error or self._damaged_block()
-        value[layered], depth[layered] = inherited[layered], np.where(inherited == accrued, 0, -1)[layered]
+        value[mask], depth[mask] = accrued_value[mask], np.where(accrued_value == accrued, 0, -1)[mask]
         return value.astype(np.uint8), depth.astype(np.int32)
 
     def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
@@ -205,22 +205,22 @@ class PackedFile(StoredFile):
     def _look_up(self, questions: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
         """Look up positions and cache the answers. Return the answers, and the first error in the exits or
         None."""
-        value, depth, inherited, error = self._decoder.look_up(*np.array(questions, np.int64).T)
+        value, depth, accrued_value, error = self._decoder.look_up(*np.array(questions, np.int64).T)
         answers: dict[Question, Answer] = {}
-        columns = value.tolist(), depth.tolist(), inherited.tolist()
-        for (side, slot, accrued), code, plies, inherited_code in zip(questions, *columns, strict=True):
+        columns = value.tolist(), depth.tolist(), accrued_value.tolist()
+        for (side, slot, accrued), code, plies, accrued_code in zip(questions, *columns, strict=True):
             if code != DAMAGED:
                 answers[side, slot, NO_SCORE] = Code(code), plies
-            if inherited_code != DAMAGED:
-                answers[side, slot, accrued] = Code(inherited_code), 0 if inherited_code == accrued else None
+            if accrued_code != DAMAGED:
+                answers[side, slot, accrued] = Code(accrued_code), 0 if accrued_code == accrued else None
         self._answers.update(answers)
         return answers, error
 
     @cached_property
     def _decoder(self) -> Decoder:
-        exceptions = Exceptions(self._exception_slots, self._exception_entry)
-        exits = ExitFinder(self.layout, self._fresh_values)
-        return Decoder(self.layout, self.coding, exceptions, exits, self.threads, self._forget_blocks)
+        exceptions = ExceptionalPositions(self._exception_slots, self._exception_entry)
+        exit_finder = ExitFinder(self.layout, self._look_up_fresh)
+        return Decoder(self.layout, self.coding, exceptions, exit_finder, self.threads, self._forget_blocks)
 
     def _is_cached(self, side: Side, slot: Slot, code: int) -> bool:
         """Whether the answer to a question is in the cache, or follows from a fresh value in the cache."""

@@ -20,7 +20,7 @@ from tbgen.store.schema import COUNT, PACKED
 from tbgen.store.table_file import TableFile
 
 if TYPE_CHECKING:
-    from tbgen.packed.decoder import FreshValues
+    from tbgen.packed.decoder import FreshLookUp
     from tbgen.packed.file import PackedFile
 
 
@@ -49,7 +49,7 @@ AnyTable: TypeAlias = "TableFile | PackedFile"
 
 
 def open_table(
-    path: Path, material: Material, *, cache: ChunkCache | None = None, fresh: "FreshValues | None" = None
+    path: Path, material: Material, *, cache: ChunkCache | None = None, fresh: "FreshLookUp | None" = None
 ) -> AnyTable:
     """Return an open table.
 

@@ -198,7 +198,7 @@ class _Unpacker:
 
     def read_en_passant(self, phases: Container[int]) -> None:
         """Read the values and depths of the en passant positions of some phases."""
-        self._loader.recall_en_passant(self._file, phases)
+        self._loader.load_en_passant(self._file, phases)
 
     def prepare(self, phases: list[int]) -> None:
         """Load the targets of zeroing moves from phases with the same number of remaining pawn steps."""

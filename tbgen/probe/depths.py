@@ -19,7 +19,7 @@ from tbgen.probe.values import Values
 from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.table_file import Entry, StoredFile
-from tbgen.system.memory import free_memory, processor_count
+from tbgen.system.memory import available_memory, processor_count
 from tbgen.text import duration, size_text
 
 _MAX_OPEN_LAYERS: Final = 8
@@ -129,7 +129,7 @@ class Layers:
         needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
         seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))
         subject = f"the depths of {material} with {accrued} accrued are not stored, and making them"
-        free = free_memory()
+        free = available_memory()
         if needed > free:
             raise TbgenError(
                 f"{subject} needs about {size_text(needed)} of memory, but {size_text(free)} are free: do "

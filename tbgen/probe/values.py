@@ -203,7 +203,7 @@ class Values:
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return the fresh values and depths after zeroing moves, and the first error or None.
 
-        :data:`FreshValues` of ``tbgen/packed/decoder.py`` describes the arguments and the results.
+        :data:`FreshLookUp` of ``tbgen/packed/decoder.py`` describes the arguments and the results.
         """
         if len(moves) <= _MAX_ONE_BY_ONE_LOADED:
             return self._fresh_one_by_one(targets, moves)

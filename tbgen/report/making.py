@@ -60,7 +60,7 @@ def table_report(scan: TableCounts) -> TableReport:
         max_depth=info.max_depth,
         distribution=distribution(scan),
         records=tuple(records_of(scan)),
-        accrued=accrued_view(scan) if scan.has_accrued else None,
+        accrued=accrued_states(scan) if scan.has_accrued else None,
         endgame=endgame(scan),
         mating=mating_facts(scan),
         black_king=Sides(*(tuple(map(by_score, squares)) for squares in scan.king_on_board())),
@@ -85,7 +85,7 @@ def _depths_by_score(by_code: CountArray) -> Depths:
     }
 
 
-def accrued_view(scan: TableCounts) -> AccruedView:
+def accrued_states(scan: TableCounts) -> AccruedView:
     """Return the counts of states by accrued score."""
     return AccruedView(_by_side(count_images(scan.layout, scan.states)), _by_side(scan.states[0]))
 
@@ -111,7 +111,7 @@ MaterialReport = tuple[list[TableReport], Difference | None]
 
 
 def read_material(
-    plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
+    plan: ReportPlan, material: Material, timed: TimedProgress, *, depths: bool, threads: int
 ) -> MaterialReport:
     """Return the report of a material from its tables or from saved data, as planned.
 
@@ -122,41 +122,41 @@ def read_material(
     :raises TbgenError: if a file of data cannot be used.
     :raises DamagedTableError: if a table cannot be used.
     """
-    data, tables, comparison = SavedData(plan.places[0]), list[TableReport](), None
+    data, tables, comparison = SavedData(plan.directories[0]), list[TableReport](), None
     with ExitStack() as stack:
 
         @cache
         def source_of(variant: Variant) -> TableSource:
-            opening = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
-            return stack.enter_context(opening)
+            table = open_source(plan.directories, material, variant, threads=threads, progress=timed.progress)
+            return stack.enter_context(table)
 
         for task in plan.tasks_of(material):
-            clock.begin(material, task.cost.steps, str(task.variant))
+            timed.begin(material, task.cost.steps, str(task.variant))
             if plan.saved:
                 tables.append(data.table(material, task.variant))
             else:
                 scan = count_source(
-                    source_of(task.variant), threads=threads, layers=plan.layers, progress=clock.progress
+                    source_of(task.variant), threads=threads, layers=plan.layers, progress=timed.progress
                 )
                 tables.append(table_report(scan))
         if material in plan.comparisons:
-            clock.begin(material, plan.comparisons[material].steps, "both")
+            timed.begin(material, plan.comparisons[material].steps, "both")
             if plan.saved:
                 comparison = data.difference(material)
             else:
                 r, wg = map(source_of, Variant)
-                comparison = compare_tables(r, wg, clock.progress)
+                comparison = compare_tables(r, wg, timed.progress)
     if not plan.saved:
-        tables = [with_lines(plan.places, table, clock, depths) for table in tables]
+        tables = [with_lines(plan.directories, table, timed, depths) for table in tables]
     return tables, comparison
 
 
 def with_lines(
-    places: Sequence[Path], report: TableReport, clock: TimedProgress, depths: bool
+    directories: Sequence[Path], report: TableReport, timed: TimedProgress, depths: bool
 ) -> TableReport:
     """Return a report with the lines of its records. Existing lines are not looked up again.
 
-    :param places: directories of tables.
+    :param directories: those of the tables.
     :param depths: whether to compute depths that lines need and that tables do not store.
 
     :raises DamagedTableError: if a table that a line leads to cannot be used.
@@ -166,10 +166,10 @@ def with_lines(
         if computes_depths and not count_omitted_lines(records):
             break
         # Opened anew for each table, because closing removes the copies of tables made for layers.
-        with Tablebase(*places, rules=report.variant, depths=computes_depths) as tables:
-            clock.begin(report.material, {}, str(report.variant))
+        with Tablebase(*directories, rules=report.variant, depths=computes_depths) as tables:
+            timed.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
-                clock.progress(LINES_STEP, number, len(records))
+                timed.progress(LINES_STEP, number, len(records))
                 records[number] = record if record.line else with_line(record, tables)
     return structs.replace(report, records=tuple(records))
 
@@ -193,7 +193,7 @@ class Report:
 
     @cached_property
     def records(self) -> dict[Variant, list[OverallRecord]]:
-        """For each variant, the longest way to each score among all its tables."""
+        """For each variant, the record of each score: the position of its tables with the greatest depth."""
         return {
             variant: overall_records(record for table in tables for record in table.records)
             for variant, tables in self.by_variant.items()
@@ -230,7 +230,7 @@ def read_report(
         takes as long as building them, and twice as much memory.
     :param depths: whether to compute, score by score, the depths that lines need and that tables do not
         store. Each score may take minutes and several GiB of memory. By default, such lines are left out.
-    :param threads: number of threads that count; each needs about 50 MiB.
+    :param threads: number of counting threads; each needs about 50 MiB.
     :param reporter: receives the progress of the report.
 
     :raises UsageError: if a name, the number of men or the rules are invalid.
@@ -264,10 +264,10 @@ def write_report(
 
     :param out: directory of the site, created if missing.
     :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
-    :param address: the future address of the site, for the pictures of previews.
+    :param address: the URL at which the site will be published; link previews need it for their pictures.
 
     :raises MissingExtraError: if matplotlib is missing, before tables are read.
-    :raises TbgenError: if the site cannot be written; any file with its final name is then complete.
+    :raises TbgenError: if the site cannot be written; each file that already has its final name is complete.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     from tbgen import __version__
@@ -298,7 +298,7 @@ def save_report(
 
     :param out: directory of the data, created if missing.
 
-    :raises TbgenError: if a file cannot be written; any file with its final name is then complete.
+    :raises TbgenError: if a file cannot be written; each file that already has its final name is complete.
     """
     full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
@@ -307,11 +307,11 @@ def save_report(
     # The tables of a material are compared again if one of them is read again.
     stale = {key: cost for key, cost in full_plan.comparisons.items() if key in new or key not in compared}
     plan = replace(full_plan, tasks=remaining, comparisons=stale)
-    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
+    timed = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
-    with temporary_copies(plan.places[0]):
+    with temporary_copies(plan.directories[0]):
         for material in plan.materials:
-            tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
+            tables, difference = read_material(plan, material, timed, depths=depths, threads=threads)
             # The difference is saved first, so that a saved table never lacks it, even if a later step fails.
             if difference is not None:
                 data.save_difference(difference)
@@ -320,7 +320,7 @@ def save_report(
         for task in full_plan.tasks if depths else ():
             if task not in remaining:
                 before = data.table(task.material, task.variant)
-                after = with_lines(plan.places, before, clock, depths)
+                after = with_lines(plan.directories, before, timed, depths)
                 if after != before:
                     data.save_table(after)
                     count += 1
@@ -346,16 +346,16 @@ def report_document(report: Report) -> dict[str, Any]:
 def _make_report(
     plan: ReportPlan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None
 ) -> Report:
-    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
+    timed = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
-    with temporary_copies(plan.places[0]):
+    with temporary_copies(plan.directories[0]):
         for material in plan.materials:
-            new_tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
+            new_tables, difference = read_material(plan, material, timed, depths=depths, threads=threads)
             if site is not None:
-                clock.begin(material, {})
-                clock.progress("writing", None, 0)
+                timed.begin(material, {})
+                timed.progress("writing", None, 0)
                 for table in new_tables:
                     site.write_table(table, *(other.variant for other in new_tables if other is not table))
             tables += new_tables

@@ -44,9 +44,9 @@ class NothingToReportError(TbgenError):
     code = MissingTableError.code
 
 
-def _reading_task(places: Sequence[Path], material: Material, variant: Variant, layers: bool) -> Task:
+def _reading_task(directories: Sequence[Path], material: Material, variant: Variant, layers: bool) -> Task:
     """Return the task of reading one table, with its estimated cost."""
-    with StoredFile(find_table(places, material.name, variant), material=material) as file:
+    with StoredFile(find_table(directories, material.name, variant), material=material) as file:
         info = file.info
     layers = layers and info.has_layers
     steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
@@ -63,7 +63,7 @@ def _reading_task(places: Sequence[Path], material: Material, variant: Variant, 
 class ReportPlan:
     """The tables that a report is about."""
 
-    places: tuple[Path, ...]
+    directories: tuple[Path, ...]
     """Directories; a table is read from the first that has it."""
     tasks: tuple[Task, ...]
     """One task for each table, in build order, variant by variant. A report itself proceeds material by
@@ -124,8 +124,8 @@ def plan_report(
     :raises DamagedTableError: if a file is not a table.
     :raises NothingToReportError: if there are no tables, or no saved data of a named table.
     """
-    first, *others = places = directories_of(directory)
-    where = " and ".join(map(str, places))
+    first, *others = directories = directories_of(directory)
+    where = " and ".join(map(str, directories))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     variants = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
@@ -151,7 +151,7 @@ def plan_report(
         raise NothingToReportError(f"{where} has no tables; make some with: {command}")
     cost = Cost({"data": RATES.seconds.data})
     tasks = tuple(
-        Task(material, variant, cost) if saved else _reading_task(places, material, variant, layers)
+        Task(material, variant, cost) if saved else _reading_task(directories, material, variant, layers)
         for variant in variants
         for material in sorted(stored[variant] & requested)
     )
@@ -160,7 +160,7 @@ def plan_report(
         material: cost if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(comparable.intersection(data.differences()) if saved else comparable)
     }
-    return ReportPlan(places, tasks, compared, saved, layers)
+    return ReportPlan(directories, tasks, compared, saved, layers)
 
 
 def build_command(words: Iterable[str], variant: Variant, directory: Directories) -> str:

@@ -26,7 +26,7 @@ from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_g
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, BatchLayer, copy_layer, empty_record, solve_layer
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, Stages, WidePhaseSolver, find_moves
+from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, StageTimes, WidePhaseSolver, find_moves
 from tbgen.retro.workspace import (
     make_exits,
     make_slot_numbers,
@@ -61,10 +61,10 @@ class EveryLayer:
         self._layout = layout = table.layout
         self._loader = PoolLoader(layout, sources)
         stored = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        self._loader.recall_en_passant(stored, range(len(layout.placements)))
+        self._loader.load_en_passant(stored, range(len(layout.placements)))
         self._phases_per_batch = max_phases_of_batch(layout)
         self._groups = phase_groups(layout)
-        self._crew = Crew(threads, Stages())
+        self._crew = Crew(threads, StageTimes())
         parts = min(threads, MAX_PARTS) if self._phases_per_batch == 1 else 1
         max_slots = max_slots_of_batch(layout)
         self._workspaces = [
@@ -124,7 +124,7 @@ class EveryLayer:
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, mapper)
         no_record = empty_record(NOTHING, 0, make_slot_numbers(0), 0)
         arguments = workspace, pool, self._loader.fresh(phase), (no_record, no_record)
-        ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).ranks()
+        ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).solve_ranks()
         empty = 0
         for rank in count():
             any_alive = next(ranks, None) is not None
@@ -166,7 +166,7 @@ class LayerSolver:
     ) -> None:
         loader = PoolLoader(layout, sources, table)
         loader.prepare([phase])
-        loader.recall(phase)
+        loader.load_solved_phase(phase)
         self._phase_size = layout.phase_size
         pool = loader.pool
         self._fresh = loader.fresh(phase)

@@ -46,7 +46,8 @@ class Map(Protocol):
 
 
 @functools.cache
-def _rows_by_squares(layout: Layout) -> NDArray[np.int32]:
+def _phases_by_squares(layout: Layout) -> NDArray[np.int32]:
+    """Return an array in the form of ``Targets.rows``: coded phases, indexed by the squares of the pawns."""
     rows = np.full(64**layout.pawns, -1, np.int32)
     placements, white = np.array(layout.placements, np.int64), layout.white_pawns
     weights = 64 ** np.arange(layout.pawns)[::-1]
@@ -59,12 +60,13 @@ def _rows_by_squares(layout: Layout) -> NDArray[np.int32]:
 
 
 def make_targets(
-    layout: Layout, block_at: Mapping[Material, int], blocks: int, configs: Iterable[Sequence[int]]
+    layout: Layout, block_at: Mapping[Material, int], block_count: int, configs: Iterable[Sequence[int]]
 ) -> Targets:
-    """Return the directory of a table's targets. So far, only the table's own blocks have places in the pool.
+    """Return where the targets of a table's moves are in the pool. So far, only the table's own blocks have a
+    place in it.
 
     :param block_at: index of the first block of each material.
-    :param blocks: number of blocks of all materials.
+    :param block_count: number of blocks of all materials.
     :param configs: phase and square of each en passant configuration of the table.
     """
     targets = targets_of(layout)
@@ -76,9 +78,9 @@ def make_targets(
         row[: len(target.source)] = target.source
     layouts = [layout_of(target.material) for target in targets.values()]
     pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
-    rows = {key: _rows_by_squares(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
+    rows = {key: _phases_by_squares(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
     rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
-    begin = np.full((blocks, 2), -1, np.int64)
+    begin = np.full((block_count, 2), -1, np.int64)
     own_begins = np.arange(len(layout.placements)) * layout.phase_size
     begin[: len(own_begins)] = np.column_stack([own_begins, layout.size + own_begins])
     ep_row = np.full((len(layout.placements), 16), -1, np.int32)
@@ -134,12 +136,12 @@ class PoolLoader:
         materials = sorted({target.material for target in targets_of(layout).values()} - {layout.material})
         self._number: dict[Block, int] = {}
         block_at = {layout.material: 0}
-        blocks = len(layout.placements)
+        block_count = len(layout.placements)
         for material in materials:
-            block_at[material] = blocks
+            block_at[material] = block_count
             for phase in range(len(layout_of(material).placements)):
-                self._number[material, phase] = blocks
-                blocks += 1
+                self._number[material, phase] = block_count
+                block_count += 1
         smaller = [block for block in self._number if block[0].men < layout.material.men]
         kept_blocks = [block for block in smaller if needed_blocks is None or block in needed_blocks]
         own_slots = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
@@ -151,7 +153,7 @@ class PoolLoader:
         self.pool: Final = Pool(
             np.empty(slots, np.uint8),
             np.empty(slots, np.uint16),
-            make_targets(layout, block_at, blocks, en_passant_configs(layout)),
+            make_targets(layout, block_at, block_count, en_passant_configs(layout)),
             no_routes(),
         )
         self._table = table
@@ -163,7 +165,7 @@ class PoolLoader:
         """Return the arrays for the fresh values and depths of a phase, which are part of the pool."""
         return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
 
-    def recall(self, phase: int) -> None:
+    def load_solved_phase(self, phase: int) -> None:
         """Load a phase from the solved table, together with the phases and en passant positions after its
         pawn steps."""
         assert self._table is not None
@@ -173,9 +175,9 @@ class PoolLoader:
             self._copy(self._table, self._layout, reached, side, begin)
             for array in (self.pool.value, self.pool.depth):
                 to_solver_order(self._layout, array[begin : begin + self._layout.phase_size])
-        self.recall_en_passant(self._table, phases)
+        self.load_en_passant(self._table, phases)
 
-    def recall_en_passant(self, table: EnPassantSource, phases: Container[int]) -> None:
+    def load_en_passant(self, table: EnPassantSource, phases: Container[int]) -> None:
         """Load the en passant positions of some phases into the pool."""
         size = self._layout.phase_size
         for row, config in enumerate(en_passant_configs(self._layout).tolist()):

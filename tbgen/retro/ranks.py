@@ -66,12 +66,12 @@ from tbgen.retro.workspace import make_ep_positions, make_phase, make_scratch, m
 
 
 @dataclass
-class Stages:
+class StageTimes:
     """Seconds spent on each stage, added up over concurrent threads."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    layers: int = 0
+    layer_count: int = 0
     """Number of accrued scores, of both holders together, whose layers have been solved."""
 
     @contextmanager
@@ -84,12 +84,12 @@ class Stages:
 
 
 _MIN_SHARED_WORDS: Final = int64(1 << 12)
-"""Minimum number of words on the front for which the next level is divided among threads. Processing so many
-words takes one or two milliseconds."""
+"""Minimum number of words on the front for which the next level is divided among threads. Processing this
+many words takes one or two milliseconds."""
 
 MAX_PARTS: Final = 16
-"""Greatest number of parts of a sweep. It is limited, because every part examines the crossing moves of all
-other parts."""
+"""Greatest number of parts of a sweep. It is limited, because every part examines the moves that lead from
+it to the fronts of all other parts."""
 
 
 def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1, mapper: Map = map) -> None:
@@ -114,7 +114,7 @@ def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
 class EpConfig(NamedTuple):
     """An en passant configuration of a phase."""
 
-    row: int
+    number: int
     """Index of the configuration among those of the table."""
     square: int
     """The en passant square."""
@@ -130,7 +130,7 @@ class Crew:
     :param stages: adds up the time of each stage.
     """
 
-    def __init__(self, width: int, stages: Stages) -> None:
+    def __init__(self, width: int, stages: StageTimes) -> None:
         self.width, self.stages = width, stages
         self.threads = ThreadPoolExecutor(width)
         self.helpers = ThreadPoolExecutor(width, "part")
@@ -151,7 +151,7 @@ class PhaseSolver:
     """Solves one phase rank by rank after ``find_moves``, on one thread, with two kernel calls for each rank.
 
     :param fresh: the output, fresh values and depths.
-    :param records: empty records.
+    :param records: empty records, to which the sweeps append the changes that they make.
     :param mapper: called like ``map``; may distribute work over threads.
     """
 
@@ -168,9 +168,9 @@ class PhaseSolver:
         """The changes that the sweeps have made so far. A caller may replace them with empty records, which
         then store later changes."""
         self.rank = 0
-        """The rank that is being solved; after the last rank, the first one without a layer."""
+        """The rank that is being solved; when all are solved, the last solved rank plus 1."""
 
-    def ranks(self, en_passant: Sequence[EpConfig] = ()) -> Iterator[int]:
+    def solve_ranks(self, en_passant: Sequence[EpConfig] = ()) -> Iterator[int]:
         """Solve one rank after the other, including the positions with the en passant rights ``en_passant``.
 
         Yield each rank whose layers contain positions. The workspace keeps the results of the sweeps of a
@@ -199,9 +199,10 @@ class PhaseSolver:
         self._agendas = self._settle_rank(self._workspace, self._fresh, self.rank, self._agendas)
 
     def _make_resolver(self, config: EpConfig) -> Callable[[tuple[int, int]], None]:
-        """Return a function that solves the positions with this right whose ranks are in a given range."""
+        """Return a function that solves the positions with a configuration's en passant right and with ranks
+        in a given range."""
         workspace, nodes = self._workspace, self._workspace.frame.words * 64
-        positions, start = make_ep_positions(nodes), self._pool.targets.ep_offset + config.row * nodes
+        positions, start = make_ep_positions(nodes), self._pool.targets.ep_offset + config.number * nodes
         find_ep_positions(workspace, self._pool, config.square, positions)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
         return lambda ranks: solve_ep_positions(attacker, self._fresh, positions, ranks, start)
@@ -261,14 +262,17 @@ class WidePhaseSolver(PhaseSolver):
             attacker.last_key[0] = self._run_sweep(sweep, rank)
         return record_inner(attacker, rank, update_result, self.records[side])
 
-    def _run_sweep(self, sweep: Sweep, low: int) -> int:
-        """Run all levels of a sweep; return the last key assigned to a position, or 0 if there is none."""
+    def _run_sweep(self, sweep: Sweep, first_key: int) -> int:
+        """Run all levels of a sweep over the keys from ``first_key`` on.
+
+        Return the last key assigned to a position, or 0 if there is none.
+        """
         parts = range(len(sweep.attacker.scratch.front_sizes))
         limit = _MIN_SHARED_WORDS if len(parts) > 1 else NO_LIMIT
         with self._lock:
             self._running += 1
         try:
-            state = begin_sweep(sweep, low)
+            state = begin_sweep(sweep, first_key)
             while True:
                 state = self._run_levels(sweep, state, limit)
                 if state.level >= NO_LEVEL:
@@ -295,7 +299,7 @@ _NEIGHBOUR_BITS: Final = 6
 def values_workspace(frame: Frame, parts: int) -> Workspace:
     """Return the workspace in which a cell is solved for values without depths.
 
-    After the solution, ``exits.value`` contains the values; ``NONE`` for slots without a position.
+    Once the cell is solved, ``exits.value`` contains the values; ``NONE`` for slots without a position.
 
     :param parts: greatest number of parts of a sweep.
     """

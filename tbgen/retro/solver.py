@@ -44,7 +44,7 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Ints, Words
 from tbgen.retro.pool import Map, PoolLoader
-from tbgen.retro.ranks import MAX_PARTS, Crew, EpConfig, PhaseSolver, Stages, WidePhaseSolver, find_moves
+from tbgen.retro.ranks import MAX_PARTS, Crew, EpConfig, PhaseSolver, StageTimes, WidePhaseSolver, find_moves
 from tbgen.retro.workspace import (
     make_slot_numbers,
     make_workspace,
@@ -164,7 +164,7 @@ def solve(
     *,
     threads: int = 2,
     progress: Progress = silent,
-    stages: Stages | None = None,
+    stages: StageTimes | None = None,
     wide: bool | None = None,
     accrued: AccruedForm = AccruedForm.RUNS,
     max_runs: int | None = None,
@@ -185,7 +185,7 @@ def solve(
     :raises OverflowError: if a value has no code or a depth is too large. Materials of up to five men are far
         from these limits.
     """
-    layout, stages = layout_of(material), stages or Stages()
+    layout, stages = layout_of(material), stages or StageTimes()
     if wide and len(en_passant_configs(layout)):
         raise ValueError(
             f"{material} has en passant positions: its phases cannot each be solved on several threads"
@@ -211,7 +211,7 @@ class _TableSolver:
     threads: int
     wide: bool
     progress: Progress
-    stages: Stages
+    stages: StageTimes
     after_phase: AfterPhase | None = None
     max_runs: int | None = None
     functions: FunctionNumbering | None = None
@@ -277,7 +277,7 @@ class _TableSolver:
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
             solver = WidePhaseSolver(*arguments, self.crew) if self.wide else PhaseSolver(*arguments)
-            for rank in solver.ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
+            for rank in solver.solve_ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
                     if not self._admit_runs(sum(int(record.log.length[0]) for record in solver.records)):
@@ -294,7 +294,7 @@ class _TableSolver:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
         if self.variant.layered:
             with self._lock:
-                self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
+                self.stages.layer_count = max(self.stages.layer_count, 2 * (rank - FIRST_LAYER))
 
     def _records(self, phase: int) -> Records:
         """Return empty records for the inner sweeps of White and of Black as attackers."""

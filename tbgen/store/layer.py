@@ -45,12 +45,12 @@ def write_layer(
     :raises TbgenError: if the file cannot be written; no temporary file remains.
     """
     stored = datasets(LAYER.datasets, {LAYER_VALUE: value, LAYER_DEPTH: depth})
-    content = FileContent(LAYER, _facts(table, accrued, phase), stored, stored)
+    content = FileContent(LAYER, _identity(table, accrued, phase), stored, stored)
     write_datasets(path, content, lambda written: LayerFile(written, table, accrued, phase), threads)
 
 
-def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | int]:
-    """Return the facts of a layer, which its attributes and its manifest repeat."""
+def _identity(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | int]:
+    """Return the fields that identify a layer; both its attributes and its manifest contain them."""
     return {"table": table.info.digest, "accrued": str(accrued), "phase": phase}
 
 
@@ -64,7 +64,7 @@ class LayerFile(DatasetFile):
     def __init__(
         self, path: Path, table: StoredFile, accrued: GScore, phase: int, cache: ChunkCache | None = None
     ) -> None:
-        self._expected_facts = _facts(table, accrued, phase)
+        self._expected_identity = _identity(table, accrued, phase)
         self._phase_size = table.info.phase_size
         super().__init__(path, cache)
 
@@ -92,10 +92,10 @@ class LayerFile(DatasetFile):
         self.schema = LAYER
         attributes = LAYER.decode(self._file.attrs)
         self.manifest = Manifest(attributes["manifest"])
-        head = manifest_of(LAYER, self._expected_facts, ()).lines
+        head = manifest_of(LAYER, self._expected_identity, ()).lines
         if attributes["complete"] != 1 or self.manifest.lines[: len(head)] != head:
             raise self.damaged("its writing was interrupted, or it contains another layer")
         self._load_arrays({"phase_size": self._phase_size})
 
     def _facts(self) -> dict[str, str | int]:
-        return self._expected_facts
+        return self._expected_identity

@@ -13,7 +13,7 @@ def total_memory() -> int:
     return psutil.virtual_memory().total
 
 
-def free_memory() -> int:
+def available_memory() -> int:
     """Return the available memory of the machine in bytes."""
     import psutil
 
@@ -77,5 +77,5 @@ def usable_processors() -> list[int]:
 
 
 def pool_size(processes: int) -> int:
-    """Return ``processes``, limited to the allowed size of a process pool: Windows waits for at most 61."""
+    """Return ``processes``, limited to the allowed size of a process pool, which is 61 on Windows."""
     return min(processes, 61) if sys.platform == "win32" else processes

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class OpenTables(Protocol):
     """The open tables of a directory, such as :class:`tbgen.probe.values.Values`.
 
-    Probes open tables in the same way, so the proof covers exactly the data that probes read.
+    A probe opens its tables in the same way, so the proof covers exactly the data that probes read.
     """
 
     def table(self, material: Material) -> AnyTable:

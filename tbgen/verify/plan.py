@@ -20,7 +20,7 @@ from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
-from tbgen.system.memory import free_memory
+from tbgen.system.memory import available_memory
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import sub_table_slots
 
@@ -173,7 +173,7 @@ class ProofPlan:
 
     def __str__(self) -> str:
         """A sentence with the number of tables to prove and the estimated cost."""
-        free = free_memory()
+        free = available_memory()
         memory = f"about {size_text(self.memory)} of memory"
         if self.memory > free:
             memory += f", though only {size_text(free)} are free"

@@ -39,7 +39,7 @@ from tbgen.web.live import LivePage
 from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of
-from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
+from tbgen.web.settings import OPENAPI_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import PositionSolver
 from tbgen.web.stock import Stock
 
@@ -58,7 +58,7 @@ thread."""
 
 
 def make_app(settings: Settings) -> ASGIApp:
-    """Return the application; :mod:`tbgen.web.server` serves it, as can any other ASGI server.
+    """Return the application, which :mod:`tbgen.web.server` or any other ASGI server can serve.
 
     :raises UsageError: if a directory does not exist.
     """
@@ -69,7 +69,7 @@ class _Service:
     """The tables of a server, and the thread pools, limits and pages through which clients reach them."""
 
     def __init__(self, settings: Settings) -> None:
-        self._eager = settings.eager
+        self._precompiles = settings.precompiles
         self._stocks: Final = {
             variant: Stock(open_tablebase(*settings.directories, rules=variant)) for variant in Variant
         }
@@ -83,18 +83,18 @@ class _Service:
         self._openapi = openapi(tbgen.__version__)
         self._solving = PositionSolver(settings)
         self._opponent = Opponent(settings, self._slow)
-        setting_of_part = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
-        parts = [name for name, field in setting_of_part.items() if getattr(settings, field) is not None]
+        fields = {"report": "report", "solve": "solve_budget", "live": "live_file", "engine": "move_seconds"}
+        parts = [name for name, field in fields.items() if getattr(settings, field) is not None]
         self._pages: dict[str, Handler] = {
-            **Page(self._introduce, parts).endpoints(),
+            **Page(self._head_and_caption, parts).endpoints(),
             "/picture.png": self._picture_handler(picture, "image/png"),
             "/line.gif": self._picture_handler(moving_picture, "image/gif"),
         }
         if settings.report is not None:
             self._pages |= report_endpoints(settings.report, self._slow)
         self._live: LivePage | None = None
-        if settings.live is not None:
-            self._live = LivePage(settings.live, self._limiter, ends_with_event=settings.ends_with_event)
+        if settings.live_file is not None:
+            self._live = LivePage(settings.live_file, self._limiter, ends_with_event=settings.ends_with_event)
             self._pages |= self._live.endpoints()
 
     def app(self) -> ASGIApp:
@@ -106,13 +106,13 @@ class _Service:
             ),
             lifespan=self._lifespan,
         )
-        inner.router.redirect_slashes = False  # a redirect would repeat the client's header Host
+        inner.router.redirect_slashes = False  # a redirect would echo the client's Host header
         return Envelope(inner, self._monitor)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         sys.setswitchinterval(_SWITCH_SECONDS)
-        if self._eager:
+        if self._precompiles:
             self._compile()
         if self._live is not None:
             self._start_task(self._live.follow())
@@ -140,7 +140,7 @@ class _Service:
         yield Route(SOLVE_PATH, self._solving.answer)
         yield Route(REPLY_PATH, self._opponent.answer, methods=["POST"])
         yield Route("/monitor", self._answer_monitor)
-        yield Route(DOCUMENT_PATH, self._answer_openapi)
+        yield Route(OPENAPI_PATH, self._answer_openapi)
         for path, handler in self._pages.items():
             yield Route(path, handler, include_in_schema=False)
         for path, sentence in _NOT_OFFERED_SENTENCES.items():
@@ -169,9 +169,9 @@ class _Service:
             query = dict(request.query_params)
             return await pool.run(partial(render, *self._stocks.values(), query=query), bill)
 
-    async def _introduce(self, request: Request) -> tuple[str, Caption]:
-        """Return tags for the head of the page, and its first text; both are empty if the query is
-        invalid."""
+    async def _head_and_caption(self, request: Request) -> tuple[str, Caption]:
+        """Return tags for the page's head, and the caption that it shows at first; both are empty if the
+        query is invalid."""
         try:
             text = await self._run_preview(caption, request, self._quick)
         except (TbgenError, Refusal, KernelsMissingError):

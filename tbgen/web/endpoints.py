@@ -31,7 +31,7 @@ from tbgen.web.exchange import (
 )
 from tbgen.web.games import game, games, legal_moves
 from tbgen.web.puzzles import challenge, puzzle
-from tbgen.web.settings import DOCUMENT_PATH, MAX_BODY_BYTES, MAX_GAMES_BYTES, REPLY_PATH, SOLVE_PATH
+from tbgen.web.settings import MAX_BODY_BYTES, MAX_GAMES_BYTES, OPENAPI_PATH, REPLY_PATH, SOLVE_PATH
 
 
 class Body(NamedTuple):
@@ -196,7 +196,7 @@ def openapi(version: str) -> dict[str, Any]:
         SOLVE_PATH: {"get": solution},
         REPLY_PATH: {"post": reply},
         "/monitor": {"get": _operation("Metrics of the process, for Prometheus", metrics)},
-        DOCUMENT_PATH: {"get": _operation("This document", document, [304])},
+        OPENAPI_PATH: {"get": _operation("This document", document, [304])},
     }
     return {
         "openapi": "3.1.0",

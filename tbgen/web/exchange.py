@@ -22,7 +22,7 @@ from tbgen.compiler.cache import KernelsMissingError
 from tbgen.documents import Document
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.probe.documents import RefusalDocument
-from tbgen.web.settings import BODY_SECONDS, DOCUMENT_PATH, MAX_BODY_BYTES
+from tbgen.web.settings import BODY_SECONDS, MAX_BODY_BYTES, OPENAPI_PATH
 
 _logger = logging.getLogger(__name__)
 
@@ -71,10 +71,10 @@ def refusal_of(error: Exception) -> Refusal:
         case KernelsMissingError():
             return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
         case HTTPException(status_code=405):
-            sentence = f"this method is not allowed here; {DOCUMENT_PATH} lists the methods"
+            sentence = f"this method is not allowed here; {OPENAPI_PATH} lists the methods"
             return Refusal(405, "method_not_allowed", sentence, error.headers)
         case HTTPException():
-            sentence = f"there is nothing here; {DOCUMENT_PATH} lists all addresses"
+            sentence = f"there is nothing here; {OPENAPI_PATH} lists all addresses"
             return Refusal(error.status_code, "not_found", sentence)
     return Refusal(500, "fault", "the server has failed; its log says why")
 

@@ -1,6 +1,6 @@
 """Positions to solve and to play: random ones, or those of a given day. All calls block.
 
-For a given day, ``page/static/draws.js`` draws the same positions, from the same chunks of the same tables.
+For a given day, ``page/static/draws.js`` picks the same positions, from the same chunks of the same tables.
 Tests compare the two.
 """
 
@@ -29,8 +29,8 @@ from tbgen.web.exchange import Refusal
 from tbgen.web.lookups import position
 from tbgen.web.stock import Stock
 
-_MAX_DRAWS: Final = 60
-"""Maximum number of chunks from which positions are drawn."""
+_MAX_CHUNKS: Final = 60
+"""Maximum number of chunks from which positions are picked."""
 _POSITIONS_PER_CHUNK: Final = 8
 """Maximum number of positions drawn from one chunk of a table. More than one is drawn because a static site
 has to load the whole chunk anyway."""
@@ -70,38 +70,38 @@ class RandomNumbers:
         return shuffled_items
 
 
-def drawn_positions(
-    numbers: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, depths: range
+def picked_positions(
+    rng: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, depths: range
 ) -> Iterator[list[chess.Board]]:
-    """Yield positions of plain tables whose value belongs to the side to move, each in a list of its own.
+    """Yield lists of one position each, from plain tables; the value belongs to the side to move.
 
     :param max_rank: the maximum rank of the value.
     :param depths: the allowed depths.
     """
     names = sorted(materials, key=str)
-    for _ in range(_MAX_DRAWS if names else 0):
-        material = names[numbers.next_below(len(names))]
-        layout, side = layout_of(material), Side(numbers.next_below(2))
-        for slot in _drawn_slots(numbers, stock, material, side, max_rank, depths):
+    for _ in range(_MAX_CHUNKS if names else 0):
+        material = names[rng.next_below(len(names))]
+        layout, side = layout_of(material), Side(rng.next_below(2))
+        for slot in _pick_slots(rng, stock, material, side, max_rank, depths):
             board = board_of(layout, side, slot)
-            yield [board.mirror() if numbers.next_below(2) == 0 else board]
+            yield [board.mirror() if rng.next_below(2) == 0 else board]
 
 
-def _drawn_slots(
-    numbers: RandomNumbers, stock: Stock, material: Material, side: Side, max_rank: int, depths: range
+def _pick_slots(
+    rng: RandomNumbers, stock: Stock, material: Material, side: Side, max_rank: int, depths: range
 ) -> list[Slot]:
     """Return, from one chunk of a table, slots whose positions meet the conditions of
-    :func:`drawn_positions`."""
+    :func:`picked_positions`."""
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
     array, size = file.array(VALUE), layout_of(material).size
-    start = numbers.next_below(array.chunks_of_row) * array.step
+    start = rng.next_below(array.chunks_of_row) * array.step
     count = min(array.step, size - start)
     value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)
     file.read_slots(side, start, value, depth)
     ranks = value if side == 0 else 255 - value
     matches = np.flatnonzero((ranks <= max_rank) & (depth >= depths.start) & (depth < depths.stop))
-    return [Slot(start + int(index)) for index in numbers.shuffled(matches.tolist())[:_POSITIONS_PER_CHUNK]]
+    return [Slot(start + int(index)) for index in rng.shuffled(matches.tolist())[:_POSITIONS_PER_CHUNK]]
 
 
 _MAX_RANK: Final = 12
@@ -196,7 +196,7 @@ def _positions_of_day(
     """Yield batches of random positions, which are always the same for the same day.
 
     Plain tables are preferred, because only plain tables can be read in pieces. If there are no plain tables,
-    positions are drawn as by :func:`_random_batches`.
+    positions are picked as by :func:`_random_batches`.
 
     :raises TbgenError: see :func:`_random_batches`.
     """
@@ -205,13 +205,13 @@ def _positions_of_day(
     unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
     plain_materials = [each for each in unpacked if each in materials]
     if plain_materials:
-        yield from drawn_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
+        yield from picked_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
     else:
         yield from _random_batches(stock, name, _DEPTHS, Random(seed_text))
 
 
 def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
-    """Return the materials from which positions are drawn: the named one, or all suitable ones.
+    """Return the materials from which positions are picked: the named one, or all suitable ones.
 
     :raises TbgenError: if the named table is missing, or has described men.
     """
@@ -236,9 +236,9 @@ def _random_batches(
     """
     materials = _materials(stock, name)
     for _ in range(_MAX_BATCHES if materials else 0):
-        drawn = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
+        picked = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
         # For the type checker: always true, because these materials have no described men.
-        of_chess = (board for board in drawn if isinstance(board, chess.Board))
+        of_chess = (board for board in picked if isinstance(board, chess.Board))
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
         yield [

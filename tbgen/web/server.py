@@ -208,13 +208,13 @@ def main(arguments: Sequence[str]) -> None:
     lower_priority(os.getpid())
     settings = Settings(
         tuple(map(Path, directories)),
-        live=Path(pgn),
+        live_file=Path(pgn),
         ends_with_event=True,
         limit=_LIMIT_SECONDS,
         burst=_BURST_SECONDS,
         quick_threads=1,
         slow_threads=1,
-        eager=False,
+        precompiles=False,
     )
     serve_at(inherited_socket(), settings)
 

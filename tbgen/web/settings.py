@@ -6,7 +6,7 @@ from typing import Final
 
 from tbgen.beyond.budget import Budget
 
-DOCUMENT_PATH: Final = "/openapi.json"
+OPENAPI_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"
 REPLY_PATH: Final = "/r/reply"
 MAX_FEN_LETTERS: Final = 200
@@ -36,18 +36,18 @@ class Settings:
     directories: tuple[Path, ...] = ()
     """Directories of the tables; empty for the default one."""
     report: Path | None = None
-    """Directory of a site of ``tbgen report``, served under ``/report/``; None if there is none."""
-    solve: Budget | None = None
+    """Directory of a site written by ``tbgen report``, served under ``/report/``; None if there is none."""
+    solve_budget: Budget | None = None
     """Budget for solving one position beyond the tables; None if nothing is solved."""
     engine: tuple[str, ...] = ()
     """Command of the UCI engine that plays where no table holds the position; empty for tbgen's own
     engine."""
     move_seconds: float | None = 1.0
     """Time of the engine for a move, in seconds; None if there is no engine."""
-    live: Path | None = None
+    live_file: Path | None = None
     """PGN file of a running event that is shown at ``/live``; None if no event is shown."""
     ends_with_event: bool = False
-    """Whether the server ends when the event of ``live`` is over."""
+    """Whether the server ends when the event of ``live_file`` is over."""
     limit: float = 0.5
     """Seconds of processor time that one client may use per second in the long run; 0 for no limit."""
     burst: float = 60.0
@@ -56,7 +56,7 @@ class Settings:
     """Number of threads for single positions."""
     slow_threads: int = 2
     """Number of threads for slower answers: lines, batches, games, samples, statistics."""
-    eager: bool = True
+    precompiles: bool = True
     """Whether the kernels that read packed tables are compiled before the first request."""
     max_waiting: int = 200
     """Maximum number of requests that wait for quick threads; the same maximum applies to slow threads."""

@@ -45,7 +45,7 @@ class PositionSolver:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._budget = settings.solve
+        self._budget = settings.solve_budget
         self._limiter = Limiter(settings.limit, settings.burst)
         self._tables = ["--dir", str(settings.directories[0])] if settings.directories else []
         self._turn = asyncio.Lock()

@@ -100,7 +100,7 @@ def test_answers_come_before_what_takes_long(
 def test_depths_that_take_more_memory_than_there_is(
     without_depths: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layers, "free_memory", lambda: 1 << 20)
+    monkeypatch.setattr(layers, "available_memory", lambda: 1 << 20)
     words = "--accrued", "-G1.5", "--depths", "--no-moves", "--dir", str(without_depths)
     sentence = failure(capsys, 1, "probe", FAR, *words)
     assert "KBvK with -G1.5 accrued are not stored, and making them needs about" in sentence

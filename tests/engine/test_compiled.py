@@ -222,7 +222,7 @@ def test_an_expected_answer_may_castle() -> None:
         candidate = Candidate(0, chess.Move.from_uci(answer) if answer else None)
         search = search_of(arbiter, moves="h2h3", candidates={move: candidate})
         search.run(2, lambda: False, lambda _: None)
-        values.append(int(WORK.answers[0]))
+        values.append(int(WORK.replies[0]))
     assert values[0] & 63 == chess.E8
     assert values[0] >> 6 & 63 == chess.A8
     assert values[1] >> 6 & 63 == chess.D8

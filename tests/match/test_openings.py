@@ -7,7 +7,7 @@ import chess
 
 from tbgen.board.variant import Variant
 from tbgen.games.settings import GameOptions
-from tbgen.match.openings import ChessVariant, OpeningOrder, OpeningPolicy, Openings, OpeningSettings
+from tbgen.match.openings import OpeningOrder, OpeningPolicy, Openings, OpeningSettings, StartKind
 from tests.support.paths import DATA
 from tests.support.refusals import refusal
 
@@ -18,7 +18,7 @@ PGN = (DATA / "openings.pgn").read_text()
 
 def openings(file: Path | None = None, seed: int = 0, variant: str = "standard", **more: object) -> Openings:
     settings = None if file is None else OpeningSettings(file, **more)  # type: ignore[arg-type]
-    return Openings(settings, ChessVariant(variant), seed, OPTIONS)
+    return Openings(settings, StartKind(variant), seed, OPTIONS)
 
 
 def test_positions_of_epd_files(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import GameId
 from tbgen.match.engine_process import EngineSettings
-from tbgen.match.openings import ChessVariant, Openings
+from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture, Schedule
 from tbgen.match.settings import EventSettings, Format
 
@@ -26,7 +26,7 @@ def schedule(
     shared: bool = False,
     **more: Any,
 ) -> Schedule:
-    openings = Openings(None, ChessVariant.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
+    openings = Openings(None, StartKind.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
     openings.one_per_round = shared
     engines = tuple(EngineSettings(name, ()) for name in players)
     return Schedule(EventSettings(engines, Path(), form, **more), openings, points)

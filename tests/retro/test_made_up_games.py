@@ -212,7 +212,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solved = SweepResults(pool.value, pool.depth, starts)
     solver = PhaseSolver(workspace, pool, solved, empty)
-    for _ in solver.ranks([EpConfig(0, square)]):
+    for _ in solver.solve_ranks([EpConfig(0, square)]):
         pass
     by_black, by_white = solver.records
     both = [runs_of(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]

@@ -25,7 +25,7 @@ from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import Sweep, find_candidates
 from tbgen.retro.kernels.words import ZERO, Words
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.ranks import Stages
+from tbgen.retro.ranks import StageTimes
 from tbgen.retro.workspace import make_workspace
 from tests.support.digests import digest_of, right_digests
 from tests.support.exhaustive import exhaustive
@@ -108,7 +108,7 @@ def solve_phase(
         part = slice(side * layout.size + reached * layout.phase_size, None)
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 10, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 30, layout.phase_size)
-    found = solver._TableSolver(layout, loader, R, threads, True, lambda *_: None, Stages())
+    found = solver._TableSolver(layout, loader, R, threads, True, lambda *_: None, StageTimes())
     found.set_accrued_form(AccruedForm.RUNS, None, BLACK_TO_MOVE)
     idle: SimpleQueue[Workspace] = SimpleQueue()
     idle.put(make_workspace(layout, R, threads))

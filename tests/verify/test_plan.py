@@ -128,7 +128,7 @@ def test_the_command_says_it_first(
         rf".*2 tables to prove in {directory}: about [\d.]+ s, about [\d.]+ [MG]iB of memory$",
         verify("KNvK")[1].splitlines()[0],
     )
-    monkeypatch.setattr(planning, "free_memory", lambda: 1 << 20)
+    monkeypatch.setattr(planning, "available_memory", lambda: 1 << 20)
     assert "of memory, though only 1.00 MiB are free\n" in verify("KNvK", "--sample", "100", where=tables)[1]
     for lines in (1, 0):
         assert verify("KvK", "--proofs", str(directory / "proofs.txt"))[1].count("to prove") == lines

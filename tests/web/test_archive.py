@@ -52,7 +52,7 @@ def site_of_event(event: Path, three_men: Path, tmp_path_factory: pytest.TempPat
 
 
 def test_its_files_are_what_a_server_answers(event: Path, site_of_event: Path, three_men: Path) -> None:
-    with TestClient(make_app(Settings((three_men,), live=event, limit=0))) as api:
+    with TestClient(make_app(Settings((three_men,), live_file=event, limit=0))) as api:
 
         def both(address: str, file: str) -> tuple[Any, Any]:
             return api.get(address).json(), json.loads((site_of_event / file).read_bytes())

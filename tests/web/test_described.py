@@ -77,7 +77,7 @@ def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, described_di
     assert "puzzles have only men of chess" in ask(client, "/r/puzzle", 400, material="K[WD]vK")["message"]
     assert ask(client, "/r/puzzle", 404)["code"] == "no_position"
     assert ask(client, "/r", 404, fen=FEN.replace("WD", "WA"))["code"] == "missing_table"
-    with TestClient(make_app(Settings((described_dir,), limit=0, solve=Budget(cells=1)))) as solving:
+    with TestClient(make_app(Settings((described_dir,), limit=0, solve_budget=Budget(cells=1)))) as solving:
         assert only in ask(solving, "/r/solve", 400, fen=FEN)["message"]
 
 

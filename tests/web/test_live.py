@@ -44,11 +44,11 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(pgn: Path, three_men: Path) -> Iterator[str]:
     """The address of an event that stands still in its third game."""
     lines = stands_still(pgn)
-    with LiveWriter(pgn, pytest.fail) as writer, served(three_men, live=pgn, limit=0.1, burst=10) as address:
+    with LiveWriter(pgn, pytest.fail) as writer, served(three_men, live_file=pgn, limit=0.1, burst=10) as url:
         for line in lines:
             writer(line)
-        awaited(address, lingers)
-        yield address
+        awaited(url, lingers)
+        yield url
 
 
 def test_games_in_play_with_what_has_accrued_and_standings(address: str) -> None:
@@ -222,7 +222,7 @@ def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(EventFiles, "read", look)
     monkeypatch.setattr("tbgen.web.live.signal.raise_signal", lambda _: ended.set())
     stands_still(tmp_path / "other.pgn")
-    with served(tmp_path, live=pgn, ends_with_event=True) as address:
+    with served(tmp_path, live_file=pgn, ends_with_event=True) as address:
         assert document(address)["event"] is None
         (tmp_path / "other.pgn").rename(pgn)
         assert awaited(address, lambda found: found["over"] == "untold")["finished"]["total"] == 2

@@ -52,7 +52,7 @@ LOWEST = """graph => Math.max(...[...graph.querySelectorAll("line, path, text")]
 def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
     """The page of an invented event with two simultaneous games, and the writer of its messages."""
     pgn = tmp_path / "games.pgn"
-    with LiveWriter(pgn, print) as writer, served(tmp_path, live=pgn) as address:
+    with LiveWriter(pgn, print) as writer, served(tmp_path, live_file=pgn) as address:
 
         def told(*messages: Message) -> None:
             for message in messages:
@@ -107,7 +107,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
 
     It has no serious accessibility problem, and nothing is wider than the screen.
     """
-    with served(tables, live=events.pgn) as address, ExitStack() as later:
+    with served(tables, live_file=events.pgn) as address, ExitStack() as later:
         with suppress(KeyboardInterrupt), LiveWriter(events.pgn, print) as writer:
             for line in events.lines:
                 writer(line)  # type: ignore[arg-type]
@@ -233,7 +233,7 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
     No game is shown as in play. Without an event the page says so.
     """
     pgn = tmp_path / "games.pgn"
-    with served(tables, live=pgn) as address:
+    with served(tables, live_file=pgn) as address:
         visit = Visit(browser, address, "live")
         page = visit.page
         expect(page.locator("#event")).to_contain_text("No event has begun: there is no live file")

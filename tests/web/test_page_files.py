@@ -35,7 +35,7 @@ SCORE = re.compile(r"\bG\d")
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     tables = tmp_path_factory.mktemp("tables")
-    return TestClient(make_app(Settings((tables,), live=tables / "event.pgn", limit=0)))
+    return TestClient(make_app(Settings((tables,), live_file=tables / "event.pgn", limit=0)))
 
 
 def test_pages_are_valid_and_have_nothing_inline(page: TestClient) -> None:

@@ -61,7 +61,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
     def solving(mode: str) -> PositionSolver:
         monkeypatch.setattr("tbgen.web.solving.SOLVE_COMMAND", (sys.executable, str(path), mode))
-        return PositionSolver(Settings((tmp_path,), solve=BUDGET, limit=0))
+        return PositionSolver(Settings((tmp_path,), solve_budget=BUDGET, limit=0))
 
     return solving
 
@@ -139,7 +139,7 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(
 
 def test_solving_is_charged_to_the_client(program: Program, tmp_path: Path) -> None:
     program("answers")
-    settings = Settings((tmp_path,), solve=Budget(20, 4 << 30), limit=1e-6, burst=1e-6)
+    settings = Settings((tmp_path,), solve_budget=Budget(20, 4 << 30), limit=1e-6, burst=1e-6)
     with TestClient(make_app(settings)) as client:
         assert client.get("/r/solve", params={"fen": LOCKED}).status_code == 200
         assert client.get("/r/solve", params={"fen": LOCKED}).json()["code"] == "too_much"
@@ -162,7 +162,7 @@ def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pyt
 
 @pytest.fixture
 def offering(tmp_path: Path) -> Iterator[TestClient]:
-    with TestClient(make_app(Settings((tmp_path,), solve=Budget(20, 4 << 30), limit=0))) as client:
+    with TestClient(make_app(Settings((tmp_path,), solve_budget=Budget(20, 4 << 30), limit=0))) as client:
         yield client
 
 
@@ -192,7 +192,7 @@ def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: 
 @pytest.mark.exhaustive
 def test_a_position_of_six_men(tables: Path) -> None:
     """The solution is that of the command line, proved with the accrued score."""
-    with TestClient(make_app(Settings((tables,), solve=Budget(3600, 4 << 30), limit=0))) as client:
+    with TestClient(make_app(Settings((tables,), solve_budget=Budget(3600, 4 << 30), limit=0))) as client:
         told = client.get("/r/solve", params={"fen": LOCKED, "accrued": "G4.5"})
     assert told.headers["content-type"].startswith("text/event-stream")
     found = events(told.text)
@@ -207,7 +207,7 @@ def test_a_position_with_castling_rights(
     """A look-up is refused, but solving answers; it needs no budget, since the tables decide."""
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     program("answers")
-    with TestClient(make_app(Settings((three_men,), solve=Budget(3600, 4 << 30), limit=0))) as client:
+    with TestClient(make_app(Settings((three_men,), solve_budget=Budget(3600, 4 << 30), limit=0))) as client:
         assert client.get("/r", params={"fen": fen}).json()["code"] == "castling_rights"
         words = events(client.get("/r/solve", params={"fen": fen}).text)[-1][1]["arguments"]
         moves = client.get("/r/moves", params={"fen": fen}).json()["moves"]

@@ -57,6 +57,7 @@ from tbgen.engine.workspace import (
     ABORTED,
     ANSWERS,
     BARE_KINGS,
+    DEEPEST_PLY,
     DISCARDS,
     DRAWN,
     GENERATION,
@@ -66,7 +67,6 @@ from tbgen.engine.workspace import (
     LATE_SCORES,
     MAX_MEN,
     MAX_NODES,
-    MAX_PLY,
     MAX_UNKEYED_CLOCK,
     NODES,
     PLAIN,
@@ -191,7 +191,7 @@ def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     """
     rows, words = work.rows, work.control
     words[NODES] += 1
-    words[MAX_PLY] = max(words[MAX_PLY], ply)
+    words[DEEPEST_PLY] = max(words[DEEPEST_PLY], ply)
     if words[STOP] or words[NODES] > words[MAX_NODES]:
         words[ABORTED] = 1
     work.line_length[ply] = 0
@@ -496,7 +496,7 @@ def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: 
     for number in range(first, count):
         move = int64(work.moves[0, number])
         make_move(rows, row, move)
-        expected = _value_if_expected(work, depth, int64(work.answers[number]))
+        expected = _value_if_expected(work, depth, int64(work.replies[number]))
         bound = best + work.costs[number]
         bound = max(bound if expected == NO_VALUE else 2 * bound - expected, -INFINITE)
         make_move(rows, row, move)
@@ -507,11 +507,11 @@ def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: 
         if value > best:
             best, place = value, number
             store_line(work, int64(0), move)
-    chosen, answer, cost = work.moves[0, place], work.answers[place], work.costs[place]
+    chosen, answer, cost = work.moves[0, place], work.replies[place], work.costs[place]
     for number in range(place, first, -1):
-        work.moves[0, number], work.answers[number] = work.moves[0, number - 1], work.answers[number - 1]
+        work.moves[0, number], work.replies[number] = work.moves[0, number - 1], work.replies[number - 1]
         work.costs[number] = work.costs[number - 1]
-    work.moves[0, first], work.answers[first], work.costs[first] = chosen, answer, cost
+    work.moves[0, first], work.replies[first], work.costs[first] = chosen, answer, cost
     return best
 
 

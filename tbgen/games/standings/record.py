@@ -84,8 +84,8 @@ class GameRecord:
     number: int
     """Number of the game in the file, from 1."""
     white: str
-    """Name of White. A nameless player gets a unique name, because two nameless players may differ. It
-    consists of a question mark, file, game and colour."""
+    """Name of White. A nameless player gets a unique name, because two nameless players may be
+    different players. It consists of a question mark, file, game and colour."""
     black: str
     """Name of Black."""
     outcome: Outcome
@@ -115,7 +115,7 @@ class GameRecord:
             return unknown if text in _UNKNOWN_VALUES else text
 
         white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
-        start, count = _start(value("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
+        start, count = _fields(value("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
         link = explorer and explorer + explorer_query(raw.data, outcome.settings.variant)
         return cls(file, raw.number, white, black, outcome, value("Round", ""), start, count, link)
 
@@ -124,7 +124,7 @@ class GameRecord:
 
         The outcome can change only if it has bounds.
 
-        :raises UsageError: if the scheme has no points for the game's komi.
+        :raises UsageError: if the scheme does not allow the game's komi.
         """
         scoring = self.outcome.settings.scoring
         if self.outcome.bounds is None or scoring.scheme is scheme:
@@ -148,7 +148,8 @@ class GameRecord:
 
     @property
     def classical(self) -> str:
-        """The result in chess: of a mate, a stalemate or a win off the board, else as recorded in the PGN."""
+        """The result in chess: that of the mate, the stalemate or the win off the board that ended the game;
+        after any other ending, the result recorded in the PGN."""
         outcome = self.outcome
         certain = outcome.basis.final or outcome.basis.off_board
         return outcome.classical if certain else outcome.recorded
@@ -167,12 +168,12 @@ class GameRecord:
         """Return White's exact points for the result under a scheme, with the game's cutoff and komi.
 
         :param value: a score to use instead of the result.
-        :raises UsageError: if the scheme has no points for the game's komi.
+        :raises UsageError: if the scheme does not allow the game's komi.
         """
         return _cached_points(self.outcome.settings.scoring, scheme, self.value if value is None else value)
 
 
-def _start(fen: str) -> str:
+def _fields(fen: str) -> str:
     """Return the first four fields of a FEN; an empty string for the usual start position."""
     fields, usual_fields = (text.split()[:4] for text in (fen, chess.STARTING_FEN))
     return "" if fields == usual_fields else " ".join(fields)

@@ -1,14 +1,16 @@
 """Blocks of sixteen rows of a packed table. Each block is coded with rANS, and decoded only as far as needed.
 
-Each position of the stored side has a *value symbol*: SELF, CAPTURE, or the symbol of an explicit value. Half
-the depth follows the symbol of an explicit value. Whether the depth is odd is determined by the side to move
-and the holder of the value. The context of a symbol includes the symbols of two *neighbours*: the previous
-position in the row (left), and the previous position in the same column (up).
+Each position of the stored side has a *value symbol*: SELF, CAPTURE, or the symbol of an explicit value.
+After the symbol of an explicit value, half the depth is coded. Whether the depth is odd is determined by the
+side to move and the holder of the value. The *function* of a position gives V(P, A) for each accrued score A.
+The context of a symbol includes the symbols of two *neighbours*: the previous position in the row (left), and
+the previous position in the same column (up).
 
 The entropy coder is rANS with static frequencies, byte by byte (asymmetric numeral systems, Jarek Duda,
-arXiv:1311.2540). The shares of a context add up to ``TOTAL``. The state is between ``LOW`` and
-``256 * LOW - 1``. An encoder starts with the state ``LOW`` and encodes the symbols backwards, so a decoder
-ends with the state ``LOW``. Each block has a checksum.
+arXiv:1311.2540). The *share* of a symbol is its scaled frequency in a context: the shares of a context sum to
+``TOTAL``. Each symbol has an *interval* of the numbers below ``TOTAL``, which is as long as its share. The
+state is between ``LOW`` and ``256 * LOW - 1``. An encoder starts with the state ``LOW`` and encodes the
+symbols backwards, so a decoder ends with the state ``LOW``. Each block has a checksum.
 """
 
 from dataclasses import dataclass
@@ -33,7 +35,7 @@ LOW = 1 << 16
 STATE_BYTES = 3
 """Number of bytes of a state."""
 SEARCH_WIDTH = 16
-"""Number of shares to search at once."""
+"""Number of symbols whose intervals are searched at once."""
 
 RECIPROCAL_BITS = 36
 RECIPROCAL = np.array([0, *(-(-(1 << RECIPROCAL_BITS) // share) for share in range(1, TOTAL + 1))], np.int64)
@@ -49,21 +51,21 @@ Frequencies = NDArray[np.uint16]
 class Model(Struct):
     """The shares of the symbols in each context, for decoders.
 
-    In each context, the symbols are sorted by falling share. Their number is padded to ``places``, a multiple
-    of ``SEARCH_WIDTH``.
+    In each context, the symbols are sorted by descending share. Their number is padded to ``places``, a
+    multiple of ``SEARCH_WIDTH``.
     """
 
     symbol: Codes
-    """uint8 (contexts, places): the symbols by falling share."""
+    """uint8 (contexts, places): the symbols by descending share."""
     edge: Frequencies
-    """uint16 (contexts, places + 1): lower bounds of the shares of ``symbol``, then ``TOTAL``."""
-    mark: Frequencies
-    """uint16 (contexts, SEARCH_WIDTH): end of the shares of each group of ``SEARCH_WIDTH`` places, padded
-    with ``TOTAL``."""
+    """uint16 (contexts, places + 1): start of the interval of each symbol of ``symbol``, then ``TOTAL``."""
+    group_edge: Frequencies
+    """uint16 (contexts, SEARCH_WIDTH): end of the last interval in each group of ``SEARCH_WIDTH`` places,
+    padded with ``TOTAL``."""
 
 
 @intrinsic
-def _count_up_to(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
+def _count_at_most(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
     """Number of elements not above ``most`` among ``SEARCH_WIDTH`` elements of a contiguous uint16 array,
     from the flat index ``first`` on. The code is one SIMD comparison without branches."""
 
@@ -89,10 +91,10 @@ def find_place(model: Model, context: int, state: int) -> int:
     """The index in ``model.symbol[context]`` of the first symbol of a state."""
     remainder, places = state & (TOTAL - 1), model.symbol.shape[1]
     first = context * (places + 1) + 1
-    place: int = _count_up_to(model.edge, first, remainder)
+    place: int = _count_at_most(model.edge, first, remainder)
     if place == SEARCH_WIDTH:
-        place = SEARCH_WIDTH * _count_up_to(model.mark, context * SEARCH_WIDTH, remainder)
-        place += _count_up_to(model.edge, first + place, remainder)
+        place = SEARCH_WIDTH * _count_at_most(model.group_edge, context * SEARCH_WIDTH, remainder)
+        place += _count_at_most(model.edge, first + place, remainder)
     return place
 
 
@@ -160,9 +162,9 @@ _HALF_CLASSES = 64
 _DIFFERENCE_CLASSES = 5
 """Number of classes of differences between two half depths."""
 _NEIGHBOUR_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
-"""Number of classes of the neighbours with the same value symbol as the position. If both neighbours have it,
-the class consists of the mean and the difference of their half depths. If only one has it, the class is its
-half depth. The last class is for positions without such a neighbour."""
+"""Number of classes for the half depths of those neighbours that have the position's value symbol. If both
+neighbours have it, the class consists of the mean and the difference of their half depths. If only one has
+it, the class is its half depth. The last class is for positions without such a neighbour."""
 DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_CLASSES
 """Number of contexts of a half depth. A context consists of the classes of the position's value symbol and of
 the neighbours with the same symbol."""
@@ -197,7 +199,7 @@ class Stream(Struct):
     """int64 (ceil(blocks / 64),): index of the first byte of every 64th block."""
     length: Plies
     """uint16 (blocks,): number of bytes of each block."""
-    check: Plies
+    checksum: Plies
     """uint16 (blocks,): checksum of each block."""
 
 
@@ -210,9 +212,9 @@ class Coding(Struct):
     """uint8 (symbols,): code of each value symbol; meaningless for SELF and CAPTURE."""
     escape_bytes: int
     """Number of bytes of a function number after FUNCTION_ESCAPE."""
-    values: Model
-    depths: Model
-    functions: Model
+    value_model: Model
+    depth_model: Model
+    function_model: Model
     value_stream: Stream
     function_stream: Stream
     entry_start: Ints
@@ -232,8 +234,8 @@ class Content(Struct):
     """uint8 (size,): codes of W."""
     depth: Plies
     """uint16 (size,): D in plies; CAPTURE_FLAG is set if the value need not be stored."""
-    function: NDArray[np.uint32]
-    """uint32 (size,): numbers of functions; empty if the table has no functions."""
+    function_number: NDArray[np.uint32]
+    """uint32 (size,): number of the function of each position; empty if the table has no functions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,10 +250,10 @@ class RowBlock(Struct):
     """uint64 (16,): positions of each row in which the side to move attacks a man."""
     symbol: Codes
     """uint8 (1024,): value symbols; NOWHERE in slots without a position."""
-    half: Plies
+    half_depth: Plies
     """uint16 (1024,): half the depth of each explicit value."""
-    function: NDArray[np.uint32]
-    """uint32 (1024,): numbers of functions."""
+    function_number: NDArray[np.uint32]
+    """uint32 (1024,): number of the function of each position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +271,8 @@ class Buffers(Struct):
     replies: Ints
     """int64 (MAX_MOVES,): moves of the position after a move."""
     steps: Ints
-    """int64 (5120,): steps of a block in the order of decoding, as indices into ``Encoding.start``."""
+    """int64 (5120,): coding steps (symbols and bytes) of a block in decoding order, as indices into
+    ``Encoding.start``."""
     above: Ints
     """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
     block: RowBlock
@@ -341,7 +344,7 @@ def _locate_block(stream: Stream, number: int) -> tuple[int, int, bool]:
     for earlier in range(number & ~63, number):
         start += stream.length[earlier]
     stop = start + stream.length[number]
-    return start, stop, checksum(stream.data, start, stop) == stream.check[number]
+    return start, stop, checksum(stream.data, start, stop) == stream.checksum[number]
 
 
 @inlined
@@ -352,7 +355,7 @@ def _squares_up_to(block_row: int, last: int) -> Word:
 
 @inlined
 def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
-    """The number in the next ``size`` coded bytes, least significant first; the state after them; and the
+    """The number whose ``size`` bytes are coded next, least significant first; the state after them; and the
     index of the next byte."""
     number = 0
     for byte in range(size):
@@ -378,7 +381,7 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Bu
 
     Return whether the bytes are undamaged.
     """
-    values, depths, escape_bytes = coding.values, coding.depths, coding.escape_bytes
+    value_model, depth_model, escape_bytes = coding.value_model, coding.depth_model, coding.escape_bytes
     stream, no_neighbour = (coding.function_stream, -1) if functions else (coding.value_stream, NOWHERE)
     data, block, above = stream.data, buffers.block, buffers.above
     begin, end, undamaged = _locate_block(stream, number)
@@ -398,22 +401,22 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Bu
             place = block_row * 64 + square
             if functions:
                 context = function_context(int(block.symbol[place]), left, above[2, square])
-                left, state, byte = _read_symbol(coding.functions, context, state, data, byte, end)
+                left, state, byte = _read_symbol(coding.function_model, context, state, data, byte, end)
                 if left == FUNCTION_ESCAPE:
                     left, state, byte = _read_bytes(escape_bytes, state, data, byte, end)
-                block.function[place] = above[2, square] = left
+                block.function_number[place] = above[2, square] = left
                 continue
-            up, half = above[0, square], 0
+            up, half_depth = above[0, square], 0
             context = value_context(checks, captures, square, left, up)
-            symbol, state, byte = _read_symbol(values, context, state, data, byte, end)
+            symbol, state, byte = _read_symbol(value_model, context, state, data, byte, end)
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                half, state, byte = _read_symbol(depths, context, state, data, byte, end)
-                if half == HALF_ESCAPE:
-                    half, state, byte = _read_bytes(HALF_BYTES, state, data, byte, end)
-            block.symbol[place], block.half[place] = symbol, half
-            left, left_half = symbol, half
-            above[0, square], above[1, square] = symbol, half
+                half_depth, state, byte = _read_symbol(depth_model, context, state, data, byte, end)
+                if half_depth == HALF_ESCAPE:
+                    half_depth, state, byte = _read_bytes(HALF_BYTES, state, data, byte, end)
+            block.symbol[place], block.half_depth[place] = symbol, half_depth
+            left, left_half = symbol, half_depth
+            above[0, square], above[1, square] = symbol, half_depth
     return last < BLOCK_SLOTS - 1 or (byte == end and (state == LOW or begin == end))
 
 

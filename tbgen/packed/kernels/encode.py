@@ -99,9 +99,9 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
         prefetch(content.value, first)
         for line in range(first, first + 64, 32):
             prefetch(content.depth, line)
-        if len(content.function):
+        if len(content.function_number):
             for line in range(first, first + 64, 16):
-                prefetch(content.function, line)
+                prefetch(content.function_number, line)
 
 
 @inlined
@@ -122,14 +122,14 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
             if value[slot] == NONE:
                 return -1
             count += 1
-            symbol, half = SELF, int64(depth[slot]) >> 1
+            symbol, half_depth = SELF, int64(depth[slot]) >> 1
             if depth[slot] & CAPTURE_FLAG:
-                symbol, half = CAPTURE, 0
+                symbol, half_depth = CAPTURE, 0
             elif depth[slot]:
                 symbol = encoding.symbol_of_code[value[slot]]
-            block.symbol[place], block.half[place] = symbol, half
-            if len(content.function):
-                block.function[place] = content.function[slot]
+            block.symbol[place], block.half_depth[place] = symbol, half_depth
+            if len(content.function_number):
+                block.function_number[place] = content.function_number[slot]
     return count
 
 
@@ -161,9 +161,9 @@ def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
             square = lowest(mask)
             mask &= mask - ONE
             place = block_row * 64 + square
-            symbol, half, up = int(block.symbol[place]), int(block.half[place]), above[0, square]
+            symbol, half_depth, up = int(block.symbol[place]), int(block.half_depth[place]), above[0, square]
             if functions:
-                function = int(block.function[place])
+                function = int(block.function_number[place])
                 context = function_context(symbol, left, above[2, square])
                 steps[count] = _step(encoding, FUNCTIONS, context, min(function, FUNCTION_ESCAPE))
                 count += 1
@@ -176,12 +176,12 @@ def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
             count += 1
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                steps[count] = _step(encoding, DEPTHS, context, min(half, HALF_ESCAPE))
+                steps[count] = _step(encoding, DEPTHS, context, min(half_depth, HALF_ESCAPE))
                 count += 1
-                if half >= HALF_ESCAPE:
-                    count = _add_bytes(encoding, steps, count, half, HALF_BYTES)
-            left, left_half = symbol, half
-            above[0, square], above[1, square] = symbol, half
+                if half_depth >= HALF_ESCAPE:
+                    count = _add_bytes(encoding, steps, count, half_depth, HALF_BYTES)
+            left, left_half = symbol, half_depth
+            above[0, square], above[1, square] = symbol, half_depth
     return count
 
 
@@ -200,7 +200,7 @@ def count_blocks(
         if positions < 0:
             return -1
         total += positions
-        for kind in range(2 if len(content.function) else 1):
+        for kind in range(2 if len(content.function_number) else 1):
             for at in range(_list_steps(encoding, kind == 1, buffers)):
                 counts[buffers.steps[at]] += 1
     return total
@@ -234,7 +234,7 @@ def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, c
     for place in range((end - begin) // 2):
         out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
     stream.length[number] = end - begin
-    stream.check[number] = checksum(out, begin, end)
+    stream.checksum[number] = checksum(out, begin, end)
     return end
 
 
@@ -257,7 +257,7 @@ def encode_blocks(
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         _read_slots(encoding, content, number, buffers)
         size = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, buffers), size)
-        if len(content.function):
+        if len(content.function_number):
             count = _list_steps(encoding, True, buffers)
             function_size = _write_steps(encoding, functions, number, steps, count, function_size)
     return size, function_size
@@ -278,17 +278,17 @@ def _store_or_compare(
     if symbol == CAPTURE:
         depth = int64(CAPTURE_FLAG)
     elif symbol != SELF:
-        depth = depth_of_half(coding.rows.side, code, int64(block.half[place]))
+        depth = depth_of_half(coding.rows.side, code, int64(block.half_depth[place]))
     if compare_only:
         stored = int64(content.depth[slot])
         equal = stored & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else stored == depth
         equal &= symbol <= CAPTURE or content.value[slot] == code
-        if len(content.function):
-            equal &= content.function[slot] == block.function[place]
+        if len(content.function_number):
+            equal &= content.function_number[slot] == block.function_number[place]
         return equal
     content.value[slot], content.depth[slot] = code, depth
-    if len(content.function):
-        content.function[slot] = block.function[place]
+    if len(content.function_number):
+        content.function_number[slot] = block.function_number[place]
     return True
 
 
@@ -310,7 +310,7 @@ def decode_blocks(
         for block_row in range(size):
             find_mask(rows, number * BLOCK_ROWS + block_row, block_row, buffers)
         correct &= decode_values(coding, number, last, buffers)
-        if len(content.function):
+        if len(content.function_number):
             correct &= decode_functions(coding, number, last, buffers)
         for block_row in range(size):
             place_row(rows, number * BLOCK_ROWS + block_row, buffers.squares)

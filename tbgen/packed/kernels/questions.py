@@ -1,10 +1,10 @@
 """Questions about positions of a packed table, and the values and depths that follow from the answers.
 
-A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
-function. It is encoded as an int64: twice the index of the position in the order of the rows, plus 1 if the
-function is needed. The index is 64 times the row, plus the square of the row man (see
-:mod:`tbgen.packed.kernels.rows`). If questions are answered in ascending order, each block is decoded only
-    once.
+A *question* asks for the symbol and the half depth of one position of the stored side, and sometimes
+also for its function, which gives V(P, A) for each accrued score A. It is encoded as an int64: twice the
+index of the position in the order of the rows, plus 1 if the function is needed. The index is 64 times the
+row, plus the square of the row man (see :mod:`tbgen.packed.kernels.rows`). If questions are answered in
+ascending order, each block is decoded only once.
 
 A position of the stored side has one question, about itself. A position of the derived side has one question
 about each position that its quiet moves lead to.
@@ -72,15 +72,15 @@ class Batch(Struct):
     exits: Ints
     """int64 (n, 3): code of the value of the best zeroing moves; smallest and greatest depth after these
     moves. The code is NONE if there are no zeroing moves, and DAMAGED if the value is unavailable."""
-    excepted: Flags
+    is_exception: Flags
     """bool (n,): whether the position is an exception, whose ``value`` and ``depth`` are not derived."""
     value: Ints
     """int64 (n,): code of W; UNSTORED if the best capture gives it; DAMAGED if it is unavailable."""
     depth: Ints
     """int64 (n,): D in plies."""
-    inherited: Ints
-    """int64 (n,): code of V(P, A). DAMAGED if it is unavailable, for fresh states, and if the rank of A
-    exceeds the rank of W; in the last case, V(P, A) is W."""
+    accrued_value: Ints
+    """int64 (n,): code of V(P, A). DAMAGED if it is unavailable or not needed: for fresh states, and where
+    the rank of A exceeds the rank of W, so that V(P, A) is W."""
 
     question: Ints
     """int64 (questions,): the encoded questions."""
@@ -88,9 +88,9 @@ class Batch(Struct):
     """uint8 (questions,): position rank of the position asked about."""
     symbol: NDArray[np.int16]
     """int16 (questions,): value symbol, or DAMAGED."""
-    half: Plies
+    half_depth: Plies
     """uint16 (questions,): half the depth of an explicit value."""
-    function: NDArray[np.uint32]
+    function_number: NDArray[np.uint32]
     """uint32 (questions,): number of the function, if the question asks for it."""
     capture_slot: Ints
     """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
@@ -119,20 +119,20 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, number: int, buffers: Buffers) -> None:
+def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: int, buffers: Buffers) -> None:
     """Ask about the positions after the quiet moves among the ``count`` moves in ``buffers.moves``.
 
     The other moves are captures. The function of a position after a move is not needed if the state is fresh,
     that is, if the position rank is below the rank of the accrued score, or the position score is the accrued
     score.
     """
-    other, index, accrued = rows.side, batch.begin[number], batch.accrued[number]
+    other, index, accrued = rows.side, batch.begin[position], batch.accrued[position]
     enemies = occupied_by(rows, Placed(buffers.squares, phase), other)
-    batch.may_zero[number] = rows.pawns[phase, 1 - other] != ZERO
+    batch.may_zero[position] = rows.pawns[phase, 1 - other] != ZERO
     for move in range(count):
         man, target = buffers.moves[move] >> 8, buffers.moves[move] & 255
         if enemies & BIT[target]:
-            batch.may_zero[number] = True
+            batch.may_zero[position] = True
             continue
         for free_man in range(len(rows.kinds)):
             buffers.child[free_man] = buffers.squares[free_man]
@@ -143,7 +143,7 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, number: int,
         batch.question[index] = _question(rows, phase, buffers.child, is_needed)
         batch.question_rank[index] = rank
         index += 1
-    batch.end[number] = index
+    batch.end[position] = index
 
 
 @kernel
@@ -153,17 +153,17 @@ def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> Non
     Also fill in ``Batch.end``, ``rank`` and ``may_zero``. For positions with an accrued score, also ask for
     functions.
     """
-    for number in range(first, end):
-        phase = place_slot(rows, batch.slot[number], buffers.squares)
-        derived, index = batch.derived[number], batch.begin[number]
+    for position in range(first, end):
+        phase = place_slot(rows, batch.slot[position], buffers.squares)
+        derived, index = batch.derived[position], batch.begin[position]
         side = 1 - rows.side if derived else rows.side
-        count, batch.rank[number] = list_moves(rows, Placed(buffers.squares, phase), side, buffers.moves)
+        count, batch.rank[position] = list_moves(rows, Placed(buffers.squares, phase), side, buffers.moves)
         if derived:
-            _ask_children(rows, phase, count, batch, number, buffers)
+            _ask_children(rows, phase, count, batch, position, buffers)
         else:
-            batch.question[index] = _question(rows, phase, buffers.squares, batch.accrued[number] >= 0)
-            batch.question_rank[index] = batch.rank[number]
-            batch.end[number] = index + 1
+            batch.question[index] = _question(rows, phase, buffers.squares, batch.accrued[position] >= 0)
+            batch.question_rank[index] = batch.rank[position]
+            batch.end[position] = index + 1
 
 
 @kernel
@@ -175,26 +175,26 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: i
     """
     rows, block = coding.rows, buffers.block
     while first < end:
-        number, last, functions, group_end = block_of(batch.question[order[first]]), 0, 0, first
-        while group_end < end and block_of(batch.question[order[group_end]]) == number:
+        block_number, last, functions, group_end = block_of(batch.question[order[first]]), 0, 0, first
+        while group_end < end and block_of(batch.question[order[group_end]]) == block_number:
             question = batch.question[order[group_end]]
             last = max(last, question // 2 % BLOCK_SLOTS)
             functions |= question & 1
             group_end += 1
         for block_row in range(last // 64 + 1):
-            find_mask(rows, number * BLOCK_ROWS + block_row, block_row, buffers)
-        values_undamaged = decode_values(coding, number, last, buffers)
+            find_mask(rows, block_number * BLOCK_ROWS + block_row, block_row, buffers)
+        values_undamaged = decode_values(coding, block_number, last, buffers)
         functions_undamaged = values_undamaged
         if values_undamaged and functions:
-            functions_undamaged = decode_functions(coding, number, last, buffers)
-        for at in order[first:group_end]:
-            question = batch.question[at]
+            functions_undamaged = decode_functions(coding, block_number, last, buffers)
+        for index in order[first:group_end]:
+            question = batch.question[index]
             place = question // 2 % BLOCK_SLOTS
             undamaged = functions_undamaged if question & 1 else values_undamaged
-            batch.symbol[at] = int64(block.symbol[place]) if undamaged else DAMAGED
-            batch.half[at] = block.half[place]
+            batch.symbol[index] = int64(block.symbol[place]) if undamaged else DAMAGED
+            batch.half_depth[index] = block.half_depth[place]
             if question & 1:
-                batch.function[at] = block.function[place]
+                batch.function_number[index] = block.function_number[place]
         first = group_end
 
 
@@ -203,28 +203,28 @@ UNSTORED = -2
 
 
 @inlined
-def _entry(coding: Coding, batch: Batch, at: int, second_pass: bool, buffers: Buffers) -> tuple[int, int]:
-    """Value and depth of the position of the stored side that the question ``at`` is about.
+def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool, buffers: Buffers) -> tuple[int, int]:
+    """Value and depth of the position of the stored side that the question ``index`` is about.
 
     The value is DAMAGED if it is unavailable. If the best capture gives it, it is UNSTORED in the first pass,
     and ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
     """
-    symbol, side = int64(batch.symbol[at]), coding.rows.side
-    score = position_score(side, int64(batch.question_rank[at]))
+    symbol, side = int64(batch.symbol[index]), coding.rows.side
+    score = position_score(side, int64(batch.question_rank[index]))
     if symbol == SELF:
         return score, 0
     if symbol == CAPTURE:
         if not second_pass:
-            batch.capture_slot[at] = slot_of(coding.rows, batch.question[at], buffers.child)
+            batch.capture_slot[index] = slot_of(coding.rows, batch.question[index], buffers.child)
             return UNSTORED, 0
-        best = batch.capture[at, 0]
-        if best in (DAMAGED, NONE):  # a capture exists unless bits are flipped
+        capture, best = batch.capture, batch.capture[index, 0]
+        if best in (DAMAGED, NONE):  # a capture exists, unless bits were flipped on disk
             return DAMAGED, 0
-        return conclude(side, score, (merit(side, best), batch.capture[at, 1], batch.capture[at, 2]), False)
+        return conclude(side, score, (merit(side, best), capture[index, 1], capture[index, 2]), False)
     if symbol < 0 or symbol >= len(coding.code):
         return DAMAGED, 0
     code = int(coding.code[symbol])
-    return code, depth_of_half(side, code, int(batch.half[at]))
+    return code, depth_of_half(side, code, int(batch.half_depth[index]))
 
 
 @inlined
@@ -233,7 +233,7 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 
     The result is the code of V(P, A); FRESH if it is W; DAMAGED if it is unavailable.
     """
-    function = int64(batch.function[index])
+    function = int64(batch.function_number[index])
     if batch.symbol[index] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
     code, is_white = int64(NONE), accrued < NONE
@@ -245,24 +245,24 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 
 
 @inlined
-def _derived_entry(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tuple[int, int]:
+def _derived_goal(coding: Coding, batch: Batch, position: int, buffers: Buffers) -> tuple[int, int]:
     """W and D of a position of the derived side, derived by the rule in ``tbgen.packed.kernels.derive``.
 
     The position is not an exception. W is DAMAGED if it is unavailable.
     """
-    side, rank = 1 - coding.rows.side, batch.rank[number]
-    score, best_exit = position_score(side, rank), batch.exits[number, 0]
+    side, rank = 1 - coding.rows.side, batch.rank[position]
+    score, best_exit = position_score(side, rank), batch.exits[position, 0]
     if best_exit == DAMAGED:
         return DAMAGED, 0
     if rank < 2:
         return score, 0
     best, uncounted = (-1, 0, 0), False
     if best_exit != NONE:
-        best = merit(side, best_exit), batch.exits[number, 1], batch.exits[number, 2]
-    for index in range(batch.begin[number], batch.end[number]):
+        best = merit(side, best_exit), batch.exits[position, 1], batch.exits[position, 2]
+    for index in range(batch.begin[position], batch.end[position]):
         if batch.symbol[index] == CAPTURE:
             continue
-        code, depth = _entry(coding, batch, index, True, buffers)
+        code, depth = _goal(coding, batch, index, True, buffers)
         if code == DAMAGED:
             return DAMAGED, 0
         if batch.question_rank[index] >= rank and rank_of_code(code) >= rank:
@@ -273,18 +273,18 @@ def _derived_entry(coding: Coding, batch: Batch, number: int, buffers: Buffers) 
 
 
 @inlined
-def _inherited_value(coding: Coding, batch: Batch, number: int, second_pass: bool, buffers: Buffers) -> int:
+def _accrued_value(coding: Coding, batch: Batch, position: int, second_pass: bool, buffers: Buffers) -> int:
     """V(P, A) of a position of the derived side.
 
     The result is DAMAGED if the value is unavailable, and UNSTORED if captures in the positions after its
     moves must be looked up first.
     """
-    side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
-    if batch.exits[number, 0] != NONE:
-        best = merit(side, batch.exits[number, 0])
-    for at in range(batch.begin[number], batch.end[number]):
-        fresh, _ = _entry(coding, batch, at, second_pass, buffers)
-        code = _function_value(coding, batch, at, accrued) if batch.question[at] & 1 else int64(FRESH)
+    side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[position], -1, True
+    if batch.exits[position, 0] != NONE:
+        best = merit(side, batch.exits[position, 0])
+    for index in range(batch.begin[position], batch.end[position]):
+        fresh, _ = _goal(coding, batch, index, second_pass, buffers)
+        code = _function_value(coding, batch, index, accrued) if batch.question[index] & 1 else int64(FRESH)
         if fresh == DAMAGED or code == DAMAGED:
             return DAMAGED
         if fresh == UNSTORED:
@@ -302,21 +302,21 @@ def find_values(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffer
     The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``
     uses the captures in ``capture`` to find the values that were UNSTORED.
     """
-    for number in range(len(batch.slot)):
-        if second_pass and batch.value[number] != UNSTORED and batch.inherited[number] != UNSTORED:
+    for position in range(len(batch.slot)):
+        if second_pass and batch.value[position] != UNSTORED and batch.accrued_value[position] != UNSTORED:
             continue
-        accrued, derived = batch.accrued[number], batch.derived[number]
-        value, depth = batch.value[number], batch.depth[number]
-        if not batch.excepted[number]:
+        accrued, derived = batch.accrued[position], batch.derived[position]
+        value, depth = batch.value[position], batch.depth[position]
+        if not batch.is_exception[position]:
             if derived:
-                value, depth = _derived_entry(coding, batch, number, buffers)
+                value, depth = _derived_goal(coding, batch, position, buffers)
             else:
-                value, depth = _entry(coding, batch, batch.begin[number], second_pass, buffers)
-            batch.value[number], batch.depth[number] = value, depth
-        inherited = int64(DAMAGED)
+                value, depth = _goal(coding, batch, batch.begin[position], second_pass, buffers)
+            batch.value[position], batch.depth[position] = value, depth
+        accrued_value = int64(DAMAGED)
         if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
             if not derived:
-                inherited = _function_value(coding, batch, batch.begin[number], accrued)
-            elif batch.exits[number, 0] != DAMAGED:
-                inherited = _inherited_value(coding, batch, number, second_pass, buffers)
-        batch.inherited[number] = value if inherited == FRESH else inherited
+                accrued_value = _function_value(coding, batch, batch.begin[position], accrued)
+            elif batch.exits[position, 0] != DAMAGED:
+                accrued_value = _accrued_value(coding, batch, position, second_pass, buffers)
+        batch.accrued_value[position] = value if accrued_value == FRESH else accrued_value
