@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from tbgen.board.material import MAX_MEN
 from tbgen.board.scoring import ANYTHING, ScoreInterval, Scoring
-from tbgen.text import duration, parse_duration, share
+from tbgen.text import duration, parse_duration, share_text
 
 SCORING: Final = Scoring.parse("winner", "G6.0")
 GROUPS: Final = ("6", "7", "8", "9", "10+")
@@ -192,7 +192,7 @@ def _is_decided(result: Result, seconds: float) -> bool:
 
 
 def _rate(count: int, total: int) -> str:
-    return f"{count} ({share(count / total)})" if total else "0"
+    return f"{count} ({share_text(count / total)})" if total else "0"
 
 
 def _row(*cells: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ from tbgen.report.endgames import WIKI_PAGE as WIKI
 from tbgen.report.mating import MATING_HEAD, MIN_MATING_LEAD, MULLER, MatingMarks, mating_rows, mating_rule
 from tbgen.report.model import MatingEntry, MatingTruth, Verdict
 from tbgen.system.files import write_file
-from tbgen.text import counted, share
+from tbgen.text import counted, share_text
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "docs" / "mating"
@@ -268,7 +268,7 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 
 
 def _share(part: float, decimals: int = 2) -> str:
-    return share(part, decimals).replace("\N{NO-BREAK SPACE}", " ")
+    return share_text(part, decimals).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _shares(truth: MatingTruth, decimals: int = 2) -> str:

@@ -45,8 +45,7 @@ from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tbgen.html.diagrams import board_words
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import write_file
-from tbgen.text import csv_text, plies
-from tbgen.text import share as percent
+from tbgen.text import csv_text, plies, share_text
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "docs" / "tcec"
@@ -366,7 +365,7 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         [
             ["with best play", "draws", "share"],
             *(
-                [result, str(count), percent(count / len(draws.known))]
+                [result, str(count), share_text(count / len(draws.known))]
                 for result, count in (
                     ("the score stays as it is", same),
                     ("the same side gets a better one", better),

@@ -21,9 +21,9 @@ from tbgen.index.zeroing import (
     block_slots,
     blocks_after_promotions,
     en_passant_configs,
-    is_wide,
-    max_promoted_slots,
+    max_overflow_slots,
     max_slots_of_batch,
+    threads_share_phase,
 )
 
 
@@ -175,14 +175,14 @@ def _pawn_index(material: Material) -> int:
 def pool_memory(layout: Layout) -> int:
     """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
-    successor_slots = _slots_after_captures(layout) + max_promoted_slots(layout)
+    successor_slots = _slots_after_captures(layout) + max_overflow_slots(layout)
     own_slots = 2 * len(layout.placements) * layout.solved_slots + en_passant_slots
     return BYTES_PER_SLOT * (own_slots + successor_slots)
 
 
 def concurrent_slots(layout: Layout, threads: int) -> int:
     """Return the number of slots of the phases that are solved at once."""
-    return layout.solved_slots * (1 if is_wide(layout) else min(threads, len(layout.placements)))
+    return layout.solved_slots * (1 if threads_share_phase(layout) else min(threads, len(layout.placements)))
 
 
 def layers_memory(layout: Layout) -> int:

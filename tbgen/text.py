@@ -83,7 +83,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def screen_width(text: str) -> int:
     """Return the width of a text in columns of a terminal.
 
-    East Asian letters and emoji have two columns, combining marks have none.
+    East Asian letters and emoji take up two columns, combining marks none.
 
     >>> screen_width("Zoë"), screen_width("Zoe\u0308"), screen_width("象棋")
     (3, 3, 4)
@@ -92,10 +92,10 @@ def screen_width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.category(letter) in ("Mn", "Me", "Cf") for letter in text)
 
 
-def padded(text: str, width: int, *, left: bool) -> str:
+def padded(text: str, width: int, *, pad_left: bool) -> str:
     """Return a text padded with spaces to ``width`` columns of a terminal, at its left or right end."""
     spaces = " " * (width - screen_width(text))
-    return spaces + text if left else text + spaces
+    return spaces + text if pad_left else text + spaces
 
 
 def plies(count: int) -> str:
@@ -103,12 +103,12 @@ def plies(count: int) -> str:
     return counted(count, "ply", "plies")
 
 
-def share(part: float, decimals: int = 1) -> str:
+def share_text(part: float, decimals: int = 1) -> str:
     """Return a share as text, in per cent. Only exactly 0 and 1 are printed as 0 % and 100 %.
 
-    >>> [share(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
+    >>> [share_text(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
     ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
-    >>> [share(part, 2).replace("\\xa0", " ") for part in (0.9608, 0.9999, 0.99999)]
+    >>> [share_text(part, 2).replace("\\xa0", " ") for part in (0.9608, 0.9999, 0.99999)]
     ['96.08 %', '99.99 %', '>99.99 %']
     """
     least = 10.0**-decimals
@@ -122,13 +122,13 @@ def share(part: float, decimals: int = 1) -> str:
     return f"{text}\N{NO-BREAK SPACE}%"
 
 
-def part_of(count: int, total: int) -> str:
+def part_text(count: int, total: int) -> str:
     """Return the share of a count in a total, in per cent; 0 % if the total is 0.
 
-    >>> [part_of(*counts).replace("\\xa0", " ") for counts in ((1, 4), (0, 0))]
+    >>> [part_text(*counts).replace("\\xa0", " ") for counts in ((1, 4), (0, 0))]
     ['25.0 %', '0 %']
     """
-    return share(count / total if total else 0)
+    return share_text(count / total if total else 0)
 
 
 def size_text(size: int) -> str:

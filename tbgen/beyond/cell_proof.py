@@ -340,7 +340,7 @@ def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
         return
     problem, _, side, slot, level, stored, expected = workers.rows[0].tolist()
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
-    if problem in (problems.NOWHERE, problems.MISSING, problems.ENDED):
+    if problem in (problems.NOWHERE, problems.MISSING, problems.WRONG_END):
         reason = PROBLEMS[problem]
     elif problem == problems.NOT_BETWEEN:
         reason = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"

@@ -37,7 +37,7 @@ from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import is_complete
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY_RESOURCE, first_line, label_of, problem_of, wait_until_visible
+from tbgen.generator.cluster_task import MEMORY_RESOURCE, first_line, label_of, wait_for_file, worker_problem
 from tbgen.generator.cluster_workers import (
     Worker,
     connect,
@@ -45,7 +45,7 @@ from tbgen.generator.cluster_workers import (
     inspect_workers,
     lost_scheduler_error,
     mib_text,
-    shared_probe,
+    shared_marker,
 )
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import remove_leftovers
@@ -112,7 +112,7 @@ def solve_cell(cell: Cell, inputs: Iterable[Cell], tables: Tables, directory: Pa
     if cell in store and (packed := store.get(cell)) is not None and is_complete(packed):
         return True
     for path in map(store.path_of, inputs):
-        if not wait_until_visible(path):
+        if not wait_for_file(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
     exits = ExitBounds(tables, SolvedCells(store))
     for each in cells_of_task(cell, tables.has_cell):
@@ -136,18 +136,18 @@ def run_task(
     table_paths: list[str],
     directory: str,
     version: str,
-    probe_path: str,
+    marker_path: str,
     threads: int,
 ) -> bool:
     """Solve a cell on a worker, by :func:`solve_cell`. This is the function that Dask calls.
 
     :param version: the client's version of tbgen.
-    :param probe_path: path of a file that the client has made in the directory of cells.
+    :param marker_path: path of a file that the client has made in the directory of cells.
     :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to a
         TbgenError.
     """
     place = label_of(get_worker())
-    if problem := problem_of(Path(probe_path), version):
+    if problem := worker_problem(Path(marker_path), version):
         raise TbgenError(f"the newly joined worker {place} {problem}")
     try:
         compile_kernels()
@@ -205,14 +205,14 @@ def solve_on_cluster(
         return len(solved)
     submitter = None
     try:
-        with connect(scheduler) as client, shared_probe(directory) as probe:
-            inspect_workers(client, probe, patience)
+        with connect(scheduler) as client, shared_marker(directory) as marker:
+            inspect_workers(client, marker, patience)
             solve = partial(
                 run_task,
                 table_paths=[str(each.absolute()) for each in tables],
                 directory=str(directory),
                 version=__version__,
-                probe_path=str(probe),
+                marker_path=str(marker),
                 threads=threads,
             )
             submitter = _CellSubmitter(client, scheduler, dependencies, solved, solve, progress, patience)

@@ -135,9 +135,9 @@ class WonCells(ExitSource):
         if image is None or end != route.side:  # White's mates bound the lower end, Black's the upper end
             return None
         wins, symmetry = image
-        assert route.promoted is not None, "only promotions are searched"
+        assert route.promoted_on is not None, "only promotions are searched"
         index = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
-        won = _won_with_man_on(wins, index, IMAGE[symmetry][route.promoted])
+        won = _won_with_man_on(wins, index, IMAGE[symmetry][route.promoted_on])
         stored = Block(
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR_DEPTH), np.uint16(0))
         )
@@ -202,7 +202,7 @@ class WonCells(ExitSource):
     def _find_wins_image(self, route: Route) -> "_WinsImage | None":
         """Return the forced mates of the whole cell that a route leads to; None if it is not solved."""
         whole = whole_cell(route.destination, route.side, self.mobile)
-        if route.promoted is None or whole is None or not is_queening(route.destination):
+        if route.promoted_on is None or whole is None or not is_queening(route.destination):
             return None
         for symmetry in symmetries(route.side):
             wins = self._wins.get(whole.image(symmetry))
@@ -282,7 +282,7 @@ class PromotedCells:
         return list(cells)
 
     def _cells_below(self, cell: Cell) -> tuple[Cell, ...]:
-        routes = (route for route in whole_routes(cell, self._mobile) if route.promoted is None)
+        routes = (route for route in whole_routes(cell, self._mobile) if route.promoted_on is None)
         return tuple(route.destination for route in routes if not self._tables.knows(route))
 
     def _is_solved(self, whole: Cell, kind: int, end: int, window: Interval) -> bool:

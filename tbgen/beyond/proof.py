@@ -276,7 +276,7 @@ class _ProvedExits:
     def block(self, route: Route, end: int) -> Block | None:
         """Prove the lower or upper bounds of the positions after a route, and return them."""
         route = route.unrestricted
-        key = route.side, route.destination, route.promoted, route.is_quiet, route.ep_square, end
+        key = route.side, route.destination, route.promoted_on, route.is_quiet, route.ep_square, end
         if key not in self._blocks:
             copied, block = self._checked_block(route, end), self._exits.block(route, end)
             lookahead = None if block is None else _replace_copied(copied, block, self.bound(route, end))
@@ -316,8 +316,8 @@ class _ProvedExits:
         if board is None or board.was_into_check():
             return
         mobile = board.occupied & ~cell.standing_mask
-        if home != cell and route.promoted is not None:
-            mobile |= 1 << route.promoted
+        if home != cell and route.promoted_on is not None:
+            mobile |= 1 << route.promoted_on
         board.ep_square = route.ep_square
         position = CellPosition(board, mobile)
         bounds = self._exits.fresh_bounds(position)

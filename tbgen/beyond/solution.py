@@ -91,11 +91,11 @@ class Solution:
         have the position. If the value is proved by forcing moves, the line shows the value and need not be
         best play of both sides. It is None if no line was requested, if only an interval is proved, or if
         tables lack the necessary depths.
-    :ivar lines: play that shows the lower bound, and play that shows the upper bound, if only an interval is
-        proved. In the first line White proves the lower bound, in the second line Black proves the upper
-        bound. The opponent chooses the replies that concede least. A line ends when the accrued score equals
-        the bound, or when nothing more is proved. A line of forcing moves ends when a position is repeated.
-        None if no lines were requested or the value is proved.
+    :ivar lines: a line that demonstrates the lower bound, and a line that demonstrates the upper bound, if
+        only an interval is proved. In the first line White proves the lower bound, in the second line Black
+        proves the upper bound. The opponent chooses the replies that concede least. A line ends when the
+        accrued score equals the bound, or when nothing more is proved. A line of forcing moves ends when a
+        position is repeated. None if no lines were requested or the value is proved.
     """
 
     position_score: GScore
@@ -146,13 +146,13 @@ class BoundsCollector:
         self._stops = {Stop.NOTHING_LEFT if all_fit else Stop.MEMORY}
         self.interrupt: KeyboardInterrupt | None = None
         """The interrupt that ended the search, if any."""
-        self.answer = Answer(WORST)
+        self.best = Answer(WORST)
         """The best bounds of the state."""
         self._moves: dict[chess.Move, Answer] = {}
         """The best bounds of the state after each move."""
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         """The holds that belong to the lower bound, and those that belong to the upper bound."""
-        self.searches: list[Search] = []
+        self.best_searches: list[Search] = []
         """The search that proves the best lower bound, and the search that proves the best upper bound."""
         self._refusal: NoCodeError | None = None
         """The error with which every search so far was refused; None if a search has run."""
@@ -163,7 +163,7 @@ class BoundsCollector:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Return a context in which an interrupt is recorded and ends the enclosed work."""
+        """Record an interrupt, which ends the enclosed work."""
         try:
             yield
         except KeyboardInterrupt as interrupt:
@@ -179,22 +179,22 @@ class BoundsCollector:
         is_over, stop, refusal = search.position.is_over, None, None
         with self._interruptible():
             try:
-                if not (is_over or self.interrupt or self.answer.bounds.exact):
+                if not (is_over or self.interrupt or self.best.bounds.exact):
                     stop = search.run()
             except NoCodeError as error:
                 refusal = error
             search.report()
-        self._refusal = refusal if not self.searches or self._refusal else None
+        self._refusal = refusal if not self.best_searches or self._refusal else None
         self._stops |= {stop} if stop else set()
         self.solve_count += search.solve_count
         answer = search.answer()
-        before, is_first = self.answer, not self.searches
-        self.answer = before.intersection(answer)
-        better = [end for end in ENDS if before.bounds[end] != self.answer.bounds[end] or answer.bounds.exact]
-        self.searches = self.searches or [search for _ in ENDS]
+        before, is_first = self.best, not self.best_searches
+        self.best = before.intersection(answer)
+        better = [end for end in ENDS if before.bounds[end] != self.best.bounds[end] or answer.bounds.exact]
+        self.best_searches = self.best_searches or [search for _ in ENDS]
         all_holds = find_holds(search) if (better or is_first) and self._with_holds else ()
         for end in ENDS if is_first else better:
-            self.searches[end] = search
+            self.best_searches[end] = search
             if end in better:
                 self._forcing[end] = None
             if self._forcing[end] is None:
@@ -222,11 +222,11 @@ class BoundsCollector:
         :param add: whether to add the bounds now.
         """
         with self._interruptible():
-            for _ in () if self.interrupt or self.answer.bounds.exact else searches.turns(*options):
+            for _ in () if self.interrupt or self.best.bounds.exact else searches.turns(*options):
                 if add:
                     self._add_forcing_bounds(searches, prover)
                     report()
-                    if self.answer.bounds.exact:
+                    if self.best.bounds.exact:
                         break
         if add:
             with self._interruptible():
@@ -237,12 +237,12 @@ class BoundsCollector:
         for proof in searches.proofs.values():
             end = LOWER if proof.white else UPPER
             bounds = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
-            earlier, combined = self.answer, self.answer.intersection(bounds)
+            earlier, combined = self.best, self.best.intersection(bounds)
             if earlier.bounds[end] == combined.bounds[end]:
                 continue
             if prover is not None:
                 prover.prove_forcing(self._board, self._score, proof)
-            self.answer, self._forcing[end], self._holds[end] = combined, proof, ()
+            self.best, self._forcing[end], self._holds[end] = combined, proof, ()
             for move in proof.moves():
                 self._moves[move] = self._moves.get(move, bounds).intersection(bounds)
 
@@ -256,15 +256,15 @@ class BoundsCollector:
         shortage = None if searches is None else searches.shortage
         if shortage is not None:
             self._stops.add(shortage)
-        elif self._refusal is not None and self.answer.bounds == WORST and self.interrupt is None:
+        elif self._refusal is not None and self.best.bounds == WORST and self.interrupt is None:
             raise self._refusal
 
     def solution(self, with_line: bool) -> Solution:
         """Return everything that is proved.
 
-        :param with_line: whether to include play that shows the value or the bounds.
+        :param with_line: whether to include lines that demonstrate the value or the bounds.
         """
-        board, answer = self._board, self.answer
+        board, best = self._board, self.best
         ranked_moves = sorted(self._moves.items(), key=lambda each: _move_sort_key(each[1], board.turn))
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(then.bounds), then.depth)
@@ -272,13 +272,13 @@ class BoundsCollector:
         )
         lower, upper = (
             () if proof else tuple(chess.scan_forward(search.position.mobile))
-            for search, proof in zip(self.searches, self._forcing, strict=True)
+            for search, proof in zip(self.best_searches, self._forcing, strict=True)
         )
         accrued = GScore.from_code(self.accrued)
-        exact, tables = answer.bounds.exact, self.searches[LOWER].exits.tables
+        exact, tables = best.bounds.exact, self.best_searches[LOWER].exits.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(
-            *(position_score(board), accrued, *scores(answer.bounds), answer.depth, moves, self.solve_count),
+            *(position_score(board), accrued, *scores(best.bounds), best.depth, moves, self.solve_count),
             stopped_by=None if exact else self._stopped_by(missing),
             missing=missing,
             build=build_command(missing, tables.tablebase.directory) if missing else "",
@@ -298,26 +298,26 @@ class BoundsCollector:
 
     def _line_maker(self, solution: Solution) -> LineMaker:
         exact = solution.value is not None and not any(self._forcing)
-        return LineMaker(self.searches, self.accrued, self._forcing, exact=exact)
+        return LineMaker(self.best_searches, self.accrued, self._forcing, exact=exact)
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
-        """Return the plans that show both bounds, as far as they take little work to find."""
+        """Return the plans for both bounds, each of which ends before a ply that is expensive to find."""
         self._allow_layers(_PLAN_LAYER_SLOTS)
         lines = self._line_maker(solution)
-        lower, upper = (() if self.answer.bounds[end] == WORST[end] else lines.plan(end) for end in ENDS)
+        lower, upper = (() if self.best.bounds[end] == WORST[end] else lines.plan(end) for end in ENDS)
         return lower, upper
 
     def _allow_layers(self, max_slots: int) -> None:
         """Allow missing layers to be made for cells of at most ``max_slots`` slots."""
-        for search in self.searches:
+        for search in self.best_searches:
             search.layers.max_slots = max_slots
 
     def _add_gaps(self, solution: Solution) -> Solution:
         """Return a solution with the gaps of its interval, if only an interval is proved."""
-        if solution.value is not None or self.searches[LOWER].position.is_over:
+        if solution.value is not None or self.best_searches[LOWER].position.is_over:
             return solution
         self._allow_layers(_GAP_LAYER_SLOTS)
-        gaps = Gaps(self.searches[LOWER], self._budget.memory, self._budget.threads)
+        gaps = Gaps(self.best_searches[LOWER], self._budget.memory, self._budget.threads)
         return replace(solution, gaps=gaps.gaps(), narrowing=gaps.narrowing())
 
     def _stopped_by(self, missing: Sequence[str]) -> Stop:

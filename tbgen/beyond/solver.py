@@ -175,7 +175,7 @@ def _solve_with_cells(
         prover = Prover(exit_bounds, meter)
 
     def report(bounds: Interval, cells: int, cells_left: int | None = None, eta: float | None = None) -> None:
-        lower, upper = scores(collection.answer.bounds.within(bounds))
+        lower, upper = scores(collection.best.bounds.within(bounds))
         progress(SolveStage(lower, upper, collection.solve_count + cells, cells_left, eta))
 
     searches, report_turn = None, partial(report, WORST, 0)
@@ -192,7 +192,7 @@ def _solve_with_cells(
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.run_search(Search(exit_bounds, root, collection.accrued, meter, report, prover))
-        if collection.answer.bounds.exact or collection.interrupt is not None:
+        if collection.best.bounds.exact or collection.interrupt is not None:
             break
     if searches is not None:
         collection.run_forcing(searches, report_turn, prover)

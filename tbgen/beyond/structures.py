@@ -118,7 +118,7 @@ def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
     """
     homes: dict[Cell, Side] = {}
     for route in routes_of(lineup_of_cell(cell)):
-        if not route.is_quiet and route.promoted is None and (route.side == side or not route.by_pawn):
+        if not route.is_quiet and route.promoted_on is None and (route.side == side or not route.by_pawn):
             home, symmetry = home_of_route(route).canonical()
             homes[home] = SIDES[1 - side] if symmetry & MIRROR_RANKS else side
     return tuple(homes.items())
@@ -130,8 +130,8 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
     :param promotions: whether to include the homes of promotions.
     """
-    zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.is_quiet)
-    homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
+    ways = (route for route in routes_of(lineup_of_cell(cell)) if not route.is_quiet)
+    homes = {home_of_route(route).canonical()[0] for route in ways if promotions or route.promoted_on is None}
     return tuple(sorted(homes, key=lambda home: (home.size, home)))
 
 
@@ -235,7 +235,7 @@ def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, games: in
     """
     seconds, memory = 0.0, 0
     for whole in wholes:
-        exit_bytes = sum(each.subcell.size for each in whole_routes(whole, mobile) if each.promoted is None)
+        exit_bytes = sum(way.subcell.size for way in whole_routes(whole, mobile) if way.promoted_on is None)
         needed = games if any(whole.pawns) else 1  # without pawns all exits have values
         seconds += needed * seconds_of("values", whole.size, threads)
         memory = max(memory, memory_of("values", whole.size) + whole.size + exit_bytes)

@@ -253,8 +253,8 @@ class Tables(ExitSource):
         """Return whether the positions that a route leads to are looked up one by one."""
         if not self.can_look_up(route.subcell):
             return False
-        is_opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened_cells
-        return is_opened or route.landing is not None
+        is_open = route.promoted_on is not None and home_of_route(route).canonical()[0] in self._opened_cells
+        return is_open or route.landing is not None
 
     def _can_look_up(self, material: Material) -> bool:
         """Return whether positions can be looked up: the table is packed and all its sub-tables exist."""

@@ -40,8 +40,8 @@ _MAN_PATTERN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
 _MAX_MOVES: Final = 127
 """Maximum number of legal moves that tables can count in a position."""
 _MAX_CODED_MOVES: Final = 62
-"""Maximum number of legal moves in a score that has a code. At most one side of a material may be able to
-make more moves."""
+"""Greatest number of legal moves whose score has a code. At most one side of a material may be able to make
+more moves."""
 
 _EMPTY_PROBABILITY: Final = 0.8
 """Assumed probability that a square is empty in the middle of a game."""
@@ -299,22 +299,22 @@ def closure(materials: Iterable[Material]) -> list[Material]:
     return sorted(reached_materials)
 
 
-def all_materials(men: int) -> list[Material]:
-    """Return all materials of 2 to ``men`` men of chess in build order.
+def all_materials(max_men: int) -> list[Material]:
+    """Return all materials with 2 to ``max_men`` men, none of them described, in build order.
 
-    :raises UsageError: if ``men`` is not between 2 and :data:`MAX_MEN`.
+    :raises UsageError: if ``max_men`` is not between 2 and :data:`MAX_MEN`.
 
     >>> len(all_materials(4))
     36
     """
-    if not 2 <= men <= MAX_MEN:
-        raise UsageError(f"materials have 2 to {MAX_MEN} men, kings included, not {men}")
+    if not 2 <= max_men <= MAX_MEN:
+        raise UsageError(f"materials have 2 to {MAX_MEN} men, kings included, not {max_men}")
     sides = [
         "K" + "".join(others)
-        for count in range(men - 1)
+        for count in range(max_men - 1)
         for others in combinations_with_replacement(_LETTERS[1:], count)
     ]
-    pairs = ((white, black) for white in sides for black in sides if len(white + black) <= men)
+    pairs = ((white, black) for white in sides for black in sides if len(white + black) <= max_men)
     return sorted({Material.of_sides(white, black)[0] for white, black in pairs})
 
 

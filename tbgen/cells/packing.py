@@ -29,7 +29,8 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
 _ZLIB_LEVEL: Final = 6
-"""Compression level of zlib. Lower levels cost more space than they save time; higher levels gain nothing."""
+"""Compression level of zlib. The time that lower levels save is not worth the space they cost; higher levels
+gain nothing."""
 _INITIAL_ENTRY_CAPACITY: Final = 1 << 16
 """Initial capacity for entries. A cell usually has a few thousand, and a very large cell about 40,000."""
 
@@ -122,7 +123,7 @@ def _read_entries(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[n
 
 
 def _reorder(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
-    """Return an array, shape (slots,), after reordering the squares that form its slots.
+    """Return the array, shape (slots,), indexed by slots with their squares in another order.
 
     :param order: for each square of the new slot, the most significant first, its index in the old slot.
     """

@@ -30,7 +30,7 @@ class Route:
     number: int
     """The number of the route in ``tbgen.retro.kernels.targets.Routes``."""
     destination: Cell
-    promoted: int | None = None
+    promoted_on: int | None = None
     """Square of the promoted man; None if the move is not a promotion."""
     is_quiet: bool = False
     """Whether the moves are quiet (moves of a frozen king or piece without a capture, or castling), so that
@@ -68,8 +68,8 @@ def home_of_route(route: Route) -> Cell:
     It is the destination, except that a promoted man is mobile unless ``MAX_MOBILE`` men are already mobile.
     """
     cell = route.destination
-    if route.promoted is not None and len(cell.mobile) < MAX_MOBILE:
-        cell = cell.freed([route.promoted])
+    if route.promoted_on is not None and len(cell.mobile) < MAX_MOBILE:
+        cell = cell.freed([route.promoted_on])
     return cell
 
 
@@ -155,19 +155,20 @@ class _RoutesOfSide:
         )
 
     def _route(self, origin: int, target: int, victim: int = _NO_MAN, promotion: int = NO_PROMOTION) -> Route:
-        """Return the route of the pawn or frozen man on ``origin``; of a mobile man if it is ``NO_SQUARE``.
+        """Return the route of the pawn or frozen man on ``origin``, or of a mobile man if ``origin`` is
+        ``NO_SQUARE``.
 
         The move captures the pawn or frozen man on ``target``, if any, or the mobile man with the index
         ``victim``. If a mobile man captures a pawn or frozen man, the route does not say which mobile man.
         """
         standing = self.standing.copy()
-        captured = standing.pop(target, None)
+        captured_man = standing.pop(target, None)
         man = standing.pop(origin, None)
         if man is not None:
             standing[target] = man_of(self.side, promotion) if promotion else man
         mobile = [each for index, each in enumerate(self.cell.mobile) if index != victim]
         by_pawn = man is not None and man.kind == PAWN
-        quiet = man is not None and not by_pawn and captured is None and victim == _NO_MAN
+        quiet = man is not None and not by_pawn and captured_man is None and victim == _NO_MAN
         return Route(
             self.side,
             _route_number(origin, target, 0 if victim == _NO_MAN else self.index[victim] + 1, promotion),

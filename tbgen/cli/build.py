@@ -106,7 +106,7 @@ class Journal(AbstractContextManager["Journal"]):
         info = built.info
         if len(self._built) == 1:
             print(f"{'material':10} {'positions':>12} {'layers':>6} {'longest':>11} {'time':>9} {'size':>11}")
-        table = f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layers:6}"
+        table = f"{info.material:10} {sum(info.positions) + info.ep_positions:12,} {built.layer_count:6}"
         costs = f"{built.seconds:7.2f} s {size_text(info.bytes):>11}"
         print(f"{table} {info.max_depth:5} plies {costs}", flush=True)
 
@@ -223,7 +223,7 @@ def _document(built: BuiltTable) -> dict[str, Any]:
     return {
         **fields(info, "material", rules="variant"),
         "positions": sum(info.positions) + info.ep_positions,
-        "layers": built.layers,
+        "layers": built.layer_count,
         "max_depth": info.max_depth,
         **fields(built, "seconds", "stages", peak_memory="process_peak"),
         **fields(info, "bytes", accrued="stores_accrued", digest="digest"),

@@ -42,7 +42,7 @@ _ASSUMED_DEPTH: Final = 250
 
 
 class LeafValues:
-    """A thread that looks up the values that one search requests from tables, until the thread is closed.
+    """A thread that looks up in the tables the values that one search requests, until the thread is closed.
 
     :param tables: the tables; None if the engine has none.
     :param rule: the 50-move rule of the game. A value is used only if play reaches it before the rule
@@ -133,14 +133,15 @@ def _search_values(
 ) -> NDArray[np.int64]:
     """Convert values and depths of tables to the scale of the search, from White's point of view.
 
-    Each ply to a value makes it slightly worse for the side that prefers the value to the accrued score.
+    The more plies it takes to reach a value, the slightly less the value is worth to the side that prefers it
+    to the accrued score.
 
-    :param worth: the value of White's score of each rank, on this scale.
+    :param worth: for each rank, the value on this scale of White's score of that rank.
     """
     is_white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
     rank = np.where(is_white, codes, 255 - codes).astype(np.int64)
     lead = np.where(rank == 0, MATE + SCALE_PLIES, worth[rank]) * np.where(is_white, 1, -1)
-    # Codes have the order of scores, with White's best score first.
+    # Codes are in the order of scores, White's best first.
     plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
@@ -160,9 +161,10 @@ _MAX_WAITING_DEPTH: Final = 4
 values after trades decide such games."""
 _NO_NODE_LIMIT: Final = 1 << 62
 _PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
-"""For each 50-move rule, the rank below which an improvement of the accrued score resets the counter."""
-_EXPIRED_CLOCK_CODES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
-"""For each 50-move rule, the control word ``LATE_SCORES``, which is 0 for the other rules."""
+"""For the 50-move rules that have one: the rank below which an improvement of the accrued score resets the
+counter."""
+_LATE_SCORES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
+"""Values of the control word ``LATE_SCORES`` for the 50-move rules for which it is not 0."""
 _REACHABLE_SCORE: Final = GScore("G1.5")
 """Score that the engine may still reach in a drawn game, because the other side plays only chess."""
 _POINT_COST: Final = 6 * MATE
@@ -179,8 +181,8 @@ class CompiledSearch:
     :param moves: the legal moves to choose from, at least one.
     :param work: workspace of the search; only one search at a time may use it.
     :param tables: tables for the values of leaves; None if there are none.
-    :param is_over: function that returns, given the number of searched nodes, whether to stop.
-    :param lines: number of best moves to find, each with its line.
+    :param must_stop: function that returns, given the number of searched nodes, whether to stop.
+    :param line_count: number of best moves to find, each with its line.
     :param max_nodes: number of nodes after which to stop; None for no limit.
     :param patience: maximum time in seconds to wait for tables in the first iterations.
     :param candidates: the cost and the expected answer of each move if the game is drawn in chess and the
@@ -195,15 +197,15 @@ class CompiledSearch:
         moves: Sequence[chess.Move],
         work: SearchWorkspace,
         tables: EngineTables | None,
-        is_over: Callable[[int], bool],
-        lines: int = 1,
+        must_stop: Callable[[int], bool],
+        line_count: int = 1,
         max_nodes: int | None = None,
         patience: float = PATIENCE_SECONDS,
         candidates: Mapping[chess.Move, Candidate] | None = None,
     ) -> None:
         self._patience, self._candidates = patience, candidates
-        self.game, self._work, self._is_over = game, work, is_over
-        self._line_count, self._max_nodes = min(lines, len(moves)), max_nodes or _NO_NODE_LIMIT
+        self.game, self._work, self._must_stop = game, work, must_stop
+        self._line_count, self._max_nodes = min(line_count, len(moves)), max_nodes or _NO_NODE_LIMIT
         self._leaves = LeafValues(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
         self.best = RootLine((self._to_line([int(work.moves[0, 0])])[0],), 0, 0)
@@ -277,7 +279,7 @@ class CompiledSearch:
         control[control_index.RULE] = rule is not FiftyMoveRule.NONE
         control[control_index.RESET_RANK], control[control_index.LATE_SCORES] = (
             _PROGRESS_RANKS.get(rule, 0),
-            _EXPIRED_CLOCK_CODES.get(rule, 0),
+            _LATE_SCORES.get(rule, 0),
         )
         control[control_index.BARE_KINGS] = game.settings.bare_kings
         work.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
@@ -324,17 +326,17 @@ class CompiledSearch:
         return plain if value > 0 else -plain
 
     def _await_tables(self) -> bool:
-        """Wait briefly for pending requests. Return whether there were any, and all are answered now."""
+        """Wait briefly for pending requests. Return whether there were any and all have now been answered."""
         if not self._leaves.has_pending:
             return False
         deadline = time.perf_counter() + self._patience
-        while self._leaves.has_pending and time.perf_counter() < deadline and not self._is_over(self.nodes):
+        while self._leaves.has_pending and time.perf_counter() < deadline and not self._must_stop(self.nodes):
             time.sleep(_TIMER_POLL_SECONDS)
         return not self._leaves.has_pending
 
     @contextmanager
     def _stop_in_time(self) -> Iterator[None]:
-        """While the block runs, stop the search from another thread once its time is over and it has a move.
+        """While the block runs, stop the search from another thread once its time is up and it has a move.
 
         The kernels do not call Python to ask whether to stop, because every switch of threads is slow on a
         busy machine.
@@ -343,7 +345,7 @@ class CompiledSearch:
 
         def watch() -> None:
             while not finished.wait(_TIMER_POLL_SECONDS):
-                if self.best.depth and self._is_over(self.nodes):
+                if self.best.depth and self._must_stop(self.nodes):
                     self._work.control[control_index.STOP] = 1
                     return
 

@@ -17,7 +17,7 @@ _INTEGER: Final = re.compile("-?[0-9]{1,9}")
 class Option(NamedTuple):
     """An option as the protocol describes it.
 
-    :ivar range: the part of the description after the default: bounds or the possible values.
+    :ivar limits_text: the part of the description after the default: bounds or the possible values.
     :ivar expected: the accepted values, described for messages.
     :ivar accepts: function that returns whether a text is accepted.
     :ivar parse: function that converts an accepted text to the value.
@@ -26,7 +26,7 @@ class Option(NamedTuple):
     name: str
     type: str
     default: str
-    range: str = ""
+    limits_text: str = ""
     expected: str = "any text"
     accepts: Callable[[str], bool] = lambda _: True
     parse: Callable[[str], Any] = str
@@ -77,7 +77,7 @@ class Options:
     """The current values of the options, which the engine lists in the order of these attributes.
 
     :param directories: default of the option Directory; empty for tbgen's default directory.
-    :param partner: default of the option Partner.
+    :param partner_command: default of the option Partner.
     """
 
     hash: Annotated[int, _number("Hash", 64, 1, 65536)]
@@ -94,8 +94,8 @@ class Options:
     """Whether to solve positions: ``off``, ``auto`` (if there is enough time) or ``on``."""
     wait: Annotated[bool, _yes_no("Wait", "true")]
     """Whether ``readyok`` waits for tables and compiled code."""
-    partner: Annotated[str, _text("Partner")]
-    """Command line of the partner; empty for no partner."""
+    partner_command: Annotated[str, _text("Partner")]
+    """Command line of the partner, a UCI engine that plays chess; empty for no partner."""
     partner_options: Annotated[
         dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS_SYNTAX, _are_pairs, _parse_pairs)
     ]
@@ -113,34 +113,34 @@ class Options:
     variant: Annotated[str, _one_of("UCI_Variant", "rmobility", "chess", "rmobility")]
     """Variant that the user interface has selected; the engine plays r-mobility in any case."""
 
-    def __init__(self, directories: Sequence[Path] = (), partner: str = "") -> None:
+    def __init__(self, directories: Sequence[Path] = (), partner_command: str = "") -> None:
         self._defaults = {name: option.default for name, (_, option) in OPTIONS.items()}
         self._defaults["Directory"] = os.pathsep.join(map(str, directories or [default_directory()]))
-        self._defaults["Partner"] = partner
+        self._defaults["Partner"] = partner_command
         for name, default in self._defaults.items():
             self.set(name, default)
 
     def set(self, name: str, text: str) -> str:
-        """Set an option, and return its name with the usual capitals.
+        """Set an option, and return its name in its canonical capitalization.
 
         :param name: the name; its case does not matter.
         :raises UsageError: if there is no option of this name, or the option does not accept the value.
         """
-        usual_name = next((each for each in OPTIONS if each.lower() == name.lower()), None)
-        if usual_name is None:
+        canonical_name = next((each for each in OPTIONS if each.lower() == name.lower()), None)
+        if canonical_name is None:
             raise UsageError(f"there is no option {quote(name)}; the options are {', '.join(OPTIONS)}")
-        field, option = OPTIONS[usual_name]
+        field, option = OPTIONS[canonical_name]
         value = text.removeprefix(_EMPTY) if option.type == "string" else text.lower()
         if not option.accepts(value):
-            raise UsageError(f"{usual_name} must be {option.expected}, not {quote(text)}")
+            raise UsageError(f"{canonical_name} must be {option.expected}, not {quote(text)}")
         setattr(self, field, option.parse(value))
-        return usual_name
+        return canonical_name
 
     def lines(self) -> Iterator[str]:
         """Yield, for each option, the line of the protocol that describes it."""
         for name, default in self._defaults.items():
             option = OPTIONS[name][1]
-            yield f"option name {name} type {option.type} default {default or _EMPTY}{option.range}"
+            yield f"option name {name} type {option.type} default {default or _EMPTY}{option.limits_text}"
 
 
 def _find_options() -> Iterator[tuple[str, Option]]:
@@ -149,4 +149,4 @@ def _find_options() -> Iterator[tuple[str, Option]]:
 
 
 OPTIONS: Final = {option.name: (field, option) for field, option in _find_options()}
-"""Maps the name of each option to the attribute of :class:`Options` with its value, and its description."""
+"""Maps the name of each option to the name of the attribute that holds its value, and to its description."""

@@ -56,8 +56,9 @@ numbers than the square, then those with higher numbers."""
 _generator = np.random.default_rng(39)
 MAN_KEYS: Final = _generator.integers(1, 1 << 64, (2, 6, 64), np.uint64, endpoint=False)
 """uint64 (2, 6, 64): Zobrist keys of men by side, kind and square, combined by XOR into a position's key."""
-RIGHTS_KEYS: Final = _generator.integers(1, 1 << 64, (2, 64), np.uint64, endpoint=False)
-"""uint64 (2, 64): Zobrist keys of rooks with castling rights, and of en passant squares."""
+CASTLING_AND_EP_KEYS: Final = _generator.integers(1, 1 << 64, (2, 64), np.uint64, endpoint=False)
+"""uint64 (2, 64): Zobrist keys by square: row 0 for rooks with castling rights, row 1 for en passant
+squares."""
 TURN_KEY: Final = np.uint64(_generator.integers(1, 1 << 64, None, np.uint64, endpoint=False))
 """Zobrist key that is included if Black is to move."""
 KING_DISTANCE: Final = np.array([[chess.square_distance(a, b) for b in range(64)] for a in range(64)])

@@ -71,7 +71,7 @@ class Thinker:
         allowed = self._named_moves(game.live, timer.go.moves) or legal
         if self.options.blunder_rate and random.random() < self.options.blunder_rate:
             return MoveChoice(random.choice(allowed))
-        tempting = bool(self.options.partner)
+        tempting = bool(self.options.partner_command)
         advice = self.tables and self.tables.advice(game, allowed, timer, tempting)
         if self.tables and advice:
             return self._choose_by_tables(self.tables, game, advice, allowed, timer)
@@ -175,7 +175,7 @@ class Thinker:
     ) -> MoveChoice:
         """Search until time runs out or the search is interrupted.
 
-        :param is_interrupted: function that returns whether to stop before the time is over.
+        :param is_interrupted: function that returns whether to stop before the time is up.
         :param proved_advice: advice from a proof; its first move is made if the search finds less than it
             guarantees.
         """

@@ -232,7 +232,7 @@ class UciEngine:
     def _partner(self) -> "Partner | None":
         """Return the partner; None if there is none or while it is starting."""
         options = self._options
-        return self._partner_owner.get_partner(options.partner, options.hash, options.partner_options)
+        return self._partner_owner.get_partner(options.partner_command, options.hash, options.partner_options)
 
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, reopened if the option Directory has been set; None after an error."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.exchange.fetch import FetchPlan, names_text
-from tbgen.exchange.publish import publish_file, published_files, size_and_sha256
+from tbgen.exchange.publish import publish_file, size_and_sha256, updating_list
 from tbgen.exchange.published import (
     PublishedCell,
     PublishedFile,
@@ -86,7 +86,7 @@ def publish_cells(
         )
     make_directory(target)
     refusals: list[tuple[Path, UnusableFileError]] = []
-    with published_files(target) as files:
+    with updating_list(target) as files:
         for number, path in enumerate(paths, 1):
             try:
                 report(publish_file(path, target, files, partial(_make_entry, path.name)), number, len(paths))

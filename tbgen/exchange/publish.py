@@ -29,8 +29,8 @@ def chosen_tables(
 ) -> list[tuple[Material, Variant]]:
     """Return tables in build order, variant by variant; tables with described men are omitted.
 
-    :param materials: the tables, to which their sub-tables are added even if these are missing; None for all
-        tables of the directory.
+    :param materials: the tables to choose; their sub-tables are added, whether or not their files exist. None
+        for all tables in the directory.
     :raises NoTablesError: if there are no tables.
     :raises UsageError: if a named table has described men.
     """
@@ -73,8 +73,8 @@ def publish(
     :raises DamagedTableError: if a table cannot be used.
     """
     tables = chosen_tables(directory, tuple(variants), materials)
-    with published_files(target) as files:
-        for material, variant in reversed(tables):  # report the largest: building it builds the others too
+    with updating_list(target) as files:
+        for material, variant in reversed(tables):  # the error names the largest missing table
             path = table_path(directory, material.name, variant)
             if path.name not in files and not path.exists():
                 raise MissingTableError(material.name, directory, variant)
@@ -87,7 +87,7 @@ def publish(
 
 
 @contextmanager
-def published_files(target: Path) -> Iterator[dict[str, PublishedFile]]:
+def updating_list(target: Path) -> Iterator[dict[str, PublishedFile]]:
     """Yield the files published in a directory, by name; the block may change this mapping.
 
     At the end of the block, even after an exception, the list is written if the mapping has changed.

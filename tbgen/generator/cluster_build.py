@@ -1,4 +1,4 @@
-"""Building on several machines: each missing table is a task of Dask.
+"""Building on several machines: each missing table is a Dask task.
 
 Workers build the tables in a shared directory. This needs the package ``distributed``, which the extra
 ``tbgen[cluster]`` installs (docs/cluster.md).
@@ -29,7 +29,7 @@ from tbgen.generator.cluster_workers import (
     inspect_workers,
     lost_scheduler_error,
     mib_text,
-    shared_probe,
+    shared_marker,
 )
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copy_sizes, estimate
 from tbgen.generator.one_table import BuildReporter, BuiltTable
@@ -74,8 +74,8 @@ def build_on_cluster(
     with connect(scheduler) as client, lock_directory(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
-        with shared_probe(directory) as probe:
-            max_threads = inspect_workers(client, probe, patience)
+        with shared_marker(directory) as marker:
+            max_threads = inspect_workers(client, marker, patience)
             estimates = {material: estimate(material, variant, threads or max_threads) for material in todo}
             check_workers(connected_workers(client, scheduler), estimates.values())
             if memory is not None:
@@ -85,7 +85,7 @@ def build_on_cluster(
                 build_table_on_worker,
                 directory=str(directory),
                 version=__version__,
-                probe=str(probe),
+                marker=str(marker),
                 threads=threads,
                 variant=variant,
             )

@@ -18,7 +18,7 @@ from tbgen.store.format import table_path
 from tbgen.system.files import temporary_path
 
 MEMORY_RESOURCE: Final = "memory"
-"""Name of the Dask resource that workers offer and tables need, in bytes."""
+"""Name of the Dask resource for memory. Workers offer it and tables need it, counted in bytes."""
 
 _MIN_MESSAGE_INTERVAL_SECONDS: Final = 0.5
 """Minimum time between two progress messages about a table."""
@@ -33,24 +33,25 @@ class CancelledBuildError(TbgenError):
     """The build of the table was cancelled while it was running."""
 
 
-def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
+def inspect_worker(marker: str, version: str, dask_worker: Worker) -> dict[str, Any]:
     """Describe this worker to a build that is about to begin.
 
     The result's ``place`` names the worker, and ``threads`` is the number of threads for each of its tables.
-    ``problem`` is the predicate of a sentence about the worker; it is empty if there is no problem.
+    ``problem`` says why the worker cannot join the build, in words that follow its name, such as "cannot
+    write to ..."; it is empty if the worker can join.
 
-    :param probe: a file that the client has made in the shared directory.
+    :param marker: a file that the client has made in the shared directory.
     :param version: the version of tbgen on the client.
-    :param dask_worker: the worker, which Dask passes.
+    :param dask_worker: this worker; supplied by Dask.
     """
-    problem = problem_of(Path(probe), version)
+    problem = worker_problem(Path(marker), version)
     return {"place": label_of(dask_worker), "threads": _threads_per_table(dask_worker), "problem": problem}
 
 
 def build_table_on_worker(
-    name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, variant: Variant
+    name: str, directory: str, *, version: str, marker: str, topic: str, threads: int | None, variant: Variant
 ) -> BuiltTable:
-    """Build one table in the shared directory, as a task of Dask.
+    """Build one table in the shared directory, as a Dask task.
 
     Messages are logged under ``topic``: dictionaries whose ``kind`` is ``begin``, ``note`` or ``progress``.
 
@@ -61,12 +62,12 @@ def build_table_on_worker(
     """
     worker, material = get_worker(), Material.parse(name)
     relay, worker_name = _Relay(worker, name, topic), label_of(worker)
-    if problem := problem_of(Path(probe), version):
+    if problem := worker_problem(Path(marker), version):
         raise TbgenError(f"the worker {worker_name}, which has joined the build, {problem}")
     relay.send("begin", place=worker_name)
     try:
         for sub_table in sorted(material.successors()):
-            if not wait_until_visible(table_path(Path(directory), sub_table.name, variant)):
+            if not wait_for_file(table_path(Path(directory), sub_table.name, variant)):
                 raise MissingTableError(sub_table.name, Path(directory), variant)
         return build_table(material, Path(directory), relay, variant, threads or _threads_per_table(worker))
     except TbgenError:
@@ -104,7 +105,7 @@ class _Relay:
         self.send("note", text=text)
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Do nothing: the client reports the beginning of tables itself."""
+        """Do nothing: the client itself reports when a table is begun."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Forward the progress of the table, or end its build if the task was cancelled.
@@ -132,22 +133,22 @@ def label_of(worker: Worker) -> str:
     return f"{worker.address} on {socket.gethostname()}"
 
 
-def problem_of(probe: Path, version: str) -> str:
-    """Return why this worker cannot join a build, as the predicate of a sentence; empty if it can join."""
+def worker_problem(marker: Path, version: str) -> str:
+    """Return why this worker cannot join a build, in words that follow its name; empty if it can join."""
     if version != __version__:
         return f"has tbgen {__version__}, not {version}: install tbgen {version} there"
-    if not probe.exists():
-        return f"does not see the shared directory {probe.parent}: all machines must have it under this path"
-    test_file = temporary_path(probe)
+    if not marker.exists():
+        return f"does not see the shared directory {marker.parent}: all machines must have it under this path"
+    test_file = temporary_path(marker)
     try:
         test_file.touch()
         test_file.unlink()
     except OSError as error:
-        return f"cannot write to {probe.parent} ({os.strerror(error.errno or 0)})"
+        return f"cannot write to {marker.parent} ({os.strerror(error.errno or 0)})"
     return ""
 
 
-def wait_until_visible(path: Path) -> bool:
+def wait_for_file(path: Path) -> bool:
     """Wait until a file that another machine has finished is visible here; return False after a timeout."""
     deadline = time.monotonic() + _VISIBILITY_TIMEOUT_SECONDS
     while path.name not in os.listdir(path.parent):  # listing asks the server; looking up a name may not

@@ -52,21 +52,21 @@ def connect(scheduler: str) -> Iterator[Client]:
 
 
 @contextlib.contextmanager
-def shared_probe(directory: Path) -> Iterator[Path]:
-    """Create a probe file in the directory for the duration of the block.
+def shared_marker(directory: Path) -> Iterator[Path]:
+    """Create a marker file in the directory for the duration of the block.
 
     Workers look for it to check that they share the directory.
     """
-    probe = temporary_path(directory / f"cluster{SUFFIX}")  # a later build removes leftovers with such names
-    probe.touch()
+    marker = temporary_path(directory / f"cluster{SUFFIX}")  # a later build removes leftovers with such names
+    marker.touch()
     try:
-        yield probe
+        yield marker
     finally:
-        for path in directory.glob(f"{probe.name}*"):  # including test files of workers that were killed
+        for path in directory.glob(f"{marker.name}*"):  # including test files of workers that were killed
             path.unlink(missing_ok=True)
 
 
-def inspect_workers(client: Client, probe: Path, patience: float) -> int:
+def inspect_workers(client: Client, marker: Path, patience: float) -> int:
     """Check that there are workers and all are suitable; return the greatest number of threads per table.
 
     :param patience: seconds to wait for the first worker.
@@ -79,10 +79,10 @@ def inspect_workers(client: Client, probe: Path, patience: float) -> int:
             f"the scheduler has no worker: start some with: dask worker {client.scheduler.address} "
             '--nthreads 1 --memory-limit 0 --resources "memory=8e9" (docs/cluster.md)'
         ) from None
-    replies: Mapping[str, Any] = client.run(inspect_worker, str(probe), __version__, on_error="return")
+    replies: Mapping[str, Any] = client.run(inspect_worker, str(marker), __version__, on_error="return")
     answers = {address: reply for address, reply in replies.items() if not isinstance(reply, CommClosedError)}
     if not answers:  # all workers have died meanwhile
-        return inspect_workers(client, probe, patience)
+        return inspect_workers(client, marker, patience)
     for address, reply in sorted(answers.items()):
         if isinstance(reply, Exception):
             raise TbgenError(

@@ -21,24 +21,25 @@ if TYPE_CHECKING:
     from tbgen.packed.sources import Sources
 
 
-def ensure_memory(tables: Sequence[Estimate], cap: int | None = None) -> None:
+def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None:
     """Ensure that there is enough memory to build each table alone.
 
-    Unused memory of the process is returned to the system first if the peak might exceed ``cap`` or, without
-    ``cap``, the estimate of the largest table.
+    If the peak might exceed ``cap`` (the estimate of the largest table if ``cap`` is None), unused memory of
+    the process is first returned to the system.
 
     :param cap: bytes that the process may use; None for all memory of the machine.
     :raises TbgenError: if a table still needs more memory than the process may use.
     """
-    allowed_bytes = max(table.memory for table in tables) if cap is None else cap
-    if any(table.peak_beside(resident_memory()) > allowed_bytes for table in tables):
+    allowed_bytes = max(each.memory for each in estimates) if cap is None else cap
+    if any(each.peak_beside(resident_memory()) > allowed_bytes for each in estimates):
         trim_memory()
-    check_memory(tables, cap, resident_memory())
+    check_memory(estimates, cap, resident_memory())
 
 
-def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
+def fits_memory(added: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
     """Return whether there is enough memory to start a table in addition to the tables being built.
 
+    :param added: estimate of the table to start.
     :param planned: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to the
         system before the build exceeds this peak.
     :param cap: bytes that the process may use; None for what :func:`usable_memory` returns.
@@ -46,7 +47,7 @@ def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap:
     allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
-        return combined_peak([*at_work, table]) + max(0, resident_memory() - combined_peak(at_work))
+        return combined_peak([*at_work, added]) + max(0, resident_memory() - combined_peak(at_work))
 
     if expected_peak() > (min(planned, allowed_bytes) if cap is None else cap):
         trim_memory()
@@ -63,7 +64,7 @@ class BuiltTable:
     """A table that this build has finished, and its cost."""
 
     info: TableInfo
-    layers: int
+    layer_count: int
     """Number of accrued scores solved, for both holders; 0 in whole-game mobility."""
     seconds: float
     """Wall time, including reading sub-tables and writing."""
@@ -158,7 +159,7 @@ def solve_and_write(
             build_seconds=seconds,
             parameters={"threads": threads, "layers": times.layer_count},
             threads=threads,
-            content=None if finder is None else packed_content(table, finder.needed(), threads),
+            content=None if finder is None else packed_content(table, finder.needs(), threads),
         )
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)

@@ -10,7 +10,7 @@ import chess
 import chess.svg
 from markupsafe import Markup, escape
 
-from tbgen.text import counted, duration, number, part_of, plies, share, size_text
+from tbgen.text import counted, duration, number, part_text, plies, share_text, size_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -85,8 +85,8 @@ def environment(package: str) -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    jinja_environment.filters |= {each.__name__: each for each in (share, counted, plies, duration, prose)}
-    jinja_environment.filters |= {"n": number, "part": part_of, "size": size_text}
+    jinja_environment.filters |= {each.__name__: each for each in (counted, plies, duration, prose)}
+    jinja_environment.filters |= {"n": number, "part": part_text, "share": share_text, "size": size_text}
     jinja_environment.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide}
     return jinja_environment
 

@@ -13,8 +13,8 @@ from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE, Layout
 _IMAGES: Final = np.array(IMAGE, np.uint8)
 _TRIANGLE: Final = np.array(TRIANGLE, np.uint8)
 _OUTSIDE: Final = -1
-_TRIANGLE_COORDINATES: Final = np.full(64, _OUTSIDE, np.int64)
-_TRIANGLE_COORDINATES[_TRIANGLE] = np.arange(len(TRIANGLE))
+_TRIANGLE_INDEX: Final = np.full(64, _OUTSIDE, np.int64)
+_TRIANGLE_INDEX[_TRIANGLE] = np.arange(len(TRIANGLE))
 
 
 def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -55,7 +55,7 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
             prefix = _phases(layout, image[:, layout.free_count :]) << 6
             prefix = np.where(prefix < 0, _OUTSIDE, prefix | image[:, 0])
         else:
-            prefix = _TRIANGLE_COORDINATES[image[:, 0]]
+            prefix = _TRIANGLE_INDEX[image[:, 0]]
         slots = prefix
         for man in range(1, layout.free_count):
             slots = slots << 6 | image[:, man]

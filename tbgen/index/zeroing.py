@@ -1,4 +1,4 @@
-"""The materials and pawn placements to which zeroing moves (captures and pawn moves) lead.
+"""The materials and pawn placements that zeroing moves (captures and pawn moves) lead to.
 
 A phase is all positions of a material with one pawn placement, and a *block* is one phase of one material.
 Captures and promotions lead to blocks of other materials. Other pawn moves lead to other blocks of the same
@@ -34,8 +34,8 @@ Block = tuple[Material, int]
 def en_passant_configs(layout: Layout) -> np.ndarray:
     """Return int32 (n, 2): phase and target square of every possible en passant capture.
 
-    A capture is possible if a pawn can have just made a double step past a square that an enemy pawn attacks.
-    Rows are in ascending order of phase, then of square.
+    A capture is possible if a pawn could just have made a double step past a square that an enemy pawn
+    attacks. Rows are in ascending order of phase, then of square.
     """
     configs = []
     for phase, placement in enumerate(layout.placements):
@@ -103,13 +103,13 @@ def _move_keys(layout: Layout) -> list[tuple[int, int, int]]:
     return move_keys
 
 
-_MIN_WIDE_SLOTS: Final = 1 << 19
+_MIN_SHARED_SLOTS: Final = 1 << 19
 """Minimum number of slots of a phase that several threads solve together."""
 
 
-def is_wide(layout: Layout) -> bool:
+def threads_share_phase(layout: Layout) -> bool:
     """Return whether all threads work on one phase at a time, instead of each thread on its own phase."""
-    return layout.phase_size >= _MIN_WIDE_SLOTS and not len(en_passant_configs(layout))
+    return layout.phase_size >= _MIN_SHARED_SLOTS and not len(en_passant_configs(layout))
 
 
 def phase_groups(layout: Layout) -> list[list[int]]:
@@ -126,7 +126,7 @@ A batch is a set of phases whose layers (docs/glossary.md) are made together."""
 
 def max_phases_of_batch(layout: Layout) -> int:
     """Return the maximum number of phases in a batch."""
-    return 1 if is_wide(layout) else max(1, _MAX_BATCH_SLOTS // layout.phase_size)
+    return 1 if threads_share_phase(layout) else max(1, _MAX_BATCH_SLOTS // layout.phase_size)
 
 
 def max_slots_of_batch(layout: Layout) -> int:
@@ -141,7 +141,7 @@ def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
 
 
 def phases_after_pawn_steps(layout: Layout, phase: int) -> set[int]:
-    """Return the phases of the same material to which pawn moves from a phase lead."""
+    """Return the phases of the same material that can be reached from a phase by a pawn move."""
     phases: set[int | None] = set()
     placement = layout.placements[phase]
     for number, square in enumerate(placement):
@@ -153,7 +153,7 @@ def phases_after_pawn_steps(layout: Layout, phase: int) -> set[int]:
 
 
 def blocks_after_promotions(layout: Layout, phases: Iterable[int]) -> list[Block]:
-    """Return the blocks to which promotions without captures from the given phases lead."""
+    """Return the blocks that can be reached from the given phases by promotions without captures."""
     targets = targets_of(layout)
     blocks = set()
     for phase in phases:
@@ -172,7 +172,7 @@ def blocks_after_promotions(layout: Layout, phases: Iterable[int]) -> list[Block
 
 
 def blocks_after_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
-    """Return a superset of the blocks to which captures from the given phases lead."""
+    """Return a superset of the blocks that can be reached from the given phases by captures."""
     blocks: set[Block] = set()
     for phase in phases:
         placement, white = layout.placements[phase], layout.white_pawns
@@ -249,7 +249,7 @@ def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
 
 
 @functools.cache
-def max_promoted_slots(layout: Layout) -> int:
+def max_overflow_slots(layout: Layout) -> int:
     """Return the maximum number of slots that blocks after promotions need beyond the table's own slots."""
     own_slots = pool_end = 2 * layout.size
     for group in phase_groups(layout):

@@ -45,7 +45,7 @@ def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
     :param digest: digest of the event's schedule.
     """
     values = dict(_tag_pairs(game, settings, digest))
-    lines = [f'[{name} "{_escape(value)}"]' for name, value in values.items()]
+    lines = [f'[{name} "{_replace_unsafe(value)}"]' for name, value in values.items()]
     return "\n".join([*lines, "", *_wrap(_unbreakable_units(game)), "", ""]).encode()
 
 
@@ -115,8 +115,8 @@ def _timestamp(seconds: float) -> str:
     return f"{moment.isoformat(timespec='milliseconds')} UTC"
 
 
-def _escape(value: str) -> str:
-    """Return a value in which characters that some PGN readers misread are replaced.
+def _replace_unsafe(value: str) -> str:
+    """Replace the characters of a value that some PGN readers misread.
 
     Names of players do not contain such characters.
     """

@@ -6,7 +6,7 @@ python-chess by itself keeps and parses all output. In this module:
 - excessive output is read at a bounded rate, so that it costs only the engine's own time;
 - only the last ``info`` line is parsed;
 - the times of ``go`` and ``bestmove`` are measured where bytes are written and read;
-- an engine that terminates or closes its output is abandoned, even if a child process keeps it open.
+- an engine that terminates or closes its output is abandoned, even if a child process keeps the output open.
 """
 
 from __future__ import annotations

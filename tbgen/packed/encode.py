@@ -40,18 +40,18 @@ from tbgen.packed.kernels.encode import (
     toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.pack import THREAD, Needed, rows_of
+from tbgen.packed.pack import THREAD, Needs, rows_of
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, shared_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
 from tbgen.store.writer import FileContent
 
-_CONTEXTS_PER_STEP: Final = 256
-"""Number of contexts to sort at a time, so that memory is limited."""
+_CONTEXTS_PER_SORT: Final = 256
+"""Number of contexts sorted at a time, to limit memory use."""
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the shares of symbols that follow from their frequencies, in an array of the same shape.
+    """Return the share of each symbol, computed from the frequencies, in an array of the same shape.
 
     In every context that occurs, the shares add up to ``TOTAL``. The share of every symbol that occurs is at
     least 1.
@@ -89,7 +89,7 @@ def model_of(share: NDArray[np.uint16]) -> Model:
     """
     contexts, symbols = share.shape
     if contexts and not (symbols and np.isin(share.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
-        raise ValueError(f"shares that do not sum up to {TOTAL}")
+        raise ValueError(f"shares that do not add up to {TOTAL}")
     # Because of the padding, decoders find a symbol in every context, even if the context does not occur.
     places = -(-symbols // SEARCH_WIDTH) * SEARCH_WIDTH
     symbol = np.zeros((contexts, places), np.uint8)
@@ -103,10 +103,10 @@ def model_of(share: NDArray[np.uint16]) -> Model:
 def _by_falling_share(
     share: NDArray[np.uint16],
 ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield slices of contexts, with their symbols by falling share, and with the ends of the shares in the
+    """Yield slices of contexts, their symbols in descending order of share, and the ends of the shares in the
     same order."""
-    for first in range(0, len(share), _CONTEXTS_PER_STEP):
-        part = slice(first, first + _CONTEXTS_PER_STEP)
+    for first in range(0, len(share), _CONTEXTS_PER_SORT):
+        part = slice(first, first + _CONTEXTS_PER_SORT)
         wide = share[part].astype(np.int64)
         order = np.argsort(-wide, axis=1, kind="stable")
         yield part, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
@@ -132,7 +132,7 @@ _SLOTS_PER_TASK: Final = 1 << 22
 
 
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
-"""For values, depths, functions and bytes: the number of contexts, and of symbols in a context."""
+"""For values, depths, functions and bytes in turn: the number of contexts and of symbols in each context."""
 
 
 _SHARE_DATASETS: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
@@ -143,7 +143,7 @@ _FUNCTION_DATASETS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schem
 
 
 def escape_bytes(function_count: int) -> int:
-    """Return the number of bytes for the number of a rare function if there are ``function_count``
+    """Return how many bytes encode the number of a rare function in a table with ``function_count``
     functions."""
     return 2 if function_count <= 1 << 16 else 4
 
@@ -160,7 +160,7 @@ def new_stream(blocks: int) -> Stream:
 
 
 def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_count: int) -> Encoding:
-    """Return an encoding of a table without shares. It is used to count the frequencies of steps.
+    """Return an encoding of a table, still without shares. It is used to count the frequencies of steps.
 
     :param code: code of each value symbol.
     :param function_count: number of functions of the table.
@@ -176,7 +176,7 @@ def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_co
 
 
 def step_shapes(value_symbols: int, depth_symbols: int, function_count: int) -> Shapes:
-    """Return the numbers of contexts and symbols of values, depths, functions and bytes.
+    """Return the numbers of contexts and of symbols in each, for values, depths, functions and bytes in turn.
 
     ``depth_symbols`` is the number of symbols of half depths.
     """
@@ -184,25 +184,25 @@ def step_shapes(value_symbols: int, depth_symbols: int, function_count: int) -> 
     return (VALUE_CONTEXTS, value_symbols), (DEPTH_CONTEXTS, depth_symbols), function_shape, (1, 256)
 
 
-def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
+def coding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Coding:
     """Return the data needed to decode a table.
 
-    :param data: returns the array of a dataset.
+    :param array_of: returns the array of a dataset.
     """
-    function_start = data(schema.FUNCTION_START).astype(np.int64)
-    values, depths, functions = (model_of(data(shares)) for shares in _SHARE_DATASETS)
+    function_start = array_of(schema.FUNCTION_START).astype(np.int64)
+    values, depths, functions = (model_of(array_of(shares)) for shares in _SHARE_DATASETS)
     return Coding(
         rows,
-        data(schema.CODE),
+        array_of(schema.CODE),
         escape_bytes(len(function_start) - 1),
         values,
         depths,
         functions,
-        stream_of(*map(data, _VALUE_DATASETS)),
-        stream_of(*map(data, _FUNCTION_DATASETS)),
+        stream_of(*map(array_of, _VALUE_DATASETS)),
+        stream_of(*map(array_of, _FUNCTION_DATASETS)),
         function_start,
-        data(schema.FUNCTION_ACCRUED),
-        data(schema.FUNCTION_VALUE),
+        array_of(schema.FUNCTION_ACCRUED),
+        array_of(schema.FUNCTION_VALUE),
     )
 
 
@@ -223,23 +223,23 @@ def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 class Encoder:
     """Encodes one table on several threads."""
 
-    def __init__(self, table: Table, needed: Needed, threads: int) -> None:
-        self._table, self._needed, self._threads = table, needed, threads
+    def __init__(self, table: Table, needs: Needs, threads: int) -> None:
+        self._table, self._needs, self._threads = table, needs, threads
         functions = table.functions
         self._function_count = 0 if functions is None else len(functions.start) - 1
         self._content = Content(
-            table.value[needed.side],
-            table.depth[needed.side],
+            table.value[needs.side],
+            table.depth[needs.side],
             np.zeros(0, np.uint32) if functions is None else functions.number,
         )
-        self._rows = rows_of(table.layout, needed.side)
+        self._rows = rows_of(table.layout, needs.side)
         self._blocks = table.layout.size // BLOCK_SLOTS
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the table except counts and exceptions. They are decoded and compared first.
 
-        :raises ValueError: if the slots with values are not those of the positions, or if the encoded table
-            decodes to other values. Both are errors in the program.
+        :raises ValueError: if the slots that have values are not exactly those that stand for positions, or
+            if the encoded table decodes to other values. Both are errors in the program.
         """
         deepest = int(self._content.depth.max(initial=0))
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
@@ -261,8 +261,8 @@ class Encoder:
 
     @contextmanager
     def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
-        """Within the context, flag the depths of the positions that need not be stored."""
-        captures = self._needed.captures
+        """While the block runs, flag the depths of the positions that need not be stored."""
+        captures = self._needs.captures
 
         def toggle(part: Part) -> None:
             toggle_flags(self._content, captures, *part)
@@ -275,8 +275,8 @@ class Encoder:
             list(pool.map(toggle, words))
 
     def _codes(self, pool: ThreadPoolExecutor) -> NDArray[np.uint8]:
-        """Return the code of each symbol: 0 for the symbols that are not values, then values by falling
-        frequency."""
+        """Return the code of each symbol: 0 for the symbols that are not values, then values in
+        descending order of frequency."""
 
         def count_part(part: Part) -> NDArray[np.int64]:
             frequencies = np.zeros(256, np.int64)
@@ -329,38 +329,38 @@ class Encoder:
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
 
 
-def packed_content(table: Table, needed: Needed, threads: int = 2) -> FileContent:
+def packed_content(table: Table, needs: Needs, threads: int = 2) -> FileContent:
     """Return the content of the file of a table in packed form, for :func:`tbgen.store.writer.write_table`.
 
     Functions are stored if the table has them. Runs are not stored.
 
     :raises ValueError: if the table does not decode to the same values.
     """
-    derived = 1 - needed.side
+    derived = 1 - needs.side
     arrays = {
-        **Encoder(table, needed, threads).encode(),
+        **Encoder(table, needs, threads).encode(),
         schema.COUNT: table.counts,
-        schema.EXCEPTION_STEP: steps_of(needed.exceptions),
-        schema.EXCEPTION_VALUE: table.value[derived][needed.exceptions],
-        schema.EXCEPTION_DEPTH: table.depth[derived][needed.exceptions],
+        schema.EXCEPTION_STEP: steps_of(needs.exceptions),
+        schema.EXCEPTION_VALUE: table.value[derived][needs.exceptions],
+        schema.EXCEPTION_DEPTH: table.depth[derived][needs.exceptions],
     }
     stored = datasets(schema.PACKED.datasets, arrays)
     attributes = {
         **table.facts(),
-        "stored_side": int(needed.side),
+        "stored_side": int(needs.side),
         "stored": "".join(f"{dataset.manifest_line()}\n" for dataset in stored),
     }
-    return FileContent(schema.PACKED, attributes, stored, _content(table))
+    return FileContent(schema.PACKED, attributes, stored, _listed_data(table))
 
 
 def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
     """Return the manifest of a packed table with this content."""
     with ThreadPoolExecutor(threads) as pool:
-        return manifest_of(schema.PACKED, table.facts(), pool.map(Dataset.manifest_line, _content(table)))
+        return manifest_of(schema.PACKED, table.facts(), pool.map(Dataset.manifest_line, _listed_data(table)))
 
 
-def _content(table: Table) -> list[Dataset]:
-    """Return the datasets that the manifest describes."""
+def _listed_data(table: Table) -> list[Dataset]:
+    """Return the datasets that the manifest lists."""
     no_numbers = np.zeros(0, np.uint32)
     number = no_numbers if table.functions is None else table.functions.number
     return datasets(schema.CONTENT, {**direct_arrays(table), schema.FUNCTION_NUMBER: number})

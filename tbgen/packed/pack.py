@@ -164,7 +164,7 @@ can change which moves decide the remaining exceptions."""
 
 
 @dataclass(frozen=True)
-class Needed:
+class Needs:
     """The positions of a table that must be stored."""
 
     side: Side
@@ -242,8 +242,8 @@ class NeedFinder:
         with self._lock:
             self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first)
 
-    def needed(self) -> Needed:
+    def needs(self) -> Needs:
         """Return the positions that must be stored, after all phases have been processed."""
         exceptions = np.concatenate(self._exceptions)
         exceptions.sort()
-        return Needed(self.side, self._captures, exceptions)
+        return Needs(self.side, self._captures, exceptions)

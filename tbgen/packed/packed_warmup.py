@@ -22,10 +22,10 @@ from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, ro
 from tbgen.retro.solver import solve
 
 KERNEL_FAMILY: Final = __name__
-"""Name, in the cache, of the kernels that write packed tables."""
+"""Name under which the kernels that write packed tables are cached."""
 
-_SMALLEST_MATERIAL: Final = Material.parse("KNvK")
-_LAYOUT: Final = layout_of(_SMALLEST_MATERIAL)
+_SMALL_MATERIAL: Final = Material.parse("KNvK")
+_LAYOUT: Final = layout_of(_SMALL_MATERIAL)
 _ROWS: Final = rows_of(_LAYOUT, SIDES[0])
 _ONES: Final = np.ones(1, np.int64)
 _CODE: Final = np.zeros(2, np.uint8)
@@ -54,14 +54,14 @@ def compile_look_up() -> None:
 
 
 def compile_questions() -> None:
-    """Compile the kernels that ask questions and that find values from the answers."""
+    """Compile the kernels that ask for stored positions, and that derive values from the answers."""
     batch, buffers = empty_batch(_ONES), make_buffers()
     compile_for(ask, _ROWS, batch, buffers, 0, 1)
     compile_for(find_values, _coding(), batch, False, buffers)
 
 
 def compile_answers() -> None:
-    """Compile the kernels that answer questions, find ranks and find exits."""
+    """Compile the kernels that look up the positions asked for, find ranks and find exits."""
     buffers, destinations, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
     compile_for(answer, _coding(), empty_batch(_ONES), _ONES, buffers, 0, 1)
     compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, buffers.moves, _ONES)
@@ -75,7 +75,7 @@ def compile_need_finder() -> None:
     kings_table = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
     finder = NeedFinder(_LAYOUT)
     solve(
-        _SMALLEST_MATERIAL,
+        _SMALL_MATERIAL,
         {kings: ArraySource(kings_table.value, kings_table.depth)},
         Variant.R_MOBILITY,
         accrued=AccruedForm.FUNCTIONS,

@@ -44,7 +44,7 @@ from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts,
 from tbgen.report.source import open_source
 from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
 from tbgen.store.format import Directories, directories_of
-from tbgen.text import plies, share
+from tbgen.text import plies, share_text
 
 MIN_MATING_LEAD: Final = 3.5
 """Minimum lead in pieces, measured in pawns, at which the rule expects mate. It exceeds the value of a minor
@@ -402,7 +402,7 @@ def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
 
 def _shares(truth: MatingTruth) -> Iterator[str]:
     for chance in (truth.to_move, truth.waiting):
-        yield share(chance.share, 2).replace("\N{NO-BREAK SPACE}", " ")
+        yield share_text(chance.share, 2).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _longest_and_typical(entry: MatingEntry, attacker: str) -> tuple[str, str]:

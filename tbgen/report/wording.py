@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.report.model import Record, Sides, TableReport, Verdict
-from tbgen.text import number, share
+from tbgen.text import number, share_text
 
 NAMES: Final = ("White", "Black")
 """Names of the sides."""
@@ -48,7 +48,7 @@ def percent(part: float) -> str:
     >>> percent(0.99999), percent(1.0), percent(0.123)
     ('more than 99.9 %', '100 %', '12.3 %')
     """
-    text = share(part).replace("\N{NO-BREAK SPACE}", " ")
+    text = share_text(part).replace("\N{NO-BREAK SPACE}", " ")
     return text.replace("<", "less than ").replace(">", "more than ")
 
 

@@ -21,7 +21,7 @@ from tbgen.index.zeroing import (
     Block,
     block_slots,
     en_passant_configs,
-    max_promoted_slots,
+    max_overflow_slots,
     phases_after_pawn_steps,
     promotion_places,
     targets_of,
@@ -149,7 +149,7 @@ class PoolLoader:
         for block, side in product(kept_blocks, SIDES):
             places[block, side] = end
             end += block_slots(block)
-        self._promoted_at, slots = end, end + max_promoted_slots(layout)
+        self._promoted_at, slots = end, end + max_overflow_slots(layout)
         self.pool: Final = Pool(
             np.empty(slots, np.uint8),
             np.empty(slots, np.uint16),

@@ -21,7 +21,7 @@ from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.board.variant import Variant
 from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.table import AccruedForm, Functions, Source, Table
-from tbgen.index.zeroing import en_passant_configs, is_wide, phase_groups
+from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
@@ -190,7 +190,7 @@ def solve(
         raise ValueError(
             f"{material} has en passant positions: its phases cannot each be solved on several threads"
         )
-    wide = is_wide(layout) if wide is None else wide
+    wide = threads_share_phase(layout) if wide is None else wide
     with stages.timed("sub-tables"):
         loader = PoolLoader(layout, sources)
     solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages, after_phase)

@@ -21,7 +21,7 @@ from tbgen.index.table import LAST_RUN, Functions, Table
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import NO_RANK, ProofGame
 from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues, SolvedLayer
-from tbgen.verify.kernels.results import MIDDLE, PROBED, Accrued, grade_of, stores_state, worth_of
+from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.state_proof import FIRST_RANK
 
 PROBES: Final = 2000
@@ -82,10 +82,10 @@ class Probes:
         """Return a finding for every position where the reader contradicts the fresh value or depth."""
         rows: list[FindingRow] = []
         for side, slot in self._positions:
-            read = self._reader.fresh(Side(side), Slot(slot))
+            got = self._reader.fresh(Side(side), Slot(slot))
             goal = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
-            if read != goal:
-                rows.append((PROBED, 0, side, slot, MIDDLE, grade_of(*read, MIDDLE), grade_of(*goal, MIDDLE)))
+            if got != goal:
+                rows.append((MISREAD, 0, side, slot, MIDDLE, grade_of(*got, MIDDLE), grade_of(*goal, MIDDLE)))
         return rows
 
     def compare_accrued(self, accrued: Accrued, base: int, layer: SolvedLayer) -> list[FindingRow]:
@@ -102,7 +102,7 @@ class Probes:
                 answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
                 if answer != proved:
                     grades = worth_of(answer) << 16, worth_of(proved) << 16
-                    rows.append((PROBED, 0, side, slot, accrued.pivot, *grades))
+                    rows.append((MISREAD, 0, side, slot, accrued.pivot, *grades))
         return rows
 
 

@@ -103,7 +103,7 @@ def game_of_cell(men: ProofMen, exits: CellExits, goals: Fresh, rank: NDArray[np
 def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
     men = proof_men(_men(layout), layout.free_count, layout.placements)
-    men = men._replace(triangle=not layout.pawns, phase_size=layout.phase_size)
+    men = men._replace(in_triangle=not layout.pawns, phase_size=layout.phase_size)
     return _with_steps(men, layout) if layout.material.is_described else men
 
 
@@ -225,5 +225,5 @@ def _phase_keys(layout: Layout) -> NDArray[np.int32]:
 def new_scratch(capacity: int = 0) -> ProofScratch:
     """Return a workspace that stores up to ``capacity`` findings."""
     squares, targets = np.zeros(_MAX_CELL_MEN, np.int64), np.zeros(_MAX_CELL_MEN, np.uint64)
-    after, total = np.zeros(16, np.int64), np.zeros(1, np.int64)
-    return ProofScratch(squares, targets, after, np.empty((capacity, COLUMNS), np.int64), total)
+    squares_after, total = np.zeros(16, np.int64), np.zeros(1, np.int64)
+    return ProofScratch(squares, targets, squares_after, np.empty((capacity, COLUMNS), np.int64), total)

@@ -22,15 +22,15 @@ from tbgen.verify.kernels.results import DEPTH_MASK, MAX_WORTH, MIDDLE, Place
 PROBLEMS: Final = {
     problems.NOWHERE: "there is no such position",
     problems.MISSING: "the position has no value",
-    problems.ENDED: "the game has ended here",
+    problems.WRONG_END: "the game has ended here",
     problems.STRAY: "this accrued score needs no exception here",
     problems.REPEATED: "the exception repeats the accrued score",
     problems.NOT_BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
     problems.WRONG: "the moves lead to another result",
     problems.WRONG_FUNCTION: "its function has another value",
-    problems.PROBED: "a probe returns another result",
+    problems.MISREAD: "a probe returns another result",
 }
-_WITH_RECOMPUTED_ENTRY: Final = (problems.ENDED, problems.WRONG, problems.WRONG_FUNCTION, problems.PROBED)
+_WITH_RECOMPUTED: Final = (problems.WRONG_END, problems.WRONG, problems.WRONG_FUNCTION, problems.MISREAD)
 _MAX_EXAMINED_POSITIONS: Final = 1000
 """Maximum number of contradicted positions whose moves are examined to find the cause."""
 
@@ -158,15 +158,15 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
     board = board_at(table, _place(row))
     mover = "Black" if side else "White"
     fen = f"slot {slot} with {mover} to move" if board is None else _fen(board)
-    fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or pivot == MIDDLE
+    fresh = problem in (problems.NOWHERE, problems.MISSING, problems.WRONG_END) or pivot == MIDDLE
     if not fresh and board is not None and problem == problems.WRONG:
         fresh = to_gscore(locate(board).score) == score_of(pivot)
-    with_depth = fresh or problem not in (problems.WRONG_FUNCTION, problems.PROBED)
+    with_depth = fresh or problem not in (problems.WRONG_FUNCTION, problems.MISREAD)
     return Finding(
         fen,
         None if fresh else score_of(pivot),
         None if problem == problems.MISSING else entry_of(stored, pivot, with_depth),
-        None if problem not in _WITH_RECOMPUTED_ENTRY else entry_of(recomputed, pivot, with_depth),
+        None if problem not in _WITH_RECOMPUTED else entry_of(recomputed, pivot, with_depth),
         PROBLEMS[problem],
     )
 

@@ -21,7 +21,7 @@ from tbgen.errors import TbgenError
 from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
-from tbgen.web.envelope import METRICS_TYPE, Envelope, Monitor
+from tbgen.web.envelope import METRICS_TYPE, Monitor, ResponseMiddleware
 from tbgen.web.exchange import (
     NO_STORE,
     STORE_ONE_HOUR,
@@ -107,7 +107,7 @@ class _Service:
             lifespan=self._lifespan,
         )
         inner.router.redirect_slashes = False  # a redirect would echo the client's Host header
-        return Envelope(inner, self._monitor)
+        return ResponseMiddleware(inner, self._monitor)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:

@@ -1,5 +1,5 @@
-"""The headers of all answers, for security and for use by other sites, and the monitor that counts
-answers."""
+"""The headers of all responses, for security and for use by other sites, and the monitor that counts
+responses."""
 
 import os
 import time
@@ -17,7 +17,7 @@ from tbgen.web.exchange import Refusal, refusal_answer
 from tbgen.web.limits import WorkerPool
 
 _BUCKET_SECONDS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Upper bounds of the buckets of the histogram of answer times."""
+"""Upper bounds of the buckets of the response time histogram."""
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Media type of metrics in the text format of Prometheus [1].
@@ -81,8 +81,8 @@ _HEADERS: Final = {
 _CORS: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Retry-After"}
 
 
-class Envelope:
-    """An application that wraps another one, adds headers to its answers and counts the answers."""
+class ResponseMiddleware:
+    """Middleware that adds headers to the responses of an application and counts the responses."""
 
     def __init__(self, app: ASGIApp, monitor: Monitor) -> None:
         self._app, self._monitor = app, monitor

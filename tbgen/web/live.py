@@ -249,7 +249,7 @@ class LivePage:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
             span = self._state.spans.get(name.removesuffix(_PGN_SUFFIX).removesuffix(_JSON_SUFFIX))
-            text = b"" if span is None else await asyncio.to_thread(self._files.text, span)
+            text = b"" if span is None else await asyncio.to_thread(self._files.read_span, span)
             if not text or start is None:
                 sentence = "there is no such finished game; /live/games lists the finished games"
                 raise Refusal(404, "no_game", sentence)

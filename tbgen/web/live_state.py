@@ -53,9 +53,9 @@ Change: TypeAlias = tuple[str, dict[str, Any]]
 _MAX_LISTED: Final = 50
 """Maximum number of finished games in one answer."""
 _MAX_CROSSTABLE_PLAYERS: Final = 16
-_REST_FACTOR: Final = 20
-"""Pause before a PGN file without a live file is read again, as a multiple of the time of the last
-reading."""
+_REREAD_PAUSE_FACTOR: Final = 20
+"""Pause before a PGN file without a live file is read again, as a multiple of the time that the last
+reading took."""
 
 
 class ListedGame(NamedTuple):
@@ -84,7 +84,7 @@ class EventFiles:
         """Whether the start of the event has been read from the live file."""
         self._size_without_live_file = 0
         """Size of the PGN file in bytes when it was last read without a live file."""
-        self._rest_until = 0.0
+        self._reread_time = 0.0
         """Time of ``perf_counter`` before which the PGN file is not read again without a live file."""
 
     def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
@@ -95,7 +95,7 @@ class EventFiles:
         """
         restarted, lines = self.live.read()
         if restarted:
-            self._begun, self._size_without_live_file, self._rest_until = False, 0, 0.0
+            self._begun, self._size_without_live_file, self._reread_time = False, 0, 0.0
         if not self._begun:
             lines = list(dropwhile(lambda line: not isinstance(line, EventStart), lines))
             if not lines:
@@ -109,9 +109,8 @@ class EventFiles:
         """Whether the live file has an event that no runner is continuing."""
         return self._begun and self.live.abandoned
 
-    def text(self, span: slice) -> bytes:
-        """Return the bytes in a span of the PGN file, as far as they exist; empty if the file is
-        unreadable."""
+    def read_span(self, span: slice) -> bytes:
+        """Return those bytes in a span of the PGN file that exist; none if the file is unreadable."""
         try:
             with self._pgn.open("rb") as file:
                 end = min(span.stop, file.seek(0, os.SEEK_END))
@@ -135,13 +134,15 @@ class EventFiles:
 
     def _raw_games(self, start: int, end: int) -> Iterator[tuple[RawGame, slice]]:
         """Yield the games in a part of the PGN file, each with its span of the file."""
-        for raw in split_games(BytesIO(self.text(slice(start, end)))):
+        for raw in split_games(BytesIO(self.read_span(slice(start, end)))):
             span = slice(start, start + len(raw.data))
             start = span.stop
             yield raw, span
 
     def _read_without_live_file(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
-        """Return lines about the last event of a PGN file without a live file, if the file has changed.
+        """Return whether a PGN file without a live file has new lines, and these lines.
+
+        The lines are the start of the last event, with its finished games, and the end of the event.
 
         A repeated key (tag ``Round``), or another event name, begins another event. The file is read
         completely. While it grows, it is read again only after a pause.
@@ -151,7 +152,7 @@ class EventFiles:
             size = self._pgn.stat().st_size
         except OSError:
             return False, ()
-        if size == self._size_without_live_file or began < self._rest_until:
+        if size == self._size_without_live_file or began < self._reread_time:
             return False, ()
         self._size_without_live_file = size
         games: list[ListedGame] = []
@@ -172,7 +173,7 @@ class EventFiles:
                     break
         if not games:
             games, first_tags = self._games_of_other_program(size)
-        self._rest_until = perf_counter() + _REST_FACTOR * (perf_counter() - began)
+        self._reread_time = perf_counter() + _REREAD_PAUSE_FACTOR * (perf_counter() - began)
         if not games:
             return False, ()
         return True, [(_derive_start(first_tags, games), games), (EventEnd(Termination.UNTOLD), ())]
@@ -389,13 +390,13 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
     }
 
 
-def game_document(text: bytes, options: GameOptions) -> dict[str, Any]:
+def game_document(pgn: bytes, options: GameOptions) -> dict[str, Any]:
     """Return a finished game as a document.
 
-    :param text: one sound game as PGN.
+    :param pgn: one sound game.
     :param options: the options with which the game is scored.
     """
-    raw = next(split_games(BytesIO(text)))
+    raw = next(split_games(BytesIO(pgn)))
     game = read_game(raw)
     comments = read_variations(raw, game).comments
     arbiter = Arbiter.of(game.start, options.settings(game.tags))

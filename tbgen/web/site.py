@@ -75,11 +75,11 @@ class Archive:
     def _answers(self) -> Iterator[tuple[str, bytes]]:
         texts = list[bytes]()
         for key, span in self._state.spans.items():
-            text = self._files.text(span)
-            texts.append(text.strip() + b"\n")
+            pgn = self._files.read_span(span)
+            texts.append(pgn.strip() + b"\n")
             yield f"games/{key}.pgn", texts[-1]
-            yield f"games/{key}.json", msgspec.json.encode(game_document(text, self._files.options))
-            yield f"games/{key}.html", _redirect_page(f"../../{explorer_query(text, self._start.rules)}")
+            yield f"games/{key}.json", msgspec.json.encode(game_document(pgn, self._files.options))
+            yield f"games/{key}.html", _redirect_page(f"../../{explorer_query(pgn, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]

@@ -59,7 +59,7 @@ def test_ranks_and_positions_are_those_of_python_chess(seed: int) -> None:
 
 def test_routes_are_those_of_the_solver() -> None:
     def key(route: Route) -> tuple[object, ...]:
-        return route.side, route.destination, route.promoted, route.is_quiet, route.ep_square
+        return route.side, route.destination, route.promoted_on, route.is_quiet, route.ep_square
 
     for (cell,) in map(cells, range(sample(6, 20)), repeat(1)):
         assert {key(each.route) for each in proof_routes(cell)} == {

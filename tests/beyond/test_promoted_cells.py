@@ -66,7 +66,7 @@ def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
     (route,) = (
         route
         for route in routes_of(lineup_of_cell(cell))
-        if route.promoted is not None
+        if route.promoted_on is not None
         and route.side != board.turn
         and len(route.destination.mobile) == len(cell.mobile)
         and route.destination.frozen[0].man.kind == kind
@@ -190,7 +190,7 @@ def check_positions(known: ExitBounds, route: Route) -> None:
     for slot in rng.integers(route.destination.size, size=300).tolist():
         board = route.destination.board_of(side_after(route), slot)
         if board is not None and not board.was_into_check():
-            mobile = board.occupied & ~board.pawns & ~chess.BB_SQUARES[route.promoted or 0]
+            mobile = board.occupied & ~board.pawns & ~chess.BB_SQUARES[route.promoted_on or 0]
             ends = [int(block.value[slot]) for block in blocks if block is not None]
             assert known.cells.fresh_bounds(CellPosition(board, mobile)) == tuple(ends)
             compared += 1

@@ -154,7 +154,7 @@ def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tab
     steps = {step.move.uci(): step for step in CellPosition(board, board.occupied & ~board.pawns).moves()}
     with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
         some, plain = Tables(packed_ones), Tables(plain_ones)
-        routes = [route for route in routes_of(lineup_of_cell(cell)) if route.promoted is not None]
+        routes = [route for route in routes_of(lineup_of_cell(cell)) if route.promoted_on is not None]
         captures = [route for route in routes if len(route.destination.mobile) < len(cell.mobile)]
         assert len(captures) == 8
         after = steps["b7a8q"].after

@@ -119,7 +119,7 @@ def is_to_queen(route: Route, cell: Cell) -> bool:
     """Return whether a route is a promotion to a queen without a capture."""
     frozen = route.destination.frozen
     there = len(route.destination.mobile) == len(cell.mobile)
-    return route.promoted is not None and there and frozen[0].man.kind == QUEEN
+    return route.promoted_on is not None and there and frozen[0].man.kind == QUEEN
 
 
 def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:

@@ -184,7 +184,7 @@ def test_promotion_beside_a_frozen_man_of_the_same_kind() -> None:
     cell = Cell.of_board(board, [chess.A1, chess.H7])
     frame = frame_of_cell(cell)
     route = next(
-        r for r in routes_of(frame) if r.promoted == chess.A8 and r.destination.frozen[1].man.kind == 1
+        r for r in routes_of(frame) if r.promoted_on == chess.A8 and r.destination.frozen[1].man.kind == 1
     )
     home = route.destination.freed([chess.A8])
     size = home.size

@@ -182,7 +182,7 @@ def test_a_terminated_partner_is_reported_once_and_the_engine_plays_on(mode: str
         assert has_failed(engine), engine.said
         assert moved(engine) == "g5g6"
         assert not has_failed(engine)
-        command = engine.engine._options.partner
+        command = engine.engine._options.partner_command
         for words in ("ucinewgame", f"setoption name Partner value {command}"):
             said = engine.say(words, "isready")
             assert any(line.startswith("info string loading the partner") for line in said)
@@ -305,7 +305,7 @@ def test_a_partner_that_is_stopped_before_it_has_a_move_is_not_given_up() -> Non
 def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     with partnered(f"log={one}", *DRAWS) as engine:
-        command = engine.engine._options.partner
+        command = engine.engine._options.partner_command
         assert is_alive(one)
         engine.say(f"setoption name Partner value {command.replace(str(one), str(two))}", "isready")
         assert ends(one)

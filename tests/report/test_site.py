@@ -23,7 +23,7 @@ from tbgen.report.model import LinePoint, TableReport
 from tbgen.report.plots import draw_plots
 from tbgen.report.records import overall_records
 from tbgen.report.site import Site
-from tbgen.text import part_of, plies, share
+from tbgen.text import part_text, plies, share_text
 from tests.support.reports import parsed, words, write_site
 
 Element = ElementTree.Element
@@ -164,7 +164,7 @@ def test_tables_of_depths_records_and_accrued_scores(site: Path, shown: list[Tab
 
 
 def with_share(count: int, total: int) -> str:
-    return f"{count:,} ({plain(part_of(count, total))})" if count else "0"
+    return f"{count:,} ({plain(part_text(count, total))})" if count else "0"
 
 
 def plain(text: str) -> str:
@@ -180,7 +180,7 @@ def test_what_a_table_gives_and_whether_there_is_mate(site: Path, shown: list[Ta
             ["over", *(f"{side.over:,}" for side in sides)],
             ["with captures", *(f"{side.captures:,}" for side in sides)],
             ["quiet", *(f"{side.total:,}" for side in sides)],
-            ["typical", *(f"{side.mode} ({plain(share(side.share(side.mode)))})" for side in sides)],  # type: ignore[arg-type]
+            ["typical", *(f"{side.mode} ({plain(share_text(side.share(side.mode)))})" for side in sides)],  # type: ignore[arg-type]
             ["median", *(str(side.median) for side in sides)],
             ["best for White", *(str(side.best) for side in sides)],
             ["worst for White", *(str(side.worst) for side in sides)],
@@ -190,7 +190,7 @@ def test_what_a_table_gives_and_whether_there_is_mate(site: Path, shown: list[Ta
             cells = [attacker.capitalize()]
             for chance in (truth.to_move, truth.waiting):
                 own = chance.best is not None and chance.best.holder == attacker
-                cells += [f"{chance.open:,}", f"{chance.forced:,}", plain(share(chance.share))]
+                cells += [f"{chance.open:,}", f"{chance.forced:,}", plain(share_text(chance.share))]
                 cells.append(str(chance.best) if own else "–")
             expected.append([*cells, f"{truth.mates:,}", str(truth.verdict)])
         assert rows(table(page, "mating")) == expected
@@ -204,7 +204,7 @@ def test_pages_about_all_tables(site: Path, shown: list[TableReport]) -> None:
         assert row[1] == f"{own.positions[0].board + own.positions[1].board:,}"
         assert (row[2], row[6]) == (str(report.endgame.sides[0].mode), str(report.endgame.sides[1].mode))
         outcomes = own.outcomes(1)
-        assert row[7] == plain(part_of(outcomes.won, own.positions[1].board))
+        assert row[7] == plain(part_text(outcomes.won, own.positions[1].board))
         mates = [record.depth for record in report.records if record.value.rank == 0]
         assert row[10] == (str(max(mates)) if mates else "–")
         assert row[14] == str(max(record.depth for record in report.records))

@@ -78,7 +78,7 @@ def seen(route: Route, symmetry: int) -> Route:
         route,
         side=SIDES[route.side ^ swapped],
         destination=route.destination.image(symmetry),
-        promoted=None if route.promoted is None else image[route.promoted],
+        promoted_on=None if route.promoted_on is None else image[route.promoted_on],
         ep_square=None if route.ep_square is None else image[route.ep_square],
     )
 

@@ -66,7 +66,7 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
     assert not fresh
     told = [[each.row[name] for name in ("number", "key", "reason", "plies")] for each in (first, second)]
     assert told == [[1, "1.1.1", "End by 3-fold repetition", 8], [2, "2.1.1", "Black mates", 4]]
-    assert files.text(first.span) + files.text(second.span) == pgn.read_bytes()[:whole]
+    assert files.read_span(first.span) + files.read_span(second.span) == pgn.read_bytes()[:whole]
     live_path(pgn).unlink()
     assert files.read() == (False, [])
     live_path(pgn).write_bytes(encode_line(replace(START, size=whole)))
@@ -112,13 +112,13 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
     with live_path(pgn).open("ab") as file:
         file.write(encode_line(line(10_000, 2)))
     assert [games for _, games in files.read()[1]] == [[]]
-    assert files.text(first.span) == b""
+    assert files.read_span(first.span) == b""
     files.live.close()
 
 
 def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All finished games are reported once, with players and scoring; a live file replaces them."""
-    monkeypatch.setattr(live_state, "_REST_FACTOR", 0)
+    monkeypatch.setattr(live_state, "_REREAD_PAUSE_FACTOR", 0)
     files, state = EventFiles(pgn), LiveState()
     fresh, lines = files.read()
     assert (fresh, files.read()) == (True, (False, ()))
@@ -171,7 +171,7 @@ def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Pat
         assert found["finished"]["total"] == found["standings"]["games"] == found["event"].finished == 1
         assert found["event"].name == name
         assert [game["number"] for game in found["finished"]["games"]] == [1]
-        assert files.text(state.spans[keys[0]]) == text[-len(files.text(state.spans[keys[0]])) :]
+        assert files.read_span(state.spans[keys[0]]) == text[-len(files.read_span(state.spans[keys[0]])) :]
 
 
 def test_games_of_others_are_shown(tmp_path: Path) -> None:
@@ -189,22 +189,22 @@ def test_games_of_others_are_shown(tmp_path: Path) -> None:
         ("1.1.1", "-G0.0", "mate"),
         ("2.1.1", "G20.5", "played"),
     ]
-    assert files.text(state.spans["2.1.1"]).endswith(b"1. d4 1/2-1/2\n\n")
+    assert files.read_span(state.spans["2.1.1"]).endswith(b"1. d4 1/2-1/2\n\n")
 
 
 def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is read once, and again if it has grown, but only after a pause."""
     pgn = tmp_path / "games.pgn"
     pgn.write_text('[Event "?"]\n[Result "*"]\n\n1. e4 *\n')
-    readings, text = list[slice](), EventFiles.text
+    readings, text = list[slice](), EventFiles.read_span
 
     def counted(files: EventFiles, place: slice) -> bytes:
         readings.append(place)
         return text(files, place)
 
-    monkeypatch.setattr(EventFiles, "text", counted)
+    monkeypatch.setattr(EventFiles, "read_span", counted)
     for rest, expected in ((1e9, 1), (0, 3)):
-        monkeypatch.setattr(live_state, "_REST_FACTOR", rest)
+        monkeypatch.setattr(live_state, "_REREAD_PAUSE_FACTOR", rest)
         readings.clear()
         files = EventFiles(pgn)
         for _ in range(3):

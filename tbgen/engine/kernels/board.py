@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.engine.squares import (
     BETWEEN,
+    CASTLING_AND_EP_KEYS,
     HALF_LINES,
     KING_ATTACKS,
     KNIGHT_ATTACKS,
     LINE,
     MAN_KEYS,
     PAWN_ATTACKS,
-    RIGHTS_KEYS,
     TURN_KEY,
 )
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
@@ -282,9 +282,9 @@ def position_key(rows: Rows, row: int) -> Word:
         for square in bits_of(rows[row, kind]):
             key ^= MAN_KEYS[0 if rows[row, WHITES] >> np.uint64(square) & ONE else 1, kind, square]
     for square in bits_of(rows[row, CASTLING]):
-        key ^= RIGHTS_KEYS[0, square]
+        key ^= CASTLING_AND_EP_KEYS[0, square]
     for square in bits_of(rows[row, EN_PASSANT]):
-        key ^= RIGHTS_KEYS[1, square]
+        key ^= CASTLING_AND_EP_KEYS[1, square]
     return key
 
 
@@ -300,7 +300,7 @@ def _toggle_man(rows: Rows, row: int, side: int, kind: int, square: int) -> None
 def _remove_en_passant(rows: Rows, row: int) -> None:
     """Remove the right to capture en passant."""
     if rows[row, EN_PASSANT]:
-        rows[row, KEY] ^= RIGHTS_KEYS[1, lowest(rows[row, EN_PASSANT])]
+        rows[row, KEY] ^= CASTLING_AND_EP_KEYS[1, lowest(rows[row, EN_PASSANT])]
         rows[row, EN_PASSANT] = ZERO
 
 
@@ -352,13 +352,13 @@ def make_move(rows: Rows, row: int, move: int) -> None:
     if kind == KINGS:
         lost_rights |= rows[row, CASTLING] & (np.uint64(0xFF) << np.uint64(56 * side))
     for square in bits_of(lost_rights):
-        rows[row, KEY] ^= RIGHTS_KEYS[0, square]
+        rows[row, KEY] ^= CASTLING_AND_EP_KEYS[0, square]
     rows[row, CASTLING] ^= lost_rights
     if move & DOUBLE_STEP:
         middle = (start + target) >> 1
         if PAWN_ATTACKS[side, middle] & rows[row, PAWNS] & rows[row, BLACKS - side]:
             rows[row, EN_PASSANT] = bit(middle)
-            rows[row, KEY] ^= RIGHTS_KEYS[1, middle]
+            rows[row, KEY] ^= CASTLING_AND_EP_KEYS[1, middle]
     rows[row, TURN] ^= ONE
     rows[row, KEY] ^= TURN_KEY
     rows[row, STEP] = RESET if reset else ZERO

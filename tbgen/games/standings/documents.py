@@ -23,7 +23,7 @@ from tbgen.errors import printable
 from tbgen.games.outcome import RESULTS, Basis, Outcome
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.standings.elo import Sprt
-from tbgen.games.standings.players import GamesOfPlayer, Pairs, Player, Seat
+from tbgen.games.standings.players import GamesOfPlayer, PairResults, Player, Seat
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, TieData
 from tbgen.games.standings.tournament import Certainty, Standings
@@ -98,9 +98,9 @@ def _player_document(player: Player, certainty: Certainty) -> dict[str, Any]:
         "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},
         "elo": player.elo,
         "pairs": _pairs_document(player.pairs),
-        "colours": {side: player.colours[white].results for side, white in _SIDES.items()},
-        "given": {side: _by_rank(player.colours[white].given_counts) for side, white in _SIDES.items()},
-        "suffered": {side: _by_rank(player.colours[white].suffered_counts) for side, white in _SIDES.items()},
+        "colours": {side: player.by_side[white].results for side, white in _SIDES.items()},
+        "given": {side: _by_rank(player.by_side[white].held_counts) for side, white in _SIDES.items()},
+        "suffered": {side: _by_rank(player.by_side[white].suffered_counts) for side, white in _SIDES.items()},
         "meetings": {
             name: {**asdict(meeting.results), "pairs": _pairs_document(meeting.pairs)}
             for name, meeting in player.meetings.items()
@@ -108,7 +108,7 @@ def _player_document(player: Player, certainty: Certainty) -> dict[str, Any]:
     }
 
 
-def _pairs_document(pairs: Pairs) -> dict[str, Any]:
+def _pairs_document(pairs: PairResults) -> dict[str, Any]:
     return {"count": len(pairs.shares), "pentanomial": pairs.pentanomial, "elo": pairs.elo}
 
 
@@ -186,7 +186,7 @@ class TcecEvent:
         return {"Event": self.name, "Order": names, "Table": table}
 
     def _player(self, player: Player, data: TieData) -> dict[str, Any]:
-        white, black = (player.colours[white].results for white in (True, False))
+        white, black = (player.by_side[white].results for white in (True, False))
         score = player.results.classical
         level = [other for other in data.players.values() if other.results.classical == score]
 

@@ -36,7 +36,7 @@ class Seat:
         return self.game.black if self.white else self.game.white
 
     @property
-    def is_held(self) -> bool:
+    def holds_result(self) -> bool:
         """Whether the player holds the result."""
         return self.game.value.white == self.white
 
@@ -67,7 +67,7 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairResults:
     """The results of pairs of games. A pair is two games from the same start with colours reversed."""
 
     shares: Sequence[float]
@@ -110,21 +110,21 @@ class GamesOfPlayer:
         return Results(games, points, wins, counts[1], counts[0])
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairResults:
         """The results of the pairs."""
         halves = Counter(one.half_points + other.half_points for one, other in self.seat_pairs)
         shares = [float((one.points + other.points) / 2) for one, other in self.seat_pairs]
-        return Pairs(shares, [halves[number] for number in range(5)])
+        return PairResults(shares, [halves[number] for number in range(5)])
 
     @cached_property
-    def given_counts(self) -> Counter[int]:
+    def held_counts(self) -> Counter[int]:
         """Number of results held by the player, for each rank."""
-        return Counter(seat.game.value.rank for seat in self.seats if seat.is_held)
+        return Counter(seat.game.value.rank for seat in self.seats if seat.holds_result)
 
     @cached_property
     def suffered_counts(self) -> Counter[int]:
         """Number of results held by the opponent, for each rank."""
-        return Counter(seat.game.value.rank for seat in self.seats if not seat.is_held)
+        return Counter(seat.game.value.rank for seat in self.seats if not seat.holds_result)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,8 @@ class Player(GamesOfPlayer):
     place: int = 0
     """Place in the standings, from 1. Level players share a place."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
-    """The player's number for each tiebreak, by key. The first number orders all players."""
+    """The player's number for each tiebreak, by key. The first entry is not a tiebreak: it is the number by
+    which all players are ordered first."""
 
     @cached_property
     def points(self) -> Mapping[Scheme, Fraction | None]:
@@ -142,8 +143,8 @@ class Player(GamesOfPlayer):
         return {scheme: self._total(scheme) for scheme in Scheme}
 
     @cached_property
-    def colours(self) -> Mapping[bool, GamesOfPlayer]:
-        """Games as White (True) and as Black (False)."""
+    def by_side(self) -> Mapping[bool, GamesOfPlayer]:
+        """The games as White (True) and the games as Black (False)."""
         games = {white: GamesOfPlayer(self.name, selection=colour) for white, colour in _COLOUR_NAMES}
         for seat in self.seats:
             games[seat.white].seats.append(seat)
@@ -197,6 +198,6 @@ def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Schem
 
 
 def with_byes(players: Sequence[Player]) -> list[Player]:
-    """Return the players, each with as many byes as he has fewer games than the player with the most."""
+    """Return the players, each with enough byes to make up the difference to the greatest number of games."""
     max_games = max((len(player.seats) for player in players), default=0)
     return [replace(player, byes=max_games - len(player.seats)) for player in players]

@@ -83,7 +83,7 @@ def elo_plot(standings: Standings) -> Iterator[Markup]:
 
 def histogram_plot(player: Player) -> Markup:
     """Return a histogram of a player's results. Bars for results that the player holds go up, others down."""
-    given, suffered = _bar_heights(player.given_counts), _bar_heights(player.suffered_counts)
+    given, suffered = _bar_heights(player.held_counts), _bar_heights(player.suffered_counts)
     with figure(9, 2.6) as drawing:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)

@@ -32,7 +32,7 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         for block in _blocks(widths, table.text_column_count, table.gap, width):
             yield ""
             for row in rows:
-                cells = [padded(row[at], widths[at], left=not table.columns[at].is_text) for at in block]
+                cells = [padded(row[at], widths[at], pad_left=not table.columns[at].is_text) for at in block]
                 yield (" " * table.gap).join(cells).rstrip()
         yield ""
 

@@ -296,7 +296,7 @@ _LABELS: Final = [_PLAYER_COLUMN, Column("colour", "as", "selection", is_text=Tr
 
 def _sides(standings: Standings) -> list[GamesOfPlayer]:
     """Return the games of each player as White, then as Black."""
-    return [player.colours[white] for player in standings.players for white in (True, False)]
+    return [player.by_side[white] for player in standings.players for white in (True, False)]
 
 
 def _elo(source: str, prefix: str = "") -> list[Column]:
@@ -427,7 +427,7 @@ def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standi
 
     def column(name: str, ranks: Sequence[int]) -> Column:
         def count(side: GamesOfPlayer) -> int:
-            counts = side.given_counts if kind == "given" else side.suffered_counts
+            counts = side.held_counts if kind == "given" else side.suffered_counts
             return sum(counts[rank] for rank in ranks)
 
         return Column(name, name, count)

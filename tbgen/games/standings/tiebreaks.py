@@ -269,7 +269,7 @@ def balance(rank: int) -> Tiebreak:
         return 0 if value.rank != rank else 1 if value.white == white else -1
 
     def number_of(player: Player, _: _LevelPlayers, __: TieData) -> int:
-        return player.given_counts[rank] - player.suffered_counts[rank]
+        return player.held_counts[rank] - player.suffered_counts[rank]
 
     score = GScore(rank, True)
     name, results = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
@@ -302,7 +302,7 @@ _ROWS: Final = (
         per_game=False,
     ),
     Tiebreak("wins", "+", "wins (+)", _of_player(lambda p: p.results.wins)),
-    Tiebreak("black-wins", "B wins", "wins with Black", _of_player(lambda p: p.colours[False].results.wins)),
+    Tiebreak("black-wins", "B wins", "wins with Black", _of_player(lambda p: p.by_side[False].results.wins)),
     Tiebreak("double-wins", "2 wins", "pairs won twice", _of_player(lambda p: p.pairs.pentanomial[4])),
     Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),
     Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), Dependence.POINTS),
@@ -378,7 +378,7 @@ def _balances(players: Iterable[Player]) -> list[Tiebreak]:
 
     Only the first two have a description, and only the first four a column.
     """
-    ranks = {rank for player in players for rank in player.given_counts if rank}
+    ranks = {rank for player in players for rank in player.held_counts if rank}
     rows = [balance(rank) for rank in sorted({*ranks, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}
     return [

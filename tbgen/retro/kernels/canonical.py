@@ -2,7 +2,7 @@
 
 Several slots can stand for the same position: like men (of the same kind and colour) can be exchanged, and
 some symmetries map the position to another slot. The smallest of these slots is canonical. Sets of slots are
-bits of words (see ``tbgen.retro.kernels.frame``).
+stored as the bits of words (see ``tbgen.retro.kernels.frame``).
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, 
 
 @inlined
 def sort_like_men(squares: Ints, like_men: Ints) -> None:
-    """Sort the squares of like men within each range of ``like_men``, int64 (n, 2), half-open."""
+    """Sort the squares of like men within each half-open range of ``like_men``, int64 (n, 2)."""
     for group in range(len(like_men)):
         start, stop = like_men[group, 0], like_men[group, 1]
         for man in range(start + 1, stop):
@@ -142,7 +142,7 @@ def _copy_to_word(
             origin = canonical_slot(frame, first + bit, groups, symmetric, free)
             value[first + bit], depth[first + bit] = value[origin], depth[origin]
         return
-    # ``origin`` is the canonical slot for the bit man on square 0. The actual square is added below.
+    # ``origin`` is the canonical slot of the position with the bit man on square 0; its square is added next.
     _read_squares(frame, first, free)
     is_in_image = is_image(frame, word)
     if is_in_image:

@@ -13,15 +13,15 @@ from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.moves import (
     ONE,
     ZERO,
-    Board,
+    Bitboard,
     ProofMen,
     bit,
     count_en_passant,
+    find_legal_targets,
     first_bit,
-    legal_targets,
     man_on,
     may_take_en_passant,
-    place,
+    place_men,
 )
 from tbgen.verify.kernels.resets import (
     NO_EXITS,
@@ -140,8 +140,8 @@ def state_pivot(game: ProofGame, position_rank: int, side: int, pivot: int) -> i
 def canonical_slot_of(game: ProofGame, scratch: ProofScratch) -> int:
     """Canonical slot of the position in ``scratch.squares``."""
     for man in range(game.men.kinds.size):
-        scratch.after[man] = scratch.squares[man]
-    return canonical_slot(game.resets, 0, scratch.after)
+        scratch.squares_after[man] = scratch.squares[man]
+    return canonical_slot(game.resets, 0, scratch.squares_after)
 
 
 class ProofPly(NamedTuple):
@@ -151,7 +151,7 @@ class ProofPly(NamedTuple):
     """Side to move."""
     pivot: int
     """Pivot of the state before the move."""
-    occupied: Board
+    occupied: Bitboard
     """Occupied squares before the move."""
 
 
@@ -161,7 +161,7 @@ def best_grade(game: ProofGame, slot: int, side: int, square: int, pivot: int, s
 
     ``square`` is the target square of an en passant right, -1 if there is none.
     """
-    ply = ProofPly(side, pivot, place(game.men, slot, scratch.squares))
+    ply = ProofPly(side, pivot, place_men(game.men, slot, scratch.squares))
     best = NO_MOVE
     if square >= 0:
         best = _best_en_passant(game, ply, square, scratch)
@@ -177,19 +177,19 @@ def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch
     grade is the grade for White to move, and the negated grade for Black to move.
     """
     men, squares, targets = game.men, scratch.squares, scratch.targets
-    legal_targets(men, squares, ply.occupied, ply.side, targets)
+    find_legal_targets(men, squares, ply.occupied, ply.side, targets)
     best = NO_MOVE
     for man in range(men.kinds.size):
         board = targets[man]
         if board == ZERO:
             continue
-        if man < men.free:
+        if man < men.free_count:
             quiet = board & ~ply.occupied
             board &= ply.occupied
-            if man == 0 and men.triangle:
+            if man == 0 and men.in_triangle:
                 best = max(best, _best_move_of_first_man(game, ply, quiet, scratch))
             else:
-                shift = 6 * (men.free - 1 - man)
+                shift = 6 * (men.free_count - 1 - man)
                 rest = index - (squares[man] << shift)
                 while quiet:
                     grade = game.grade[1 - ply.side, rest + (first_bit(quiet) << shift)]
@@ -209,7 +209,7 @@ def _signed(game: ProofGame, ply: ProofPly, grade: int) -> int:
 
 
 @inlined
-def _best_move_of_first_man(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofScratch) -> int:
+def _best_move_of_first_man(game: ProofGame, ply: ProofPly, quiet: Bitboard, scratch: ProofScratch) -> int:
     """Greatest signed grade over the quiet moves of the first man, whose square determines the symmetry."""
     best = NO_MOVE
     while quiet:
@@ -217,7 +217,7 @@ def _best_move_of_first_man(game: ProofGame, ply: ProofPly, quiet: Board, scratc
         quiet &= quiet - ONE
         slot = _COORD[target]
         image = _IMAGE[_SYMMETRY[target]]
-        for man in range(1, game.men.free):
+        for man in range(1, game.men.free_count):
             slot = slot << 6 | image[scratch.squares[man]]
         best = max(best, _signed(game, ply, int64(game.grade[1 - ply.side, slot])))
     return best
@@ -257,7 +257,7 @@ def _grade_after(
     else:
         reset = reset_number(game.men, captured, man, promotion)
         own = game.value, game.depth
-        fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.after)
+        fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.squares_after)
         grade = grade_of(fresh & 255, fresh >> 8, ply.pivot)
     return _signed(game, ply, grade)
 
@@ -270,7 +270,7 @@ def _en_passant_grade(game: ProofGame, ply: ProofPly, origin: int, target: int, 
     if not count_en_passant(men, scratch.squares, occupied, 1 - side, passed):
         return NO_MOVE
     slot = canonical_slot_of(game, scratch)
-    shift = 6 * men.free
+    shift = 6 * men.free_count
     mirrored = slot >> shift - 6 & 63 != scratch.squares[0]
     row = entries.row[slot >> shift, (target & 7 ^ 7 * mirrored) + 8 * side]
     slot &= (1 << shift) - 1
@@ -285,7 +285,7 @@ def _best_en_passant(game: ProofGame, ply: ProofPly, square: int, scratch: Proof
     men, squares, side = game.men, scratch.squares, ply.side
     best = NO_MOVE
     victim = man_on(men, squares, square - 8 + 16 * side)
-    for man in range(men.free, men.kinds.size):
+    for man in range(men.free_count, men.kinds.size):
         if may_take_en_passant(men, squares, ply.occupied, side, man, square):
             origin = squares[man]
             squares[man] = square

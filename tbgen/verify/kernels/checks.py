@@ -16,26 +16,26 @@ from tbgen.verify.kernels.best import (
 )
 from tbgen.verify.kernels.moves import (
     ZERO,
-    Board,
+    Bitboard,
     attacked,
     bit,
     count_en_passant,
-    legal_moves,
-    legal_targets,
-    place,
+    count_moves,
+    find_legal_targets,
+    place_men,
 )
 from tbgen.verify.kernels.results import (
-    ENDED,
     MIDDLE,
     MISSING,
     NOWHERE,
     WRONG,
+    WRONG_END,
     Accrued,
     Place,
     ProofScratch,
     grade_of,
-    note,
     position_worth,
+    record,
 )
 
 
@@ -44,7 +44,7 @@ def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
     """Fill ``game.rank`` with the ranks of the canonical legal positions in a range; return their number."""
     positions = 0
     for slot in range(part[0], part[1]):
-        occupied = place(game.men, slot, scratch.squares)
+        occupied = place_men(game.men, slot, scratch.squares)
         canonical = occupied != ZERO and (game.is_cell or canonical_slot_of(game, scratch) == slot)
         for side in range(2):
             rank = _rank(game, side, occupied, 0, scratch) if canonical else NO_RANK
@@ -54,7 +54,7 @@ def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
 
 
 @inlined
-def _rank(game: ProofGame, side: int, occupied: Board, captures: int, scratch: ProofScratch) -> int:
+def _rank(game: ProofGame, side: int, occupied: Bitboard, captures: int, scratch: ProofScratch) -> int:
     """Rank of the position in ``scratch.squares``; ``NO_RANK`` if the position is not legal.
 
     ``captures`` is the number of legal en passant captures.
@@ -62,16 +62,16 @@ def _rank(game: ProofGame, side: int, occupied: Board, captures: int, scratch: P
     men, squares = game.men, scratch.squares
     if attacked(men, squares, occupied, squares[men.king[1 - side]], side):
         return NO_RANK
-    check = legal_targets(men, squares, occupied, side, scratch.targets)
-    return 2 * (legal_moves(men, scratch.targets) + captures) + (0 if check else 1)
+    check = find_legal_targets(men, squares, occupied, side, scratch.targets)
+    return 2 * (count_moves(men, scratch.targets) + captures) + (0 if check else 1)
 
 
 @kernel
 def check_values(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
     """Compare the values of a range of slots with the ranks that :func:`survey` has computed.
 
-    Note positions without values, values without positions, and wrong values of mates and stalemates. Return
-    the number of values.
+    Record positions without values, values without positions, and wrong values of mates and stalemates.
+    Return the number of values.
     """
     values = 0
     for slot in range(part[0], part[1]):
@@ -104,17 +104,17 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
 
 @inlined
 def _check_value(scratch: ProofScratch, where: Place, rank: int, code: int, depth: int) -> None:
-    """Note what is wrong with a stored value, as far as this shows without its successors."""
+    """Record what is wrong with a stored value, if this shows without its successors."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
-            note(scratch, NOWHERE, where, 0, grade_of(code, depth, 0), 0)
+            record(scratch, NOWHERE, where, 0, grade_of(code, depth, 0), 0)
     elif code == NONE:
-        note(scratch, MISSING, where, 0, 0, 0)
+        record(scratch, MISSING, where, 0, 0, 0)
     elif rank < 2:
         pivot = position_worth(rank, where[1])
         stored, expected = grade_of(code, depth, pivot), pivot << 16
         if stored != expected:
-            note(scratch, ENDED, where, pivot, stored, expected)
+            record(scratch, WRONG_END, where, pivot, stored, expected)
 
 
 @inlined
@@ -122,7 +122,7 @@ def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScra
     """Rank of the position in ``slot`` with the right to capture en passant on ``square``; ``NO_RANK`` if
     there is no such position."""
     side = 1 if square < 32 else 0
-    occupied = place(game.men, slot, scratch.squares)
+    occupied = place_men(game.men, slot, scratch.squares)
     origin = square + 8 - 16 * side
     if occupied == ZERO or occupied & (bit(square) | bit(origin)) or canonical_slot_of(game, scratch) != slot:
         return NO_RANK
@@ -158,7 +158,7 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
                 stored = grade_of(code, int64(game.depth[side, slot]), pivot)
             expected = best_grade(game, slot, side, -1, pivot, scratch)
             if stored != expected if game.allowed == 0 else (stored - expected) * game.allowed > 0:
-                note(scratch, WRONG, (0, side, slot), pivot, stored, expected)
+                record(scratch, WRONG, (0, side, slot), pivot, stored, expected)
     return states
 
 
@@ -186,7 +186,7 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
             stored = grade_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), pivot)
             expected = best_grade(game, start + index, side, square, pivot, scratch)
             if stored != expected:
-                note(scratch, WRONG, (1, side, row * size + index), pivot, stored, expected)
+                record(scratch, WRONG, (1, side, row * size + index), pivot, stored, expected)
     return states
 
 

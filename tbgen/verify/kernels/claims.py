@@ -13,7 +13,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.verify.kernels.best import NO_RANK, ProofGame, Range, canonical_slot_of, has_entry
-from tbgen.verify.kernels.moves import ONE, ZERO, place
+from tbgen.verify.kernels.moves import ONE, ZERO, place_men
 from tbgen.verify.kernels.results import (
     MIDDLE,
     NOT_BETWEEN,
@@ -24,8 +24,8 @@ from tbgen.verify.kernels.results import (
     ProofScratch,
     code_rank,
     grade_of,
-    note,
     position_worth,
+    record,
     stores_state,
     worth_of,
 )
@@ -88,7 +88,7 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, next_run: int, sc
             if problem >= 0:
                 pivot = position_worth(run_rank(runs, run), 1 - runs.holder)
                 grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
-                note(scratch, problem, (0, runs.side, slot), pivot, grade, 0)
+                record(scratch, problem, (0, runs.side, slot), pivot, grade, 0)
         next_run = stop_run
     return next_run - first_run
 
@@ -164,7 +164,7 @@ def begin_batch(game: ProofGame, part: Range, images: NDArray[np.int32], scratch
     for index in range(part[0], part[1]):
         slot = original = game.base + index
         if game.value[0, slot] == NONE and game.value[1, slot] == NONE and not game.is_cell:
-            if place(game.men, slot, scratch.squares) == ZERO:
+            if place_men(game.men, slot, scratch.squares) == ZERO:
                 continue
             original = canonical_slot_of(game, scratch)
         for side in range(2):
@@ -240,12 +240,12 @@ def set_layer_grades(
                 worth, fresh = worth_of(value), worth_of(code)
                 outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
                 if value == NONE or (outside and game.allowed == 0):
-                    note(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
+                    record(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
                 if side == functions.side:
                     stored = _function_value(functions, slot, code)
                     if stored != value:
                         stored = worth_of(stored) << 16
-                        note(scratch, WRONG_FUNCTION, (0, side, slot), pivot, stored, worth << 16)
+                        record(scratch, WRONG_FUNCTION, (0, side, slot), pivot, stored, worth << 16)
             game.grade[side, index] = grade
     return states
 

@@ -4,7 +4,8 @@ A position is an int64 array ``squares``: the squares of the free men in the ord
 those of the other men, pawns last. :class:`ProofMen` contains their kinds and colours. Sides and colours are
 0 for White and 1 for Black.
 
-If some men are described, all men move step by step, and each move is made to test whether it is legal.
+If some men are described, the moves of all men are found by following their steps square by square, and each
+move is tried to see whether it is legal.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -18,8 +19,8 @@ from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.index.layout import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
 
-Board: TypeAlias = np.uint64
-"""A bitboard."""
+Bitboard: TypeAlias = np.uint64
+"""A set of squares."""
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -47,7 +48,7 @@ def first_bit(typing_context: Any, board: Any) -> Any:
 
 
 @inlined
-def bit(square: int) -> Board:
+def bit(square: int) -> Bitboard:
     """The bitboard of one square (int64 0..63)."""
     return ONE << np.uint64(square)
 
@@ -69,9 +70,9 @@ class ProofMen(NamedTuple):
     """Shape (men,): colour of each man."""
     king: NDArray[np.int64]
     """Shape (2,): index of the king of each side."""
-    free: int
+    free_count: int
     """Number of free men."""
-    triangle: bool
+    in_triangle: bool
     """Whether the first man's square is restricted to the triangle, as in tables without pawns."""
     phase_size: int
     """Number of slots of a phase."""
@@ -86,7 +87,7 @@ class ProofMen(NamedTuple):
 
 
 @kernel
-def reach_of_described(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board:
+def reach_stepwise(men: ProofMen, squares: Squares, occupied: Bitboard, man: int) -> Bitboard:
     """Squares that a man attacks: in each direction those up to, and including, the first occupied square."""
     reach = ZERO
     for number in range(men.steps.shape[1]):
@@ -103,8 +104,8 @@ def reach_of_described(men: ProofMen, squares: Squares, occupied: Board, man: in
 
 
 @kernel
-def attacked_by_described(
-    men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int, captured_square: int
+def attacked_stepwise(
+    men: ProofMen, squares: Squares, occupied: Bitboard, square: int, colour: int, captured_square: int
 ) -> bool:
     """Whether a man of the given colour attacks ``square``. A man on ``captured_square`` is ignored, because
     it has been captured."""
@@ -112,16 +113,16 @@ def attacked_by_described(
         may_attack = men.colours[man] == colour and squares[man] != captured_square
         if not may_attack or men.reach[man, squares[man]] & bit(square) == ZERO:
             continue
-        if reach_of_described(men, squares, occupied, man) & bit(square):
+        if reach_stepwise(men, squares, occupied, man) & bit(square):
             return True
     return False
 
 
 @kernel
-def targets_of_described(
-    men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
+def find_targets_stepwise(
+    men: ProofMen, squares: Squares, occupied: Bitboard, side: int, targets: NDArray[np.uint64]
 ) -> bool:
-    """Implement :func:`legal_targets` for positions with described men."""
+    """Implement :func:`find_legal_targets` for positions with described men."""
     king, own = men.king[side], ZERO
     for man in range(men.kinds.size):
         targets[man] = ZERO
@@ -130,15 +131,15 @@ def targets_of_described(
     for man in range(men.kinds.size):
         if men.colours[man] != side:
             continue
-        untried = reach_of_described(men, squares, occupied, man) & ~own
+        untried = reach_stepwise(men, squares, occupied, man) & ~own
         while untried:
             target = first_bit(untried)
             untried ^= bit(target)
             after = occupied & ~bit(squares[man]) | bit(target)
             king_square = target if man == king else squares[king]
-            if not attacked_by_described(men, squares, after, king_square, 1 - side, target):
+            if not attacked_stepwise(men, squares, after, king_square, 1 - side, target):
                 targets[man] |= bit(target)
-    return attacked_by_described(men, squares, occupied, squares[king], 1 - side, -1)
+    return attacked_stepwise(men, squares, occupied, squares[king], 1 - side, -1)
 
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)
@@ -146,16 +147,16 @@ _LAST_ROWS = np.uint64(0xFF000000000000FF)
 
 
 @inlined
-def place(men: ProofMen, slot: int, squares: Squares) -> Board:
+def place_men(men: ProofMen, slot: int, squares: Squares) -> Bitboard:
     """Fill ``squares`` with the squares of the men of a slot. Return the occupied squares, or 0 if two men
     share a square."""
-    for man in range(men.free - 1, -1, -1):
+    for man in range(men.free_count - 1, -1, -1):
         squares[man] = slot & 63
         slot >>= 6
-    if men.triangle:
+    if men.in_triangle:
         squares[0] = _TRIANGLE[squares[0]]
-    for man in range(men.free, men.kinds.size):
-        squares[man] = men.placements[slot, man - men.free]
+    for man in range(men.free_count, men.kinds.size):
+        squares[man] = men.placements[slot, man - men.free_count]
     occupied = ZERO
     for man in range(men.kinds.size):
         occupied |= bit(squares[man])
@@ -173,11 +174,11 @@ def man_on(men: ProofMen, squares: Squares, square: int) -> int:
 
 
 @inlined
-def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
+def attacked(men: ProofMen, squares: Squares, occupied: Bitboard, square: int, colour: int) -> bool:
     """Whether a man of the given colour attacks ``square``. Men on squares outside ``occupied`` are
     ignored."""
     if men.steps.size:
-        return attacked_by_described(men, squares, occupied, square, colour, int64(-1))
+        return attacked_stepwise(men, squares, occupied, square, colour, int64(-1))
     target = bit(square)
     for man in range(men.kinds.size):
         if men.colours[man] != colour or not REACH[colour, men.kinds[man], squares[man]] & target:
@@ -188,8 +189,8 @@ def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colo
 
 
 @inlined
-def legal_targets(
-    men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
+def find_legal_targets(
+    men: ProofMen, squares: Squares, occupied: Bitboard, side: int, targets: NDArray[np.uint64]
 ) -> bool:
     """Fill ``targets``, uint64 (men,), with the legal target squares of each man, except those of en passant
     captures.
@@ -197,7 +198,7 @@ def legal_targets(
     Men of the side not to move have no targets. Return whether the side to move is in check.
     """
     if men.steps.size:
-        return targets_of_described(men, squares, occupied, side, targets)
+        return find_targets_stepwise(men, squares, occupied, side, targets)
     count = men.kinds.size
     own_king = men.king[side]
     king = squares[own_king]
@@ -238,7 +239,7 @@ def legal_targets(
         if man == own_king:
             targets[man] &= reach & ~own & ~danger
         elif men.kinds[man] == PAWN:
-            targets[man] &= allowed & (reach & enemies | _steps(square, occupied, side))
+            targets[man] &= allowed & (reach & enemies | _pawn_steps(square, occupied, side))
         else:
             if men.kinds[man] <= BISHOP:
                 for other in range(count):
@@ -248,7 +249,7 @@ def legal_targets(
 
 
 @inlined
-def _steps(square: int, occupied: Board, side: int) -> Board:
+def _pawn_steps(square: int, occupied: Bitboard, side: int) -> Bitboard:
     """Target squares of a pawn's single and double step, ignoring checks and pins."""
     ahead = 8 - 16 * side
     single = bit(square + ahead) & ~occupied
@@ -258,7 +259,7 @@ def _steps(square: int, occupied: Board, side: int) -> Board:
 
 
 @inlined
-def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
+def count_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
     """Number of moves to ``targets``. A pawn's target on the last rank counts as four moves."""
     moves = 0
     for man in range(men.kinds.size):
@@ -270,7 +271,7 @@ def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
 
 @inlined
 def may_take_en_passant(
-    men: ProofMen, squares: Squares, occupied: Board, side: int, pawn: int, target: int
+    men: ProofMen, squares: Squares, occupied: Bitboard, side: int, pawn: int, target: int
 ) -> bool:
     """Whether the man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
@@ -283,10 +284,10 @@ def may_take_en_passant(
 
 
 @inlined
-def count_en_passant(men: ProofMen, squares: Squares, occupied: Board, side: int, target: int) -> int:
+def count_en_passant(men: ProofMen, squares: Squares, occupied: Bitboard, side: int, target: int) -> int:
     """Number of pawns of ``side`` that may legally capture en passant on ``target``."""
     captures = 0
-    for man in range(men.free, men.kinds.size):
+    for man in range(men.free_count, men.kinds.size):
         if may_take_en_passant(men, squares, occupied, side, man, target):
             captures += 1
     return captures

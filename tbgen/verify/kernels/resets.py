@@ -183,7 +183,7 @@ def way_number(men: ProofMen, mover: int, target: int, victim: int, promotion: i
     pawn, or 0 if there is none. ``victim`` is 1 + the index of the captured mobile man, or 0 if there is
     none.
     """
-    return ((mover * 64 + target) * (men.free + 1) + victim) * (PROMOTIONS + 1) + promotion
+    return ((mover * 64 + target) * (men.free_count + 1) + victim) * (PROMOTIONS + 1) + promotion
 
 
 @inlined
@@ -196,12 +196,12 @@ def grade_of_exit(
     move.
     """
     slot = int64(0)
-    for other in range(men.free):
+    for other in range(men.free_count):
         if other != captured:
             slot = slot << 6 | squares[other]
-    victim = captured + 1 if captured < men.free else 0
+    victim = captured + 1 if captured < men.free_count else 0
     mover, target = man, squares[man]
-    if man < men.free:
+    if man < men.free_count:
         mover = men.kinds.size
         if victim:
             target = int64(0)

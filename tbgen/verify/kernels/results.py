@@ -4,9 +4,9 @@ The *worth* of a score is an integer from 0 to 511, greater if the score is bett
 Black's score of rank R, and 511 - R for White's. The *pivot* of a state is the worth of its accrued score.
 
 The *grade* of a result contains the worth of the value in its high bits and the depth in its low 16 bits. It
-depends on the pivot of the state. White prefers greater grades. The greater worth is better. Among equal
-values that are better than the accrued score, the smaller depth is better. Among equal values that are worse
-than the accrued score, the greater depth is better.
+depends on the pivot of the state. White prefers greater grades. The result of greater worth has the greater
+grade. Of two results of equal value, the result of smaller depth has the greater grade if the value is better
+for White than the accrued score; the result of greater depth has it if the value is worse.
 """
 
 from typing import Final, NamedTuple, TypeAlias
@@ -50,7 +50,7 @@ def code_rank(code: int) -> int:
 
 @inlined
 def stores_state(rank: int, code: int, accrued: Accrued, side: int) -> bool:
-    """Whether a table stores the state of a position with an accrued score other than the position score.
+    """Whether the state of a position with this accrued score is not fresh, and a table stores it.
 
     ``rank`` is the rank of the position, and ``code`` the code of its fresh value.
     """
@@ -97,19 +97,19 @@ def folded_grade(grade: int, pivot: int) -> int:
     return grade if min(worth, MAX_WORTH - worth) < min(pivot, MAX_WORTH - pivot) else pivot << 16
 
 
-NOWHERE, MISSING, ENDED, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION, PROBED = range(9)
+NOWHERE, MISSING, WRONG_END, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION, MISREAD = range(9)
 """The problems that a proof can find:
 
 - NOWHERE: a value without a position
 - MISSING: a position without a value
-- ENDED: a wrong value of a mate or stalemate
+- WRONG_END: a wrong value of a mate or stalemate
 - STRAY: a run at a rank at which no run may start
 - REPEATED: a run that repeats the result before it
 - NOT_BETWEEN: a value that does not lie between the accrued score and the fresh value
 - WRONG: a value or depth that contradicts the successors
 - WRONG_FUNCTION: the stored function of a position has a value that contradicts the layer of the accrued
   score
-- PROBED: an answer of a probe that contradicts the layer or the fresh entry
+- MISREAD: an answer of a probe that contradicts the layer or the fresh entry
 """
 
 COLUMNS: Final = 7
@@ -129,7 +129,7 @@ class ProofScratch(NamedTuple):
     """Shape (32,): squares of the men of the current position."""
     targets: NDArray[np.uint64]
     """Shape (32,): legal targets of these men."""
-    after: NDArray[np.int64]
+    squares_after: NDArray[np.int64]
     """Shape (16,): squares of the men after a zeroing move, in the order of the table that it leads to, and
     their images."""
     findings: NDArray[np.int64]
@@ -139,8 +139,8 @@ class ProofScratch(NamedTuple):
 
 
 @inlined
-def note(scratch: ProofScratch, problem: int, place: Place, pivot: int, stored: int, expected: int) -> None:
-    """Add one finding. The other arguments are the columns of its row."""
+def record(scratch: ProofScratch, problem: int, place: Place, pivot: int, stored: int, expected: int) -> None:
+    """Record one finding. The arguments after ``scratch`` are the columns of its row."""
     number = scratch.total[0]
     scratch.total[0] = number + 1
     if number < scratch.findings.shape[0]:

@@ -56,7 +56,7 @@ def test_the_tables_of_r_mobility_of_season_18() -> None:
         }
     for row in published:
         (player, field), score = players[row["event"], row["player"]], GScore.parse(row["score"])
-        number = player.given_counts[score.rank] + player.suffered_counts[score.rank]
+        number = player.held_counts[score.rank] + player.suffered_counts[score.rank]
         balance = tiebreak(row["score"].lower()).number_of(player, [player], field)
         assert (balance, number) == (int(row["net"]), int(row["games"])), row
 

@@ -64,7 +64,7 @@ def test_stalemates_and_then_g_1_0_break_ties() -> None:
 def test_a_tiebreak_is_order_and_column() -> None:
     found = standings(games("AB G9.0, BA G9.0, CA G9.0, BC G9.0"))
     field = TieData.of(found.players, OrderBy.CHESS, Scheme.EXPONENTIAL)
-    blacks = Tiebreak("blacks", "B", "as Black", lambda player, _, __: player.colours[False].results.games)
+    blacks = Tiebreak("blacks", "B", "as Black", lambda player, _, __: player.by_side[False].results.games)
     level = [(player.place, player.name) for player in placed(found.players, [], field)]
     assert level == [(1, "A"), (1, "B"), (3, "C")]
     parted = placed(found.players, [blacks], field)
@@ -102,8 +102,8 @@ def test_forfeits_count_in_chess_whatever_the_tag_says() -> None:
 
 def test_a_player_sees_both_colours() -> None:
     a = by_name(standings(games("AB -G2.5, BA -G2.5")))["A"]
-    as_white, as_black = a.colours[True], a.colours[False]
-    assert (a.given_counts, as_white.given_counts, as_black.given_counts) == ({5: 1}, {}, {5: 1})
+    as_white, as_black = a.by_side[True], a.by_side[False]
+    assert (a.held_counts, as_white.held_counts, as_black.held_counts) == ({5: 1}, {}, {5: 1})
     assert (a.suffered_counts, as_white.suffered_counts, as_black.suffered_counts) == ({5: 1}, {5: 1}, {})
     assert (a.results.wins, a.results.draws, a.results.losses) == (0, 2, 0)
     assert a.meetings["B"].results == a.results
@@ -184,10 +184,10 @@ def test_sums(pairings: list[tuple[str, str, str]], scheme: Scheme) -> None:
         assert all(first(one) >= first(other) for one, other in pairwise(ordered))
     assert sum(player.results.games for player in found.players) == 2 * len(records)
     for player in found.players:
-        for parts in (player.colours.values(), player.meetings.values()):
+        for parts in (player.by_side.values(), player.meetings.values()):
             for name in ("games", "points", "wins", "draws", "losses"):
                 assert sum(getattr(part.results, name) for part in parts) == getattr(player.results, name)
-        assert (player.given_counts + player.suffered_counts).total() == player.results.games
+        assert (player.held_counts + player.suffered_counts).total() == player.results.games
         assert sum(player.pairs.pentanomial) == len(player.pairs.shares) <= player.results.games / 2
     turned = standings(records[::-1], scheme)
     assert turned.bases == found.bases

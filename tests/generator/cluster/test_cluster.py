@@ -135,7 +135,7 @@ def test_clusters_that_cannot_do_the_build(
         assert ", which has joined the build, has tbgen " in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:
         elsewhere = tmp_path.parent / "elsewhere" / "probe"
-        patch.setattr(cluster_build, "shared_probe", lambda _: contextlib.nullcontext(elsewhere))
+        patch.setattr(cluster_build, "shared_marker", lambda _: contextlib.nullcontext(elsewhere))
         assert f"does not see the shared directory {elsewhere.parent}: " in refused(cluster, tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(cluster_workers, "inspect_worker", NotInstalled())
