@@ -197,7 +197,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 class Candidate(NamedTuple):
-    """What is known about a move that is considered in a game that is drawn in chess.
+    """A move that is considered in a game that is drawn in chess, and the knowledge about it.
 
     :ivar cost: points, from 0 to 1, that the move gives up under the rules of chess.
     :ivar answer: the opponent's expected answer; None if unknown.
