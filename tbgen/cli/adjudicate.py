@@ -215,7 +215,7 @@ def _basis(report: _GameReport) -> str:
     outcome = report.outcome
     if outcome.depth is not None:
         return f"{outcome.basis}, {plies(outcome.depth)} to go"
-    if outcome.basis.off_board and outcome.ending:
+    if outcome.basis.off_board and outcome.ending and outcome.ending != str(outcome.basis):
         return f"{outcome.basis}: {outcome.ending}"
     basis = outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
     if outcome.bounds is None:

@@ -15,6 +15,7 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, fresh_bytes
 from tbgen.store.format import form_of, is_packed
 from tbgen.system.memory import total_memory
+from tbgen.text import counted
 
 _MIB: Final = 1 << 20
 
@@ -108,7 +109,7 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
         return
     first, other_count = too_large[0], len(too_large) - 1
     needed_bytes = first.peak_beside(used_bytes)
-    others_text = f", and {other_count} more of the tables to build exceed it" if other_count else ""
+    others_text = f" (too large as well: {counted(other_count, 'other table')})" if other_count else ""
     usage_text = "" if needed_bytes == first.memory else ", including what the process uses already,"
     owner, remedy = "this machine has", "build on a larger one"
     if cap is not None:

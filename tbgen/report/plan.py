@@ -141,11 +141,11 @@ def plan_report(
     for material in sorted(named - all_existing):
         if not saved:
             raise MissingTableError(material.name, first, variants[0], others)
-        raise NothingToReportError(f"{where} has no data of {material}; save them with: tbgen report --save")
+        raise NothingToReportError(f"{where} has no data of {material}; make some: tbgen report --save DIR")
     requested = named.union(all_materials(men) if men is not None else ()) or all_existing
     if not all_existing & requested:
         if saved:
-            sentence = f"{where} has no such data of tables; save some with: tbgen report --save"
+            sentence = f"{where} has no data of these tables; save them with: tbgen report --save DIR"
             raise NothingToReportError(sentence)
         command = build_command(["--men", str(men or 3)], variants[0], directory)
         raise NothingToReportError(f"{where} has no tables; make some with: {command}")

@@ -180,7 +180,7 @@ class ValueCounts(Document):
 
 
 class CountedTableDocument(TableDocument):
-    """The same, with the number of positions of each value, and a deepest state."""
+    """The contents of the file of a table, the number of positions of each value, and a deepest state."""
 
     values: ValueCounts
     longest: DeepestState | None

@@ -53,7 +53,7 @@ def test_a_cap_on_memory(
     sentence = capsys.readouterr().err
     assert sentence.startswith("tbgen: KvK needs about ")
     assert sentence.endswith(
-        " MiB of memory and --memory allows 128 MiB, and 3 more of the tables to build exceed it: "
+        " MiB of memory and --memory allows 128 MiB (too large as well: 3 other tables): "
         "allow more, build with fewer --threads, or on a larger machine\n"
     )
     assert main([*words, "128M", "--estimate"]) == 1
@@ -90,7 +90,7 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
 
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["tbgen.generator.estimate"], "total_memory", lambda: 1 << 28)
-    with pytest.raises(TbgenError, match=r"this machine has 256 MiB, and 1 more .*: build on a larger one"):
+    with pytest.raises(TbgenError, match=r"this machine has 256 MiB .*1 other table.: build on a larger one"):
         build([KBVK], tmp_path, Diary(), variant=R)
 
 

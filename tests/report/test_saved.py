@@ -108,7 +108,7 @@ def test_what_cannot_be(
     for words, code, says in (
         (["--save", "x", "--json"], 2, "--save writes data of tables only"),
         (["--from", str(saved), "--dir", str(directory), "--json"], 2, "leave out --dir or --from"),
-        (["--from", str(tmp_path), "--json"], 3, "has no such data of tables; save some with"),
+        (["--from", str(tmp_path), "--json"], 3, "has no data of these tables; save them with"),
         (["KBBvK", "--from", str(saved), "--json"], 3, "has no data of KBBvK"),
         (["--dir", str(directory), "--save", str(saved / KNVK)], 1, "cannot make the directory"),
         ([], 2, "saved data: --save DIR; or a list"),

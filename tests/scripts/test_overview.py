@@ -50,4 +50,4 @@ def test_few_tables_make_a_page(three_men: Path, tmp_path: Path, capsys: pytest.
 def test_without_data_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, error = ran(capsys, overview, "--data", tmp_path, "--out", tmp_path / "page.md")
     assert code == 3
-    assert re.fullmatch(r"error: .* has no such data of tables; save some with: .*\n", error)
+    assert re.fullmatch(r"error: .* has no data of these tables; save them with: .*\n", error)
