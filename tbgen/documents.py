@@ -175,8 +175,8 @@ def options_for(engine_options: Mapping[str, Option], settings: Mapping[str, str
     for name, value in settings.items():
         option = engine_options.get(name)
         if option is None:
-            names = printable(", ".join(engine_options))
-            raise UsageError(f"there is no option {quote(name)}: the engine has: {names}")
+            names = f": the engine has: {printable(', '.join(engine_options))}" if engine_options else ""
+            raise UsageError(f"there is no option {quote(name)}{names}")
         choices = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
         if choices is not None:
             spelling = next((choice for choice in choices if choice.lower() == value.lower()), None)

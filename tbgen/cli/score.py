@@ -238,7 +238,7 @@ def _omitted_text(left_out: LeftOutCounts, prefix: str) -> str:
     lost_by_both = ("lost by both sides (0-0)", left_out.lost_by_both)
     counts = (("without a result", left_out.unfinished), lost_by_both, ("broken", left_out.broken))
     reasons = [f"{count:,} {reason}" for reason, count in counts if count]
-    return f"{prefix}{' and '.join(reasons)} left out" if reasons else ""
+    return f"{prefix}left out: {', '.join(reasons)}" if reasons else ""
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:

@@ -116,7 +116,7 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
             raise UsageError(f"{target} is a directory: name files for it that have different names")
         return outputs
     if len(sources) > 1 and os.path.isfile(target):
-        raise UsageError(f"{target} exists already: name a new file for the games of several, or remove it")
+        raise UsageError(f"{target} exists already: name a new file for all games, or remove it")
     return {target: sources}
 
 

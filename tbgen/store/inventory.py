@@ -27,7 +27,7 @@ from tbgen.store.table_file import StoredFile
 _BLOCK_BYTES: Final = BLOCK_SLOTS // 8
 
 
-class DeepestState(Document):
+class LongestState(Document):
     """A state of the greatest depth in a table."""
 
     fen: str
@@ -35,7 +35,7 @@ class DeepestState(Document):
     """The accrued score; None for a fresh state."""
 
 
-def deepest_state(file: StoredFile) -> DeepestState | None:
+def deepest_state(file: StoredFile) -> LongestState | None:
     """Return a state of the greatest depth in a plain table, if possible a fresh state.
 
     The result is None for a packed table, which stores no depths for accrued scores.
@@ -48,14 +48,14 @@ def deepest_state(file: StoredFile) -> DeepestState | None:
     depth = file.data(schema.DEPTH)
     for side in Side(0), Side(1):
         if (slot := _first_index(depth[side], max_depth)) is not None:
-            return DeepestState(any_board_of(file.layout, side, Slot(slot)).fen(), None)
+            return LongestState(any_board_of(file.layout, side, Slot(slot)).fen(), None)
     if (run := _first_index(file.data(schema.RUN_DEPTH), max_depth)) is not None:
         return _state_of_run(file, run)
     configurations, _, ep_depth = file.en_passant_arrays()
     for (phase, square), depths in zip(configurations.tolist(), ep_depth, strict=True):
         if (slot_in_phase := _first_index(depths, max_depth)) is not None:
             slot, side = phase * file.info.phase_size + slot_in_phase, Side(square < 32)
-            return DeepestState(any_board_of(file.layout, side, Slot(slot), square).fen(), None)
+            return LongestState(any_board_of(file.layout, side, Slot(slot), square).fen(), None)
     raise file.damaged(f"no state has its greatest depth, {max_depth} plies")
 
 
@@ -64,7 +64,7 @@ def _first_index(depths: NDArray[Any], depth: int) -> int | None:
     return int(indices[0]) if indices.size else None
 
 
-def _state_of_run(file: StoredFile, run: int) -> DeepestState:
+def _state_of_run(file: StoredFile, run: int) -> LongestState:
     """Return the state at the beginning of a run.
 
     ``start`` contains the index of the first run of each block of slots. Each slot with a bit in the mask has
@@ -77,7 +77,7 @@ def _state_of_run(file: StoredFile, run: int) -> DeepestState:
     mask = file.data(schema.RUN_MASK)[holder, side, block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
     slot_in_block = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[slots_before])
     board = any_board_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + slot_in_block))
-    return DeepestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
+    return LongestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
 
 
 EXPECTED_MEN: Final = 4
@@ -100,7 +100,7 @@ class Entry:
     counts: tuple[Mapping[GScore, int], ...] | None = None
     """Number of positions up to symmetry with each value, for White and for Black to move; None if not
     requested."""
-    longest: DeepestState | None = None
+    longest: LongestState | None = None
     """A state of the greatest depth; None for a packed table or if counts were not requested."""
     error: TbgenError | None = None
     """The reason why there is no ``info``; None if there is."""
@@ -183,7 +183,7 @@ class CountedTableDocument(TableDocument):
     """The contents of the file of a table, the number of positions of each value, and a deepest state."""
 
     values: ValueCounts
-    longest: DeepestState | None
+    longest: LongestState | None
     """A state whose depth is ``max_depth``; null for a packed table."""
 
 

@@ -28,9 +28,9 @@ interface GamesDocument { rules: string; games: ListedGameDocument[] }
 interface TableDocument { material: string; rules: string }
 interface TablesDocument { tables: TableDocument[] }
 interface ValueCounts { white: Record<string, number>; black: Record<string, number> }
-interface DeepestState { fen: string; accrued: string }
+interface LongestState { fen: string; accrued: string }
 interface PositionCounts { white: number; black: number }
-interface CountedTableDocument extends TableDocument { positions: PositionCounts; form: string; accrued: boolean; max_depth: number; values: ValueCounts; longest: DeepestState }
+interface CountedTableDocument extends TableDocument { positions: PositionCounts; form: string; accrued: boolean; max_depth: number; values: ValueCounts; longest: LongestState }
 
 /** The answer to a GET request, by its path; the explorer's request is about a position, in the tables or in a view of them. */
 type AnswerTo<Path> =

@@ -109,7 +109,7 @@ def test_a_test_by_games_says_that_there_are_pairs(capsys: Capture) -> None:
 
 
 def test_what_is_left_out_is_counted(capsys: Capture, tmp_path: Path) -> None:
-    reasons = "2 without a result and 1 lost by both sides (0-0) and 1 broken left out"
+    reasons = "left out: 2 without a result, 1 lost by both sides (0-0), 1 broken"
     path = tmp_path / "x.pgn"
     path.write_text('[White "A"]\n[Black "B"]\n\n1. e4 e4 1-0\n\n1. e4 *\n\n1. d4 *\n\n1. d4 0-0\n\n')
     _, (*_, last) = said(capsys, 2, "score", path)

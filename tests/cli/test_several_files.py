@@ -99,7 +99,7 @@ def test_a_slash_makes_a_directory_and_a_file_without_games_stops_no_other(
 ) -> None:
     (place / "round0.pgn").write_text("garbage")
     assert run(capsys, "tag", "round[01]*", "made/tagged/", code=2)[1] == [
-        "tbgen: round0.pgn, game 1, line 1: no PGN, as it has neither tags nor moves; left as it is",
+        "tbgen: round0.pgn, game 1, line 1: this is not PGN: it has neither tags nor moves; left as it is",
         "tbgen: no game of round0.pgn can be read, so nothing is written",
         "tbgen: 1 game tagged (1 mate), 1 broken and left as it is",
     ]

@@ -89,8 +89,8 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["tbgen.generator.estimate"], "total_memory", lambda: 1 << 28)
-    with pytest.raises(TbgenError, match=r"this machine has 256 MiB .*1 other table.: build on a larger one"):
+    monkeypatch.setattr(sys.modules["tbgen.generator.estimate"], "total_memory", lambda: 1 << 27)
+    with pytest.raises(TbgenError, match=r"this machine has 128 MiB .*1 other table.: build on a larger one"):
         build([KBVK], tmp_path, Diary(), variant=R)
 
 

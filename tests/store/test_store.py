@@ -21,7 +21,7 @@ from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
 from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES, table_path, tables_in
-from tbgen.store.inventory import DeepestState, deepest_state, inventory
+from tbgen.store.inventory import LongestState, deepest_state, inventory
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tests.support.exhaustive import exhaustive
@@ -205,4 +205,4 @@ def test_a_longest_state_with_an_en_passant_right(tmp_path: Path) -> None:
     table.ep_value[0, within], table.ep_depth[0, within] = 3, 9
     write(table, path := table_path(tmp_path, "KPvKP", Variant.R_MOBILITY))
     with TableFile(path) as file:
-        assert deepest_state(file) == DeepestState(board.fen(), None)
+        assert deepest_state(file) == LongestState(board.fen(), None)

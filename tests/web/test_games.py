@@ -123,7 +123,7 @@ def test_what_is_no_game(api: TestClient) -> None:
         (f"{DRAWN}\n\n{DRAWN}", "the PGN has more than one game"),
         (BROKEN, "ply 3: 'Ke3' is not a legal move"),
         ('[Variant "Atomic"]\n\n1. e4 *', "the variant 'Atomic' is not refereed here"),
-        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "no PGN, as it has neither"),
+        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "this is not PGN: it has neither"),
         ('[Komi "nonsense"]\n\n1. e4 *', "'nonsense' is not a komi"),
     ):
         response = api.post("/r/game", content=pgn.encode("latin-1"))

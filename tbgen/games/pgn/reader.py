@@ -54,7 +54,7 @@ _MOVE_LIKE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
 _RESULT_LIKE: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
 _REST_WITHOUT_MOVES: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
-_NO_PGN_REASON: Final = "no PGN, as it has neither tags nor moves"
+_NO_PGN_REASON: Final = "this is not PGN: it has neither tags nor moves"
 _RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED_NAMES.values())
 _OFF_BOARD_BASES: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """Values of the tag ``RMobilityBasis`` for wins off the board."""

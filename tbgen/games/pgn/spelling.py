@@ -78,7 +78,7 @@ _SPELLINGS: Final = {
 }
 _CLEAR_RESULT: Final = (
     rf"(?:{_WON}{_SEPARATOR}{_LOST}|{_LOST}{_SEPARATOR}{_WON}|{_HALF}{_SEPARATOR}{_HALF}|1/2|½|\*"
-    rf"|(?!0-0){_LOST}{_SEPARATOR}{_LOST}|\+:-|-:\+|=:=|-:-)(?!\w|[/.,]\w|\s*[-:]\s*[\d½])"
+    rf"|(?!0-0){_LOST}{_SEPARATOR}{_LOST}|\+\s*:\s*-|-\s*:\s*[-+]|=\s*:\s*=)(?!\w|[/.,]\w|\s*[-:]\s*[\d½])"
 )
 _POINTS: Final = r"[\d½](?:[\d½.,/]{0,6}[\d½])?"
 RESULT_IN_MOVETEXT: Final = (
