@@ -271,7 +271,7 @@ def run(
         try:
             summary = run_event(settings, options, judge, listeners)
         except KeyboardInterrupt:
-            say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues the event")
+            say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues from there")
             raise
     if json:
         print_json(_document(summary, settings) | watch.document())
