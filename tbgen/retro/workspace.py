@@ -145,8 +145,9 @@ def table_slots(layout: Layout, slots: Ints) -> Ints:
     """Convert slots of a phase in the solver's order to slots in the order of the table, and return them."""
     if not layout.solved_pairs:
         return slots
-    number, rest = np.divmod(slots, layout.solved_slots // len(layout.solved_pairs))
-    return np.array(layout.solved_pairs)[number] * (layout.solved_slots // len(layout.solved_pairs)) + rest
+    slots_per_pair = layout.solved_slots // len(layout.solved_pairs)
+    number, rest = np.divmod(slots, slots_per_pair)
+    return np.array(layout.solved_pairs)[number] * slots_per_pair + rest
 
 
 def _like_scalars(layout: Layout) -> Ints:
