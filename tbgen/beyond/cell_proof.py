@@ -212,7 +212,7 @@ class CellProof:
         def prove_all_layers(proof: StateProof, end: int) -> int:
             value = bounds.value[end]
             proof.check_values(proof.ranges)
-            _raise_if_wrong(self.cell, end, proof.pool)
+            _raise_if_wrong(self.cell, end, proof.workers)
             (pool,) = pools_of_ends(frame, routes, exit_bounds, [end])
             solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
             is_position = self.rank != NO_RANK
@@ -320,7 +320,7 @@ def _prove_states(cell: Cell, end: int, proof: StateProof, accrued: Accrued, lay
     """
     proof.set_grades(accrued, layer)
     states = proof.prove(accrued)
-    _raise_if_wrong(cell, end, proof.pool)
+    _raise_if_wrong(cell, end, proof.workers)
     return states
 
 
@@ -338,7 +338,7 @@ def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
     """
     if not workers.wrong:
         return
-    problem, _, side, slot, level, stored, expected = workers.rows[0].tolist()
+    problem, _, side, slot, level, stored, expected = workers.findings[0].tolist()
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
     if problem in (problems.NOWHERE, problems.MISSING, problems.WRONG_END):
         reason = PROBLEMS[problem]

@@ -42,10 +42,10 @@ from tbgen.board.score import (
     code_of,
     fold,
     merit,
-    of_gscore,
     rank_of,
     rank_of_code,
     to_gscore,
+    to_signed,
 )
 
 ValueFinder: TypeAlias = Callable[[chess.Board], Signed | None]
@@ -108,7 +108,7 @@ class AttackPosition:
     @property
     def folded_score(self) -> Signed:
         """The accrued score with the position score folded in."""
-        score = of_gscore(position_score(self.board))
+        score = to_signed(position_score(self.board))
         return score if self.accrued is None else fold(self.accrued, score)
 
     @property
@@ -305,7 +305,7 @@ class ForcingSearch:
             next_board.push(move)
             zeroing = board.is_zeroing(move)
             value = self._value_of(next_board) if zeroing else None
-            after_score = of_gscore(position_score(next_board))
+            after_score = to_signed(position_score(next_board))
             score = value if value is not None else after_score if zeroing else fold(accrued, after_score)
             ended = value is not None or rank_of(after_score) < 2
             if not self._reaches(score) and (ended or not patience):

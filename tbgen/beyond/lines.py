@@ -23,7 +23,7 @@ from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import ExitBounds, UnmadeLayerError, carried_score
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
-from tbgen.board.score import Code, GScore, fold, of_code, of_gscore, to_gscore
+from tbgen.board.score import Code, GScore, fold, signed_of, to_gscore, to_signed
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import CellPosition, Step
 from tbgen.errors import MissingLayerError, MissingTableError
@@ -154,11 +154,11 @@ class LineMaker:
 
     def _forcing_line(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by forcing moves, with the continuation in tables."""
-        board, score = self.searches[LOWER].position.board.copy(stack=False), of_code(accrued)
+        board, score = self.searches[LOWER].position.board.copy(stack=False), signed_of(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)
-            position_after = of_gscore(position_score(board))
+            position_after = to_signed(position_score(board))
             score = position_after if zeroing else fold(score, position_after)
             yield PlanMove(move, san, to_gscore(score))
         if self._exits.tables.fresh_value(board) is not None and any(board.legal_moves):

@@ -7,9 +7,9 @@ have to be solved. docs/glossary.md explains the terms.
 
 States are examined in two orders, in turn. The first order prefers states whose bounds come from the
 nearest exits. The second order prefers play with few *deviations*. Play without deviations chooses the moves
-that reach the hoped-for scores soonest. It leaves the cell, because play inside a cell ends with one score,
-which cannot be both bounds. The second-best move counts as one deviation, the third-best move as two, and so
-on (limited discrepancy search, Harvey and Ginsberg, 1995).
+that reach the hoped-for scores soonest. Such play eventually leaves the cell: if it stayed inside, it would
+end with one score, and the two bounds would be equal. The second-best move counts as one deviation, the
+third-best move as two, and so on (limited discrepancy search, Harvey and Ginsberg, 1995).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +43,9 @@ class Play:
     :ivar bound_source: the object in which the bounds were looked up.
     :ivar states: the states of each solved cell, in the order in which they were examined.
     :ivar unsolved_cells: the unsolved cells that play reaches, each with the first position found in it.
-    :ivar cells_above: for each cell that play enters, the solved cells from which it is entered. The set of
-        each solved cell contains True if some of these moves swap the colours, and False if some do not.
+    :ivar cells_above: for each cell that play enters, the solved cells from which it is entered. The set
+        for each solved cell contains True if some move from it into the entered cell swaps the colours, and
+        False if some such move does not.
     :ivar is_complete: whether all states of the play have been examined.
     """
 
@@ -173,7 +174,7 @@ def _plies_to_exit(answer: Answer, accrued: Code) -> int:
 
     A bound that equals the accrued score does not come from an exit and is ignored.
     """
-    if answer.depths is None:  # the bounds come from the next moves
+    if answer.depths is None:  # the bounds follow from those after the moves: an exit may be one ply away
         return 1
     ends = zip(answer.bounds, answer.depths, strict=True)
     return min((depth for code, depth in ends if code != accrued), default=FAR_DEPTH)

@@ -4,12 +4,13 @@ The cell of the state is solved first. This may suffice. As long as the bounds d
 three steps:
 
 - It follows the play that keeps the bounds apart (:mod:`tbgen.beyond.play`) through all cells solved so far.
-- It solves the cheapest unsolved cells that this play enters, each after all cells that it depends on if time
-  allows.
-- It solves again the cells *above* them, from which the play enters them, if this narrows the bounds of
-  states that the play visits.
+- It solves the cheapest unsolved cells that this play enters. If time allows, the cells that each of them
+  depends on are solved first.
+- It solves the cells *above* them (those from which the play enters them) again if this may narrow the bounds
+  of states that the play visits.
 
-Bounds are proved only from bounds that were proved before, never in a circle. So they only become narrower.
+Bounds are proved only from bounds that were proved before, so no proof is circular, and bounds only become
+narrower.
 
 The *home* of a move out of a cell is the canonical cell whose solution bounds the position after the move.
 """
@@ -140,8 +141,8 @@ class Search:
     def _is_resolved(self, position: CellPosition) -> bool:
         """Return whether the depth of a position is proved, given that it is the same at both ends.
 
-        If only an earlier search solved the cell, the depth is not proved, because which positions that
-        search left open is not recorded.
+        If only an earlier search solved the cell, the depth is not proved, because there is no record of
+        which positions that search left open.
         """
         if position.is_over or self.exits.cells.has_values(position.cell.canonical()[0]):
             return True
@@ -176,7 +177,10 @@ class Search:
         return bounds.swapped if self._symmetry & MIRROR_RANKS else bounds
 
     def _narrow_within(self, interval: Interval) -> bool:
-        """Solve cells that may show where in an interval the value lies, whole cells last.
+        """Solve cells that may show where in an interval the value lies.
+
+        Whole cells after promotions (:mod:`tbgen.beyond.promoted_cells`) are solved only if there is no other
+        cell to solve.
 
         :returns: whether any cell to solve was found.
         """
@@ -292,7 +296,8 @@ class Search:
     def _solve_choices(self, choices: Iterable[Choice], play: Play) -> bool:
         """Solve choices, best first, and then solve the cells above them again.
 
-        No further choice is solved once the solved choices have cost more than the cells above them will.
+        No further choice is solved once solving the choices has cost more than it will cost to solve the
+        cells above them again.
 
         :returns: whether the search may continue: a cell was solved, or a refusal may lead to other choices.
         """

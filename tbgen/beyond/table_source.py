@@ -21,7 +21,7 @@ from tbgen.beyond.budget import Budget
 from tbgen.beyond.exit_sources import ExitSource
 from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.rules import FRESH
-from tbgen.board.score import NONE, Signed, code_of, of_gscore
+from tbgen.board.score import NONE, Signed, code_of, to_signed
 from tbgen.cells.bounds import Block, Bounds, gather_block, side_after
 from tbgen.cells.cell import Cell, CellPosition, piece_of
 from tbgen.cells.routes import Route, home_of_route
@@ -180,14 +180,14 @@ class Tables(ExitSource):
         cell = position.cell
         if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
             return None
-        code = code_of(of_gscore(self.tablebase.probe(position.board, FRESH).value))
+        code = code_of(to_signed(self.tablebase.probe(position.board, FRESH).value))
         return Interval(code, code)
 
     def fresh_value(self, board: chess.Board) -> Signed | None:
         """Return the fresh value of any position; None if no table contains it."""
         if chess.popcount(board.occupied) <= MAX_MEN and self._table(Material.of_board(board)[0]) is not None:
             with suppress(MissingTableError):  # a packed table may need other tables
-                return of_gscore(self.tablebase.probe(board, FRESH).value)
+                return to_signed(self.tablebase.probe(board, FRESH).value)
         return None
 
     def _is_open(self, cell: Cell) -> bool:

@@ -249,21 +249,24 @@ def rank_of(score: Signed) -> Rank:
     return _RANK_BY_SIGNED[score]
 
 
-def of_code(code: Code, swapped: bool = False) -> Signed:
+def signed_of(code: Code, swapped: bool = False) -> Signed:
     """Return the signed score with the given code; if ``swapped``, the colours are swapped.
 
-    >>> of_code(Code(7)), of_code(Code(7), swapped=True)
+    >>> signed_of(Code(7)), signed_of(Code(7), swapped=True)
     (7, -8)
     """
     return _SIGNED_BY_CODE[code ^ 255 if swapped else code]
 
 
 def code_of(score: Signed, swapped: bool = False) -> Code:
-    """Return the code of a score with a rank up to :data:`MAX_CODED_RANK`; the inverse of :func:`of_code`."""
+    """Return the code of a score whose rank is at most :data:`MAX_CODED_RANK`.
+
+    This is the inverse of :func:`signed_of`.
+    """
     return Code((~score if swapped else score) & 255)
 
 
-def of_gscore(score: GScore) -> Signed:
+def to_signed(score: GScore) -> Signed:
     """Return a G-score as a signed score."""
     return Signed(score.rank if score.white else ~score.rank)
 

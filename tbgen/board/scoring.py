@@ -29,8 +29,8 @@ class Scheme(NamedChoice, what="a scoring"):
     :cvar CLASSICAL: one point for mate; any other result is a draw.
     :cvar WINNER: one point for the holder of a score below the cutoff, else a draw.
     :cvar KOMI: one point for the side that has to beat the komi if it does so, else one point for the other
-        side; a draw if the score equals the komi. Any score from the cutoff on counts as a score at the
-        cutoff, held by the side that has to beat the komi.
+        side; a draw if the score equals the komi. Any score whose rank is at least that of the cutoff counts
+        as a score at the cutoff, held by the side that has to beat the komi.
     :cvar FULL: the rule of ``KOMI`` without a cutoff. No score may equal the komi, so there are no draws.
     :cvar OTB: over the board: one point for the holder of G3.5 or less, else a draw.
     """
@@ -63,7 +63,8 @@ class Scheme(NamedChoice, what="a scoring"):
 
     @property
     def has_whole_points(self) -> bool:
-        """Whether the scheme gives only whole and half points, which tags write as results of chess."""
+        """Whether the scheme gives only whole and half points, which are written in tags like results of
+        chess, such as ``1-0``."""
         return _DEFINITIONS[self].has_whole_points
 
     @property
@@ -75,8 +76,8 @@ class Scheme(NamedChoice, what="a scoring"):
 class Points(NamedTuple):
     """The points of each side for a result; their sum is 1.
 
-    The points are floating-point numbers, so from G26.5 on exponential points round to a half each.
-    :meth:`Scoring.lead` is exact.
+    The points are floating-point numbers, so exponential points for a rank of 53 (G26.5) or more are rounded
+    to 0.5 each. :meth:`Scoring.lead` is exact.
 
     :ivar white: White's points, from 0 to 1.
     :ivar black: Black's points, from 0 to 1.

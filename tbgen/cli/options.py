@@ -276,9 +276,9 @@ def _is_group(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, OptionGroup)
 
 
-def material_list(materials: Iterable[Material], men: int | None) -> list[Material] | None:
-    """Return the named materials and all materials of up to ``men`` men; None if there are none."""
-    return [*materials, *(all_materials(men) if men else ())] or None
+def material_list(materials: Iterable[Material], max_men: int | None) -> list[Material] | None:
+    """Return the named materials and all materials of up to ``max_men`` men; None if there are none."""
+    return [*materials, *(all_materials(max_men) if max_men else ())] or None
 
 
 def _check_directories(
@@ -387,9 +387,9 @@ class ScoringOptions(OptionGroup):
 
     :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
         (default: exponential; for games in files, the scoring named by their tag)
-    :param cutoff: score from which the scorings winner and komi count all results alike, and from which the
-        50-move rule improving counts no result as an improvement (default: G6.0; for games in files, the
-        cutoff of their tag)
+    :param cutoff: scores of this size or larger all count alike in the scorings winner and komi, and do not
+        count as improvements in the 50-move rule improving (default: G6.0; for games in files, the cutoff of
+        their tag)
     :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
         for Black (default: G5.75; the tag Komi of a game overrides this)
     """

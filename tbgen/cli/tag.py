@@ -34,20 +34,20 @@ def run(
     """Write the r-mobility result of every game into its tags.
 
     The tags are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move
-    rule by which the game was refereed, and the basis of the result. The basis is the end of the game, or
-    "tablebase" for the exact value of a stopped game. If the accrued score counts as the result, the basis is
-    "played" if no table can hold the final position, or "table missing" if a table could. With --rules wg the
-    names of these tags begin with WGMobility.
+    rule by which the game was refereed, and the basis of the result. The basis names how the game ended, or
+    is "tablebase" for the exact value of a stopped game. If the accrued score counts as the result, the basis
+    is "played" if no table can hold the final position, or "table missing" if a table could. With --rules wg
+    the names of these tags begin with WGMobility.
 
     With --syzygy the basis is "syzygy", and the result G0.0, if Syzygy files show that a side can force mate.
     If they show that nobody can, the value is bounded by -G0.5 and G0.5.
 
     With --solve the positions that no table holds are solved as by tbgen solve. The basis is then "solved"
-    for an exact value. It is "bounded" for a proved interval whose scores all give the same points; the
-    result is then the score in the interval nearest to the accrued score. If the points differ and the
-    accrued score is outside the interval, the nearest score in the interval counts as the result in this
-    case too. The basis is then "nearest bound", and the result is not proven. The tag RMobilityBounds
-    contains the proved interval, if there is one.
+    for an exact value. If only an interval is proved, the result is the accrued score if the interval
+    contains it, otherwise the score in the interval that is nearest to it. If all scores in the interval
+    give the same points, the basis is "bounded". If the points differ and the accrued score is outside the
+    interval, the basis is "nearest bound", and the result is not proven. The tag RMobilityBounds contains
+    the proved interval, if there is one.
 
     The tag RMobilityDoubts says what is doubtful about a game, such as "truncated" (docs/referee.md has
     the list). A truncated game that nobody has won gets its accrued score as the result, with the basis
@@ -55,7 +55,8 @@ def run(
 
     Existing tags of these names are replaced. Everything else is copied byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If no game can be read, nothing is
-    written, except to standard output, a device or a pipe if the games exceed 16 MiB.
+    written, with one exception: if OUT is standard output, a device or a pipe, and the games exceed 16 MiB,
+    all of them are copied unchanged.
 
     The games of several files, or of patterns such as "round*.pgn", are written to OUT in the order in
     which the files are named (those of a pattern alphabetically). If OUT is a directory, or ends in a slash,

@@ -40,7 +40,7 @@ _STDOUT: Final = 1
 _BOUND_WORDS: Final = (b" lowerbound", b" upperbound")
 _SCORE_PATTERN: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
 _DEPTH_PATTERN: Final = re.compile(rb" depth (\d{1,9})\b")
-_LINE_PATTERN: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
+_PV_PATTERN: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
 """Matches the first 12 plies of the expected line, which spectators see."""
 
 
@@ -56,7 +56,7 @@ class Thought(NamedTuple):
     @classmethod
     def of(cls, info: bytes) -> Thought:
         """Parse an ``info`` line."""
-        score, depth, line = (each.search(info) for each in (_SCORE_PATTERN, _DEPTH_PATTERN, _LINE_PATTERN))
+        score, depth, line = (each.search(info) for each in (_SCORE_PATTERN, _DEPTH_PATTERN, _PV_PATTERN))
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
             0 if depth is None else int(depth[1]),

@@ -27,9 +27,9 @@ from tbgen.packed.kernels.blocks import (
     RowBlock,
 )
 from tbgen.packed.kernels.derive import (
+    Children,
     DerivationBuffers,
     PhaseData,
-    Replies,
     clear_flags,
     find_exceptions,
     find_needed,
@@ -137,7 +137,7 @@ def make_derivation() -> DerivationBuffers:
         value,
         plies[2],
         np.zeros(8, np.int64),
-        Replies(values, np.zeros(192, np.uint16), ranks),
+        Children(values, np.zeros(192, np.uint16), ranks),
     )
 
 

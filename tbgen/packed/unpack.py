@@ -59,8 +59,8 @@ def unpack(
     threads: int = 2,
     progress: Progress = silent,
 ) -> Table:
-    """Return the content of a packed table: fresh values and depths for both sides to move, and its
-    functions.
+    """Return the content of a packed table: the fresh values and depths for both sides to move, and the
+    functions that give the values for all accrued scores with the stored side to move.
 
     :param sources: the tables of all successors.
     :param functions: whether to decode the functions, too. They need four bytes of memory for each slot.
@@ -74,7 +74,7 @@ def unpack(
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
             # The targets of promotions occupy memory that phases of later groups will overwrite.
-            unpacker.prepare(group)
+            unpacker.load_targets(group)
             unpacker.decode(group)
             for phase in group:
                 unpacker.fill_stored(phase)
@@ -118,12 +118,12 @@ def unpack_side(
                 unpacker.decode_and_fill(phase_after_step)
                 unpacker.expand(file.side)
             if promotions(file, phase, side):
-                unpacker.prepare([phase])
+                unpacker.load_targets([phase])
             unpacker.decode([phase])
             unpacker.fill_stored(phase)
             unpacker.derive()
-        part = slice(phase * len(value), (phase + 1) * len(value))
-        value[:], depth[:] = unpacker.value[side, part], unpacker.depth[side, part]
+        slots = slice(phase * len(value), (phase + 1) * len(value))
+        value[:], depth[:] = unpacker.value[side, slots], unpacker.depth[side, slots]
 
 
 def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
@@ -200,12 +200,16 @@ class _Unpacker:
         """Read the values and depths of the en passant positions of some phases."""
         self._loader.load_en_passant(self._file, phases)
 
-    def prepare(self, phases: list[int]) -> None:
+    def load_targets(self, phases: list[int]) -> None:
         """Load the targets of zeroing moves from phases with the same number of remaining pawn steps."""
         self._loader.prepare(phases, self._threads.map)
 
     def decode(self, group: Sequence[int]) -> None:
-        """Decode the stored side of consecutive phases. The depths of CAPTURE symbols get CAPTURE_FLAG."""
+        """Decode the stored side of consecutive phases.
+
+        CAPTURE_FLAG is set in the depths of positions whose value symbol (:mod:`tbgen.packed.kernels.blocks`)
+        is CAPTURE.
+        """
         content = Content(self.value[self._side], self.depth[self._side], self._function_numbers)
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
@@ -253,14 +257,14 @@ class _Unpacker:
 
     def clear_flags(self) -> None:
         """Clear the flags in the depths of the stored side of the phase."""
-        self._data.depth[self._part(self._side)] &= CAPTURE_FLAG - 1
+        self._data.depth[self._phase_slots(self._side)] &= CAPTURE_FLAG - 1
 
     def expand(self, side: Side) -> None:
         """Copy the canonical slots of one side of the phase to all slots that stand for the same
         positions."""
-        data, part, like_men = self._data, self._part(side), self._workspace.like_men
+        data, slots, like_men = self._data, self._phase_slots(side), self._workspace.like_men
         arguments = like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
-        self._run(copy_canonical, data.frame, *arguments, data.value[part], data.depth[part])
+        self._run(copy_canonical, data.frame, *arguments, data.value[slots], data.depth[slots])
 
     def clear_other_slots(self, phase: int) -> None:
         """Clear the slots of a phase that are not canonical slots of positions."""
@@ -270,8 +274,8 @@ class _Unpacker:
         for side in SIDES:
             occupied = (data.phase.legal[side] & data.phase.canonical).view(np.uint8)
             is_empty = ~np.unpackbits(occupied, bitorder="little").view(np.bool_)
-            data.value[self._part(side)][is_empty] = NONE
-            data.depth[self._part(side)][is_empty] = 0
+            data.value[self._phase_slots(side)][is_empty] = NONE
+            data.depth[self._phase_slots(side)][is_empty] = 0
 
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return the values and depths of the table itself, shape (2, size) each.
@@ -291,7 +295,7 @@ class _Unpacker:
         data.start[:] = first, layout.size + first
         self._run(legal_words, data.frame, data.phase.legal)
 
-    def _part(self, side: Side) -> slice:
+    def _phase_slots(self, side: Side) -> slice:
         """Return the slots of the phase with ``side`` to move."""
         return slice(int(self._data.start[side]), int(self._data.start[side]) + self._layout.phase_size)
 

@@ -38,7 +38,7 @@ _QUEEN_KIND: Final = KINDS[PIECE_ORDER.index("Q")]
 _BETWEEN: Final = np.array(
     [[between(_QUEEN_KIND, start, stop) for stop in range(64)] for start in range(64)], np.uint64
 )
-"""For each two squares: the squares between them; empty unless the two squares are on one line."""
+"""For each pair of squares: the squares between them; empty unless the two squares are on one line."""
 
 
 class ArrayProbes:
@@ -132,7 +132,8 @@ def _are_legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> ND
 
 
 def _layout_and_columns(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
-    """Return the layout for the men, whether it swaps their colours, and the men's columns in its order."""
+    """Return the layout for the men, whether their colours are swapped in it, and the column of each man
+    in the order of the layout."""
     white, black = ("".join(_LETTERS[kind] for kind, owner in sorted(men) if owner == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
     layout, remaining = layout_of(material), dict(enumerate(men))

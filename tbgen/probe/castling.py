@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 import numpy as np
 
-from tbgen.board.score import NONE, Code, GScore, code_of, of_code, rank_of_code
+from tbgen.board.score import NONE, Code, GScore, code_of, rank_of_code, signed_of
 from tbgen.cells.bounds import (
     LOWER,
     NO_RANK,
@@ -269,7 +269,7 @@ class CastlingSolver:
 
     def _best_code(self, board: chess.Board, accrued: Code) -> Code:
         """Return the code of V(P, A), computed as the best value among the successors."""
-        states = [each.state for each in reached_states(board, of_code(accrued), self._values.variant)]
+        states = [each.state for each in reached_states(board, signed_of(accrued), self._values.variant)]
         rightless = [one for one in states if one.position.terminal or one.position.castling_board is None]
         codes = self._rightless.values_of(rightless)
         for position, inherited in states:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, Final
 
 from tbgen.board.material import Material
-from tbgen.board.score import NONE, GScore, Signed, code_of, of_code
+from tbgen.board.score import NONE, GScore, Signed, code_of, signed_of
 from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError, result_or_error
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.packed.copies import PlainCopies, tables_to_unpack, temporary_copies
@@ -199,9 +199,9 @@ class DeepValues(Values):
         code, depth = self._layers.get(table, side, slot, accrued)
         if code == NONE:
             raise table.damaged("it has no value for a legal position")
-        if value not in (None, of_code(code, shape.swapped)):
+        if value not in (None, signed_of(code, shape.swapped)):
             raise table.damaged("its accrued scores are not those that its fresh values give")
-        return Goal(of_code(code, shape.swapped), depth)
+        return Goal(signed_of(code, shape.swapped), depth)
 
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:

@@ -108,15 +108,15 @@ class PositionTable:
     :param side: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
-    def __init__(self, tables: object, file: TableFile, arrays: ArrayProbes) -> None:
-        self._tables, self._file, self._arrays = tables, file, arrays
+    def __init__(self, tablebase: object, file: TableFile, arrays: ArrayProbes) -> None:
+        self._tablebase, self._file, self._arrays = tablebase, file, arrays
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
         self.positions_of_sides: tuple[int, int] = file.info.positions
         """Number of positions with White to move, and number with Black to move."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return methodcaller("table", self.material.name), (self._tables,)
+        return methodcaller("table", self.material.name), (self._tablebase,)
 
     def __repr__(self) -> str:
         return f"<positions of {self.material}>"
@@ -144,7 +144,7 @@ class PositionTable:
         :raises DamagedTableError: if the file cannot be read.
         """
         selector = _make_selector(value, depth)
-        blocks = (self._block(*start, selector) for start in self._block_starts(side))
+        blocks = (self._block(*place, selector) for place in self._sides_and_starts(side))
         return (block for block in blocks if len(block))
 
     def sample(
@@ -170,16 +170,16 @@ class PositionTable:
             if number < 0:
                 raise UsageError(f"the {name} is {number}: expected 0 or more")
         selector, generator = _make_selector(value, depth), np.random.default_rng(seed)
-        starts = list(self._block_starts(side))
-        counts = [len(self._block(*start, selector)) for start in starts]
+        places = list(self._sides_and_starts(side))
+        counts = [len(self._block(*place, selector)) for place in places]
         if count > sum(counts):
             raise UsageError(f"{self.material} has {sum(counts):,} such positions, and not {count:,}")
         shares = generator.multivariate_hypergeometric(counts, count, method="marginals")
         blocks = []
-        for start, size, share in zip(starts, counts, shares.tolist(), strict=True):
+        for place, size, share in zip(places, counts, shares.tolist(), strict=True):
             if share:
                 chosen = np.sort(generator.choice(size, share, replace=False, shuffle=False))
-                blocks.append(self._block(*start, selector)[chosen])
+                blocks.append(self._block(*place, selector)[chosen])
         return self._join(blocks)
 
     def board(self, side: int, slot: int) -> AnyBoard:
@@ -235,7 +235,7 @@ class PositionTable:
         """
         return self._arrays.look_up_slots(self._file, side, slots, accrued)
 
-    def _block_starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
+    def _sides_and_starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
         if not isinstance(side, bool | np.bool_ | None):  # 0 would be Black here, but it is White in tables
             raise TypeError(
                 f"the side cannot be {side!r}: expected chess.WHITE, chess.BLACK, or None for both"

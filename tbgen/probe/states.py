@@ -9,7 +9,7 @@ import chess
 from tbgen.board.fen import AnyBoard, DescribedBoard, parse_position
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH, Fresh, accrued_score, position_score
-from tbgen.board.score import GScore, Signed, fold, of_gscore, to_gscore
+from tbgen.board.score import GScore, Signed, fold, to_gscore, to_signed
 from tbgen.board.scoring import Points, points
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
@@ -156,8 +156,8 @@ def accrued_in_r_mobility(board: chess.Board, accrued: GScore | Fresh | None) ->
     """
     score = position_score(board)
     if score.rank < 2 or board.has_legal_en_passant():
-        return of_gscore(score)
-    return folded_score(board, accrued, of_gscore(score), Variant.R_MOBILITY)
+        return to_signed(score)
+    return folded_score(board, accrued, to_signed(score), Variant.R_MOBILITY)
 
 
 def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed, variant: Variant) -> Signed:
@@ -176,7 +176,7 @@ def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed,
         return score
     if accrued.rank < 2:
         raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
-    return fold(of_gscore(accrued), score)
+    return fold(to_signed(accrued), score)
 
 
 def result_of(state: State, goal: Goal) -> ProbeResult:

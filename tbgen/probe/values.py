@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
-from tbgen.board.score import NONE, Code, Signed, code_of, of_code, rank_of
+from tbgen.board.score import NONE, Code, Signed, code_of, rank_of, signed_of
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, result_or_error
 from tbgen.index.layout import Layout, Side, Slot
@@ -136,8 +136,8 @@ class Values:
             return self._with_rights(position.castling_board, accrued)
         shape, side, slot, ep_square = position[:4]
         code, depth = self.fresh_entry(Place(shape.layout, side, slot, ep_square))
-        if rank_of(accrued) > rank_of(of_code(code)) or (self._has_layers and accrued == position.score):
-            return Goal(of_code(code, shape.swapped), depth)
+        if rank_of(accrued) > rank_of(signed_of(code)) or (self._has_layers and accrued == position.score):
+            return Goal(signed_of(code, shape.swapped), depth)
         if not self._has_layers:
             return Goal(accrued, 0)
         table = self.table(shape.material)
@@ -148,7 +148,7 @@ class Values:
                 "open_tablebase(..., depths=True)), which makes what one score needs after the other"
             )
         value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
-        return Goal(of_code(value, shape.swapped), plies)
+        return Goal(signed_of(value, shape.swapped), plies)
 
     def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
         """Return the result of :meth:`stored_goal` for a position with castling rights."""
@@ -157,7 +157,7 @@ class Values:
                 assert self._make_lookup is not None, "opened for positions without castling rights only"
                 self._castling_lookup = self._make_lookup(self)
             code, depth = self._castling_lookup(board, code_of(accrued))
-        return Goal(of_code(code), depth)
+        return Goal(signed_of(code), depth)
 
     def packed_table(self, material: Material) -> "PackedFile | None":
         """Return an open table if it is packed, else None; raise the same errors as :meth:`table`."""

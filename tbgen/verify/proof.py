@@ -74,23 +74,23 @@ def verify_table(
     problem = table_problem(table)
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
-    with ProofThreads(threads) as pool:
-        proof = Proof(table, sub_tables, pool)
+    with ProofThreads(threads) as workers:
+        proof = Proof(table, sub_tables, workers)
         # Without layers, the kernels would read beyond the ends of the empty arrays of runs.
         if layer_maker is None and proof.game.score_resets and table.accrued_form is not AccruedForm.RUNS:
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
         proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
         states = proof.run(sample, np.random.default_rng(seed))
-    positions, findings = sum(table.positions) + table.ep_positions, describe(table, pool.rows, limit)
+    positions, findings = sum(table.positions) + table.ep_positions, describe(table, workers.findings, limit)
     seconds = time.perf_counter() - started
-    return VerifyResult(table.material, positions, states, sample, pool.wrong, findings, seconds)
+    return VerifyResult(table.material, positions, states, sample, workers.wrong, findings, seconds)
 
 
 class Proof(StateProof):
     """One proof of a table; :func:`verify_table` runs it."""
 
-    def __init__(self, table: Table, sub_tables: SubTables, pool: ProofThreads) -> None:
-        super().__init__(game_of_table(table, sub_tables), pool)
+    def __init__(self, table: Table, sub_tables: SubTables, workers: ProofThreads) -> None:
+        super().__init__(game_of_table(table, sub_tables), workers)
         self.table, self.layout = table, table.layout
         self.progress: Progress = silent
         self.layer_maker: EveryLayer | None = None
@@ -101,15 +101,15 @@ class Proof(StateProof):
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
         """Run the proof and return the number of proved states; 0 if values are missing or misplaced."""
-        parts = self.pool.ranges(self.layout.size)
+        parts = self.workers.ranges(self.layout.size)
         self.survey(parts)
-        if self.pool.wrong:
+        if self.workers.wrong:
             return 0
         if self.table.accrued_form is AccruedForm.RUNS:
             self.survey_runs(parts)
         if self.reader is not None:
             self.probes = Probes(self.game, self.reader, random)
-            self.pool.add(self.probes.compare_fresh())
+            self.workers.add(self.probes.compare_fresh())
         if sample is not None:
             self._select(sample, random)
         return sum(self.prove_batch(batch) for batch in self._batches())
@@ -133,13 +133,13 @@ class Proof(StateProof):
         self.progress("positions", 0, 1)
         super().survey(parts)
         self.check_values(parts)
-        self.pool.inspect(survey_en_passant, [(self.game,)])
+        self.workers.collect(survey_en_passant, [(self.game,)])
 
     def survey_runs(self, parts: list[Range]) -> None:
         """Check, for the runs in these ranges of slots, everything that does not depend on successors."""
         for holder, side in product(range(2), repeat=2):
             runs = self._runs(holder, side, parts)
-            self.pool.inspect(survey_runs, ((self.game, *each) for each in runs))
+            self.workers.collect(survey_runs, ((self.game, *each) for each in runs))
 
     def _select(self, sample: int, random: np.random.Generator) -> None:
         """Select random positions with either side to move, among them en passant positions."""
@@ -176,7 +176,7 @@ class Proof(StateProof):
     def _make_layers(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[SolvedLayer]:
         """Yield the layers of a batch. Each pair of layers is made while the previous pair is proved."""
         slots = self.game.grade.shape[1]
-        for layer in chain.from_iterable(self.pool.prefetch(pairs)):
+        for layer in chain.from_iterable(self.workers.prefetch(pairs)):
             if [array.shape for array in layer] != [(2, slots), (2, slots), (2, slots // 64)]:
                 raise ValueError(f"a layer does not have {slots} slots")
             yield SolvedLayer(*layer)
@@ -186,18 +186,18 @@ class Proof(StateProof):
         layer."""
         self.set_grades(accrued, layer._replace(functions=function_values(self.table, accrued)))
         if self.probes is not None and accrued.pivot != MIDDLE:
-            self.pool.add(self.probes.compare_accrued(accrued, self.game.base, layer))
+            self.workers.add(self.probes.compare_accrued(accrued, self.game.base, layer))
 
     def _use_runs(self, accrued: Accrued) -> None:
         """Update the grades of the batch's canonical positions to a layer that is stored as runs."""
         holder = int(accrued.pivot <= MIDDLE)
         for side in range(2):
             runs = self._runs(holder, side, self.ranges, self.game.base)
-            self.pool.run(set_run_grades, ((self.game, accrued, *each) for each in runs))
+            self.workers.run(set_run_grades, ((self.game, accrued, *each) for each in runs))
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer, including en passant positions, and return their number."""
-        return super().prove(accrued) + self.pool.inspect(prove_en_passant, [(self.game, accrued)])
+        return super().prove(accrued) + self.workers.collect(prove_en_passant, [(self.game, accrued)])
 
     def _runs(
         self, holder: int, side: int, parts: Iterable[Range], base: int = 0
@@ -219,9 +219,9 @@ KERNEL_FAMILY: Final = __name__
 
 def compile_kernels() -> None:
     """Compile every kernel by running it without any slots, then mark the cache."""
-    with ProofThreads(1) as pool:
+    with ProofThreads(1) as workers:
         table = _empty_table()
-        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), pool)
+        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), workers)
         proof.survey([(0, 0)])
         proof.survey_runs([(0, 0)])
         proof.prove_batch((0, 0))

@@ -25,10 +25,10 @@ Task = tuple[Any, ...]
 _TASKS_PER_THREAD: Final = 8
 _MIN_TASK_SLOTS: Final = 1 << 14
 
-_MAX_TASK_ROWS: Final = 1000
+_MAX_TASK_FINDINGS: Final = 1000
 """Maximum number of findings that one task keeps. A task counts all its findings."""
-_MAX_ROWS: Final = 20_000
-"""Number of findings from which on the proof only counts further findings."""
+_MAX_FINDINGS: Final = 20_000
+"""Number of findings after which the proof only counts further ones."""
 
 
 class ProofThreads(ThreadPoolExecutor):
@@ -38,26 +38,26 @@ class ProofThreads(ThreadPoolExecutor):
         super().__init__(threads)
         self.thread_count, self.wrong = threads, 0
         """Number of threads, and number of findings."""
-        self._rows = [np.empty((0, COLUMNS), np.int64)]
+        self._findings = [np.empty((0, COLUMNS), np.int64)]
 
     def __exit__(self, *exception: object) -> None:
         self.shutdown(cancel_futures=True)
 
     @property
-    def rows(self) -> NDArray[np.int64]:
+    def findings(self) -> NDArray[np.int64]:
         """The findings that are kept, shape (n, ``COLUMNS``)."""
-        return np.concatenate(self._rows)[:_MAX_ROWS]
+        return np.concatenate(self._findings)[:_MAX_FINDINGS]
 
     def ranges(self, length: int) -> list[Range]:
         """Divide ``length`` slots into one or more ranges that start at multiples of 64."""
         step = max(_MIN_TASK_SLOTS, length // (_TASKS_PER_THREAD * self.thread_count) // 64 * 64)
         return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
-    def add(self, rows: Sequence[Sequence[int]] | NDArray[np.int64], dropped: int = 0) -> None:
-        """Add the findings in ``rows``, and count another ``dropped`` findings."""
-        if len(rows) and sum(map(len, self._rows)) < _MAX_ROWS:
-            self._rows.append(np.asarray(rows))
-        self.wrong += len(rows) + dropped
+    def add(self, findings: Sequence[Sequence[int]] | NDArray[np.int64], dropped: int = 0) -> None:
+        """Add findings, and count another ``dropped`` findings."""
+        if len(findings) and sum(map(len, self._findings)) < _MAX_FINDINGS:
+            self._findings.append(np.asarray(findings))
+        self.wrong += len(findings) + dropped
 
     def prefetch(self, items: Iterator[Result]) -> Iterator[Result]:
         """Yield the items. Each item is made on a thread while the caller uses the previous item."""
@@ -70,18 +70,21 @@ class ProofThreads(ThreadPoolExecutor):
         """Run a kernel on all tasks and return the results."""
         return list(self.map(lambda task: kernel(*task), tasks))
 
-    def inspect(self, kernel: Callable[..., int], tasks: Iterable[Task]) -> int:
-        """Run a kernel on all tasks, with a workspace as the last argument. Return the sum of the results."""
+    def collect(self, kernel: Callable[..., int], tasks: Iterable[Task]) -> int:
+        """Run a kernel on all tasks, and add its findings. Return the sum of the results.
 
-        def inspect(*task: Any) -> tuple[int, int, NDArray[np.int64]]:
-            scratch = new_scratch(_MAX_TASK_ROWS)
+        The last argument of the kernel is a workspace, which receives the findings.
+        """
+
+        def run_task(*task: Any) -> tuple[int, int, NDArray[np.int64]]:
+            scratch = new_scratch(_MAX_TASK_FINDINGS)
             counted = kernel(*task, scratch)
             wrong = int(scratch.total[0])
             return counted, wrong, scratch.findings[:wrong].copy()
 
-        results = self.run(inspect, tasks)
-        for _, wrong, rows in results:
-            self.add(rows, wrong - len(rows))
+        results = self.run(run_task, tasks)
+        for _, wrong, findings in results:
+            self.add(findings, wrong - len(findings))
         return sum(counted for counted, _, _ in results)
 
 
@@ -117,8 +120,8 @@ def top_rank(*values: NDArray[np.uint8]) -> int:
 class StateProof:
     """Proves the states in a batch of slots, one accrued score after the other."""
 
-    def __init__(self, game: ProofGame, pool: ProofThreads) -> None:
-        self.game, self.pool = game, pool
+    def __init__(self, game: ProofGame, workers: ProofThreads) -> None:
+        self.game, self.workers = game, workers
         self.ranges: list[Range] = []
         """Ranges that cover the batch."""
         self._images: list[NDArray[np.int32]] = []
@@ -127,32 +130,38 @@ class StateProof:
 
     def survey(self, parts: list[Range]) -> None:
         """Find the canonical legal positions in these ranges of slots, and their ranks."""
-        self.pool.inspect(survey, ((self.game, part) for part in parts))
+        self.workers.collect(survey, ((self.game, part) for part in parts))
 
     def check_values(self, parts: list[Range]) -> None:
         """Check that the positions, and no other slots, have values; check the values of mates and
         stalemates."""
-        self.pool.inspect(check_values, ((self.game, part) for part in parts))
+        self.workers.collect(check_values, ((self.game, part) for part in parts))
 
     def begin(self) -> None:
-        """Set the initial grades of the batch, for an accrued score whose rank exceeds that of all values."""
-        self.ranges = self.pool.ranges(self.game.grade.shape[1])
-        self._images = self.pool.run(self._begin, ((part,) for part in self.ranges))
+        """Set the initial grades of the batch, for an accrued score whose rank exceeds that of all values.
+
+        A grade is a result as one integer (:mod:`tbgen.verify.kernels.results`).
+        """
+        self.ranges = self.workers.ranges(self.game.grade.shape[1])
+        self._images = self.workers.run(self._begin, ((part,) for part in self.ranges))
 
     def _begin(self, part: Range) -> NDArray[np.int32]:
         images = np.empty((2 * (part[1] - part[0]), 2), np.int32)
         return images[: begin_batch(self.game, part, images, new_scratch())].copy()
 
     def set_grades(self, accrued: Accrued, layer: SolvedLayer) -> None:
-        """Update the grades of the batch to the layer of an accrued score, with these entries."""
-        self.pool.inspect(set_layer_grades, ((self.game, accrued, part, layer) for part in self.ranges))
+        """Update the grades of the batch for the layer of an accrued score.
+
+        :param layer: the entries of this layer.
+        """
+        self.workers.collect(set_layer_grades, ((self.game, accrued, part, layer) for part in self.ranges))
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer, and return their number."""
         tasks = ((self.game, accrued.rank, images) for images in self._images)
-        remaining = self.pool.run(copy_images, tasks)
+        remaining = self.workers.run(copy_images, tasks)
         self._images = [images[:count] for images, count in zip(self._images, remaining, strict=True)]
-        return self.pool.inspect(prove, ((self.game, accrued, part) for part in self.ranges))
+        return self.workers.collect(prove, ((self.game, accrued, part) for part in self.ranges))
 
     def empty_layer(self) -> SolvedLayer:
         """Return a layer without entries."""

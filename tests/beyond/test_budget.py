@@ -15,7 +15,7 @@ from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
-from tbgen.board.score import GScore, code_of, of_gscore
+from tbgen.board.score import GScore, code_of, to_signed
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.games import Games
@@ -107,7 +107,7 @@ def test_layers_are_the_same_whatever_is_dropped_to_free_memory(
             made.clear()
             for _ in range(2):
                 for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
-                    found = layers.layer(bounds, code_of(of_gscore(GScore.parse(score))))
+                    found = layers.layer(bounds, code_of(to_signed(GScore.parse(score))))
                     assert is_same(found, right(Games(bounds.cell, known), bounds, GScore.parse(score)))
                 layers.free_memory(cells[0])
             assert len(made) == (3 if roomy else 6)

@@ -16,7 +16,7 @@ from tbgen.beyond.forcing import ForcingProof, ForcingSearch, ForcingSearches
 from tbgen.beyond.proof import prove_forcing
 from tbgen.beyond.solver import solve
 from tbgen.beyond.statements import claims
-from tbgen.board.score import Code, GScore, Signed, of_gscore
+from tbgen.board.score import Code, GScore, Signed, to_signed
 from tbgen.cells.bounds import NoCodeError
 from tbgen.probe.tablebase import Tablebase
 from tests.support.packed_tables import PackedTables
@@ -51,9 +51,9 @@ def best_of_each(
 
     def worth(after: chess.Board) -> Signed | None:
         few = tables is not None and chess.popcount(after.occupied) <= 3
-        return of_gscore(tables.probe(after, tbgen.FRESH).value) if tables and few else None
+        return to_signed(tables.probe(after, tbgen.FRESH).value) if tables and few else None
 
-    attackers = ForcingSearches(board, of_gscore(accrued), worth, Meter(Budget()), MEMORY)
+    attackers = ForcingSearches(board, to_signed(accrued), worth, Meter(Budget()), MEMORY)
     for _ in attackers.turns(most):
         pass
     return attackers.proofs
@@ -148,7 +148,7 @@ def test_a_proof_notices_a_move_that_is_missing() -> None:
 def test_a_search_continues_where_it_stopped() -> None:
     board = chess.Board("4r3/5R2/3p4/q1n3k1/2B5/1P3P2/1P6/1K4R1 b - - 10 51")
     steps, at_once = (
-        ForcingSearch(board, of_gscore(GScore("G2.0")), True, 2, 0, lambda _: None) for _ in range(2)
+        ForcingSearch(board, to_signed(GScore("G2.0")), True, 2, 0, lambda _: None) for _ in range(2)
     )
     for most in range(10, 5_000, 10):
         steps.run(most, lambda: True)
@@ -209,7 +209,7 @@ def test_kept_positions_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None
     meter = Meter(Budget(memory=MEMORY))
     monkeypatch.setattr("tbgen.beyond.forcing._FIRST_MAX_POSITIONS", 100)
     monkeypatch.setattr("tbgen.beyond.forcing.MAX_POSITIONS", 400)
-    found = ForcingSearches(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
+    found = ForcingSearches(chess.Board(OPEN), to_signed(GScore("G20.0")), lambda _: None, meter, MEMORY)
     list(found.turns(200))
     assert meter.forcing_bytes > 0
     assert meter.forcing_bytes % 1_700 == 0
@@ -224,7 +224,7 @@ def test_searches_share_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch
     """When their share is used up, they are given up."""
     monkeypatch.setattr("tbgen.beyond.forcing._FIRST_MAX_POSITIONS", 100)
     meter, memory = Meter(Budget(memory=MEMORY)), 28 * 140 * 1_700
-    found = ForcingSearches(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
+    found = ForcingSearches(chess.Board(OPEN), to_signed(GScore("G20.0")), lambda _: None, meter, memory)
     most = max(meter.forcing_bytes for _ in found.turns())
     assert memory / 4 < most < memory * 1.1
     assert (found.shortage, meter.forcing_bytes) == (Stop.MEMORY, 0)

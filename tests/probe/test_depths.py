@@ -12,7 +12,7 @@ import pytest
 
 import tbgen
 from tbgen.board.material import Material
-from tbgen.board.score import GScore, of_gscore
+from tbgen.board.score import GScore, to_signed
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError
 from tbgen.games.outcome import Basis
@@ -104,7 +104,7 @@ def test_searched_depths_are_those_that_tables_store(
     answered = 0
     for board, accrued, full in states:
         _, state = state_of(board, accrued, Variant.R_MOBILITY)
-        value = of_gscore(full.value)
+        value = to_signed(full.value)
         depth = DepthSearch(packed._values.goal).depth(state, value, max_states=60)
         again = together.depth(state, value, max_states=60)
         assert depth in (None, full.depth), board.fen()
@@ -119,7 +119,7 @@ def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase
     _, state = state_of("1K6/3k3B/8/8/8/8/8/8 w - - 1 1", "-G1.5", Variant.R_MOBILITY)
     for value in ("-G9.5", "G5.5"):
         search = DepthSearch(lambda about: tablebase._values.goal(about)._replace(depth=None))
-        assert search.depth(state, of_gscore(GScore(value)), max_states=50) is None
+        assert search.depth(state, to_signed(GScore(value)), max_states=50) is None
 
 
 @pytest.mark.parametrize("name", ["KRvKP", *exhaustive(["KQvKR", "KPvKP"])])

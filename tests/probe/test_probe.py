@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import tbgen
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import Material
-from tbgen.board.score import GScore, Signed, fold, merit, of_code, of_gscore, to_gscore
+from tbgen.board.score import GScore, Signed, fold, merit, signed_of, to_gscore, to_signed
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import locate, validate
@@ -261,14 +261,14 @@ def test_no_text_gives_another_error(text: str) -> None:
     st.builds(GScore, st.integers(0, 400), st.booleans()),
 )
 def test_signed_scores(one: GScore, other: GScore) -> None:
-    first, second = of_gscore(one), of_gscore(other)
+    first, second = to_signed(one), to_signed(other)
     assert to_gscore(first) == one
     assert to_gscore(Signed(~first)) == -one
     assert (merit(first, True) > merit(second, True)) == (one > other)
     assert merit(first, False) == -merit(first, True)
     assert to_gscore(fold(first, second)) == (other if other.rank < one.rank else one)
     if one.rank < 127:
-        assert of_code(one.code) == first
+        assert signed_of(one.code) == first
         assert first & 255 == one.code
 
 

@@ -26,7 +26,7 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
     """
     for table in tables:
         yield table.title
-        yield from wrap(table.sentences, min(width, _MAX_SENTENCE_WIDTH))
+        yield from wrap(table.explanation, min(width, _MAX_SENTENCE_WIDTH))
         rows = [table.titles, *table.formatted_rows()]
         widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
         for block in _blocks(widths, table.text_column_count, table.gap, width):
@@ -56,8 +56,8 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
     for table in tables:
         yield f"## {table.title}"
         yield ""
-        if table.sentences:
-            yield from (_escape(table.sentences), "")
+        if table.explanation:
+            yield from (_escape(table.explanation), "")
         rule = ["---" if column.is_text else "--:" for column in table.columns]
         for row in (table.titles, rule, *table.formatted_rows()):
             yield f"| {' | '.join(map(_escape, row))} |"

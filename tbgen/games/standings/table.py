@@ -81,7 +81,7 @@ class StandingsTable:
         return cls(key, title, note, columns, [[column.cell(item) for column in columns] for item in items])
 
     @property
-    def sentences(self) -> str:
+    def explanation(self) -> str:
         """The whole explanation for readers."""
         return f"{self.summary} {self.note}".strip()
 

@@ -109,18 +109,19 @@ def depth_of_half(side: int, code: int, half: int) -> int:
 
 _MAX_WAYS = max(ORTHODOX.way_count)
 STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
-"""int64 (kinds, max ways): difference between the squares of one step on each way. ``Movement.distance`` is
-this difference modulo 64."""
+"""int64 (kinds, max ways): by how much one step in each direction (way) changes the number of the square.
+``Movement.distance`` is this number modulo 64."""
 
 MERIT_MASK = np.array([255, 0], np.uint8)
-"""uint8 (2,): for each mover, the mask whose exclusive or with a code is the merit of the code."""
+"""uint8 (2,): for each mover, the mask that, XORed with a code, gives the merit of the code."""
 
 
 @dataclass(frozen=True, eq=False)
 class PhaseData(Struct):
-    """One phase, with the data needed to derive the positions with one side to move from those one ply later.
+    """One phase, with the data needed to derive the positions with one side to move from those with the other
+    side to move.
 
-    The other side, which is to move one ply later, is called the *source* side.
+    The other side is called the *source* side.
     """
 
     frame: Frame
@@ -143,7 +144,7 @@ class PhaseData(Struct):
     """uint64 (words,): positions that the last call of ``find_usable`` has made usable."""
 
 
-class Replies(NamedTuple):
+class Children(NamedTuple):
     """Values, depths and ranks of positions with the other side to move."""
 
     value: Codes
@@ -173,7 +174,7 @@ class DerivationBuffers(Struct):
     """uint16 (64,): derived depths."""
     squares: Ints
     """int64 (8,): scratch memory."""
-    padded_replies: Replies
+    padded_children: Children
     """Copy of the word with the other side to move, with 64 unused elements before and after it. A move of
     the bit man by n squares leads to the element at a distance of n."""
 
@@ -208,11 +209,11 @@ def _weigh_exits(data: PhaseData, side: int, word: int, bits: Word, buffer: Deri
 
 
 @inlined
-def _weigh_lanes(
+def _weigh_in_word(
     ranks: Codes,
     word: int,
     bits: Word,
-    replies: Replies,
+    children: Children,
     child: int,
     first_entry: int,
     merit_mask: int,
@@ -220,27 +221,27 @@ def _weigh_lanes(
 ) -> None:
     """For each of the positions ``bits``, weigh one quiet move to a usable position against the best moves.
 
-    ``ranks`` are the ranks of the phase. In ``replies``, the ranks of the targets begin at index ``child``,
-    and their values and depths at index ``first_entry``.
+    ``ranks`` are the ranks of the phase. In ``children``, the ranks of the positions after the moves begin at
+    index ``child``, and their values and depths at index ``first_entry``.
     """
-    counted = bits & less(replies.rank, child, ranks, word << 6)
+    counted = bits & less(children.rank, child, ranks, word << 6)
     buffer.uncounted[0] |= bits & ~counted
     if counted:
         best, nearest, farthest = buffer.best, buffer.nearest, buffer.farthest
-        weigh_all(best, nearest, farthest, counted, replies.value, replies.depth, first_entry, merit_mask)
+        weigh_all(best, nearest, farthest, counted, children.value, children.depth, first_entry, merit_mask)
 
 
 @inlined
 def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, ranks, start = 1 - side, data.rank[side], data.start[1 - side]
-    replies = Replies(data.value, data.depth, data.rank[other])
+    children = Children(data.value, data.depth, data.rank[other])
     for number in range(list_scalar_successors(data.frame, word, bits, side, buffer.moves)):
         target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
         remaining = buffer.moves.bits[number] & image(data.usable[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
-            _weigh_lanes(ranks, word, remaining, replies, child, start + child, MERIT_MASK[side], buffer)
+            _weigh_in_word(ranks, word, remaining, children, child, start + child, MERIT_MASK[side], buffer)
             continue
         while remaining:
             bit = lowest(remaining)
@@ -251,7 +252,7 @@ def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: De
 @inlined
 def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the bit man from the positions ``bits``."""
-    frame, padded, usable = data.frame, buffer.padded_replies, data.usable[word]
+    frame, padded, usable = data.frame, buffer.padded_children, data.usable[word]
     kind, first, ranks = frame.kinds[frame.scalars], word << 6, data.rank[side]
     move(padded.value, 64, data.value, data.start[1 - side] + first, ALL)
     move(padded.depth, 64, data.depth, data.start[1 - side] + first, ALL)
@@ -265,7 +266,7 @@ def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: De
                 break
             child -= STEP[kind, way]
             if origins & bits:
-                _weigh_lanes(ranks, word, origins & bits, padded, child, child, MERIT_MASK[side], buffer)
+                _weigh_in_word(ranks, word, origins & bits, padded, child, child, MERIT_MASK[side], buffer)
 
 
 @kernel
@@ -309,8 +310,8 @@ def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
 
 @inlined
 def by_exit(data: PhaseData, side: int, slot: int) -> tuple[int, int]:
-    """Value and depth that a position would have if only its zeroing moves counted. The value is NONE if it
-    has none."""
+    """Value and depth that a position would have if only its zeroing moves counted. The value is NONE if the
+    position has no zeroing move."""
     node = side * data.frame.words * 64 + slot
     nearest = int64(data.exits.nearest[node])
     if nearest == NO_EXIT:

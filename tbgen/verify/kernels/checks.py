@@ -60,7 +60,7 @@ def _rank(game: ProofGame, side: int, occupied: Bitboard, captures: int, scratch
     ``captures`` is the number of legal en passant captures.
     """
     men, squares = game.men, scratch.squares
-    if attacked(men, squares, occupied, squares[men.king[1 - side]], side):
+    if attacked(men, squares, occupied, squares[men.king_index[1 - side]], side):
         return NO_RANK
     check = find_legal_targets(men, squares, occupied, side, scratch.targets)
     return 2 * (count_moves(men, scratch.targets) + captures) + (0 if check else 1)

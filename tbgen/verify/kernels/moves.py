@@ -68,7 +68,7 @@ class ProofMen(NamedTuple):
     """Shape (men,): kind of each man, pawns last."""
     colours: NDArray[np.int64]
     """Shape (men,): colour of each man."""
-    king: NDArray[np.int64]
+    king_index: NDArray[np.int64]
     """Shape (2,): index of the king of each side."""
     free_count: int
     """Number of free men."""
@@ -123,7 +123,7 @@ def find_targets_stepwise(
     men: ProofMen, squares: Squares, occupied: Bitboard, side: int, targets: NDArray[np.uint64]
 ) -> bool:
     """Implement :func:`find_legal_targets` for positions with described men."""
-    king, own = men.king[side], ZERO
+    king, own = men.king_index[side], ZERO
     for man in range(men.kinds.size):
         targets[man] = ZERO
         if men.colours[man] == side:
@@ -200,7 +200,7 @@ def find_legal_targets(
     if men.steps.size:
         return find_targets_stepwise(men, squares, occupied, side, targets)
     count = men.kinds.size
-    own_king = men.king[side]
+    own_king = men.king_index[side]
     king = squares[own_king]
     own, danger, allowed = ZERO, ZERO, FULL
     for man in range(count):
@@ -280,7 +280,7 @@ def may_take_en_passant(
         return False
     victim = target - 8 + 16 * side
     after = occupied ^ bit(squares[pawn]) ^ bit(target) ^ bit(victim)
-    return not attacked(men, squares, after, squares[men.king[side]], 1 - side)
+    return not attacked(men, squares, after, squares[men.king_index[side]], 1 - side)
 
 
 @inlined
