@@ -186,7 +186,7 @@ class Trial:
         for side in SIDES:
             codes = map(Code, rng.choices((NO_SCORE, 2, 5, 250, 252), k=PROBES))
             questions = [(side, Slot(slot), code) for slot, code in zip(slots[side], codes, strict=True)]
-            table.learn(questions)
+            table.prefetch(questions)
             for _, slot, code in questions:
                 try:
                     entry = table.fresh(side, slot)

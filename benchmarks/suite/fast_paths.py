@@ -84,7 +84,7 @@ class San(Compared):
     """Moves of games from SAN, and all moves of positions of tables to SAN."""
 
     def setup(self, by: str) -> None:
-        from tbgen.board.san import parse_san, sans_without_check
+        from tbgen.board.san import parse_san, sans_without_check_signs
 
         self.games: list[tuple[list[chess.Board], list[str]]] = []
         with games(100).open() as file:
@@ -102,7 +102,7 @@ class San(Compared):
         self.parse = parse_san if by == "tbgen" else chess.Board.parse_san
         self.write: Callable[[chess.Board, list[chess.Move]], list[str]]
         self.write = (
-            sans_without_check if by == "tbgen" else lambda board, moves: [board.san(m) for m in moves]
+            sans_without_check_signs if by == "tbgen" else lambda board, moves: [board.san(m) for m in moves]
         )
 
     def time_parse(self, by: str) -> None:

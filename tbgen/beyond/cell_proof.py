@@ -57,7 +57,8 @@ class ProofRoute(NamedTuple):
     """A route, and the move as :func:`tbgen.verify.kernels.resets.way_number` expects it."""
 
     mover: int
-    """Index of the moving man among all men of the cell; the number of men if any mobile man may move."""
+    """For a route of a pawn or frozen man: the index of this man among all men of the cell. For a route of
+    the mobile men, of which any may move: the number of men in the cell."""
     target: int
     """Target square of the move of a pawn or frozen man. For a mobile man: the square of the pawn or frozen
     man that it captures, or 0 if it captures a mobile man."""
@@ -83,14 +84,14 @@ class _SideRouteFinder:
         self.board = chess.BaseBoard(None)
         for square, man in self.standing.items():
             self.board.set_piece_at(square, piece_of(man))
-        self.victims = [1 + number for number, man in enumerate(cell.mobile) if self._may_capture(man)]
+        self.victims = [1 + number for number, man in enumerate(cell.mobile) if self._is_capturable(man)]
         """1 + index of each mobile man that may be captured."""
 
     def routes(self) -> Iterator[ProofRoute]:
         """Yield the routes of mobile men, then those of pawns and frozen men."""
         if any(man.colour == self.side for man in self.cell.mobile):
             for square, man in self.standing.items():
-                if self._may_capture(man):
+                if self._is_capturable(man):
                     yield self._route(None, square)
             for victim in self.victims:
                 yield self._route(None, 0, victim)
@@ -117,7 +118,7 @@ class _SideRouteFinder:
         The list contains 0 if the move need not capture a mobile man.
         """
         if target in self.standing:
-            return [0] if self._may_capture(self.standing[target]) else []
+            return [0] if self._is_capturable(self.standing[target]) else []
         if man.kind != PAWN:
             return [0, *self.victims]
         return [0] if chess.square_file(square) == chess.square_file(target) else self.victims
@@ -127,7 +128,7 @@ class _SideRouteFinder:
         for promotion in range(1, PROMOTIONS + 1) if promotes else (0,):
             yield self._route(square, target, victim, promotion)
 
-    def _may_capture(self, man: Man) -> bool:
+    def _is_capturable(self, man: Man) -> bool:
         """Return whether a man belongs to the opponent and is not the king."""
         return man.colour != self.side and man.kind != KING
 

@@ -175,7 +175,7 @@ class CellSolver:
             self._prover.prove_cell(bounds)
         self._exits.cells.add(bounds, self.ledger.complete_window(cell))
         self.ledger.add_solutions([bounds])
-        self.layers.renew(games)
+        self.layers.replace_games(games)
         return True
 
     def _games_of(self, task: CellTask) -> Games:

@@ -174,7 +174,7 @@ after four of its workers have died."""
 
 def solve_on_cluster(
     roots: Iterable[Cell],
-    tables: Sequence[Path],
+    table_directories: Sequence[Path],
     directory: Path,
     scheduler: str,
     progress: Callable[[int, int], None] = lambda done, count: None,
@@ -185,7 +185,7 @@ def solve_on_cluster(
     """Solve all cells below ``roots``, but not the roots, on the workers of a Dask scheduler.
 
     :param roots: canonical cells.
-    :param tables: directories of tables, which have the same paths on all workers.
+    :param table_directories: directories of tables, which have the same paths on all workers.
     :param directory: the directory of cells, which has the same path on all workers. Cells that it
         already contains are not solved again.
     :param scheduler: the address of the scheduler.
@@ -194,11 +194,11 @@ def solve_on_cluster(
     :param patience: seconds to wait for a worker.
     :returns: the number of solved cells in the directory.
     :raises TbgenError: if the cluster cannot solve the cells.
-    :raises StoppedClusterError: if the cluster fails after it has begun.
+    :raises StoppedClusterError: if the cluster fails after it has started solving cells.
     """
     directory = directory.absolute()
     kept = KeptCells(directory, None)
-    with Tablebase(*tables) as tablebase:
+    with Tablebase(*table_directories) as tablebase:
         dependencies = tasks_below(roots, Tables(tablebase).has_cell)
     solved = {cell for cell in dependencies if (packed := kept.get(cell)) is not None and is_complete(packed)}
     if len(solved) == len(dependencies):
@@ -209,7 +209,7 @@ def solve_on_cluster(
             inspect_workers(client, marker, patience)
             solve = partial(
                 run_task,
-                table_paths=[str(each.absolute()) for each in tables],
+                table_paths=[str(each.absolute()) for each in table_directories],
                 directory=str(directory),
                 version=__version__,
                 marker_path=str(marker),
@@ -222,11 +222,12 @@ def solve_on_cluster(
             raise
         raise StoppedClusterError(str(error)) from error
     remove_leftovers(directory)  # temporary files of dead workers
-    return len(submitter.done_cells) - len(submitter.refused_cells)
+    return len(submitter.done_cells) - len(submitter.unstorable_cells)
 
 
 class StoppedClusterError(TbgenError):
-    """Raised if the cluster fails after it has begun. The cells solved until then are kept."""
+    """Raised if the cluster fails after it has started solving cells. The cells that have been solved are
+    kept."""
 
 
 @dataclass
@@ -243,7 +244,7 @@ class _CellSubmitter:
     dependencies: dict[Cell, tuple[Cell, ...]]
     """The cells to solve, each with the cells that it depends on. These come before it."""
     done_cells: set[Cell]
-    """Cells that are solved or refused."""
+    """Cells that are solved or unstorable."""
     solve: Callable[..., bool]
     """Function that solves a cell on a worker, given the cell and its dependencies."""
     progress: Callable[[int, int], None]
@@ -256,7 +257,7 @@ class _CellSubmitter:
     """Maps the key of each submitted task to its cell and the task."""
     failure_counts: Counter[Cell] = field(default_factory=Counter)
     """Number of times that Dask has given up on each cell."""
-    refused_cells: set[Cell] = field(default_factory=set)
+    unstorable_cells: set[Cell] = field(default_factory=set)
     """Cells whose scores cannot be stored."""
 
     def run(self) -> None:
@@ -311,7 +312,7 @@ class _CellSubmitter:
             if cell in self.done_cells or cell in submitted or not self.done_cells.issuperset(dependencies):
                 continue
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
-            below = [each for each in dependencies if each not in self.refused_cells]
+            below = [each for each in dependencies if each not in self.unstorable_cells]
             future = self.client.submit(
                 self.solve, cell, below, key=key, resources={MEMORY_RESOURCE: _memory(cell)}, pure=False
             )
@@ -345,7 +346,7 @@ class _CellSubmitter:
             except TimeoutError:  # the worker died; the next task for this cell will find its file
                 return
             if not solved:
-                self.refused_cells.add(cell)
+                self.unstorable_cells.add(cell)
             self.done_cells.add(cell)
             self.progress(len(self.done_cells), len(self.dependencies))
         elif self.client.status != "running":

@@ -4,11 +4,11 @@ The *layer* of a cell for an accrued score contains the bounds of its positions 
 docs/glossary.md explains the other terms.
 
 If both bounds of a state are equal, they are its value, whatever else is unknown. Depths are different: the
-depths in the lower and the upper game may be equal and still be wrong. One side hurries towards
-the value, and the other side delays it. A capture or pawn move may swap these roles: a side that improves on
-the accrued score by a pawn move may afterwards be held to the new score by its opponent. So a depth is
-reported only if the values and depths of all positions that play can reach are proved. The game then has only
-one solution.
+depths in the lower and the upper game may be equal and still be wrong. One side hurries towards the value,
+and the other side delays it. A capture or pawn move may swap these roles: a side may improve on the accrued
+score with a pawn move, after which it is the opponent who hurries to make the new score the final one. So a
+depth is reported only if the values and depths of all positions that play can reach are proved. The game then
+has only one solution.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,7 +93,7 @@ class ExitBounds:
         return block if lookahead is None else combine_blocks(block, part_of(lookahead, route), end)
 
     def stored_block(self, route: Route, end: int) -> Block | None:
-        """Return the bounds that the sources have of the positions after a route; None if unavailable.
+        """Return the sources' bounds for the positions after a route; None if unavailable.
 
         The bounds are at least as good as the result of :meth:`bound`.
         """
@@ -173,7 +173,7 @@ class ExitBounds:
         return Interval(*bounds)
 
     def _stored_bounds(self, position: CellPosition) -> tuple[Interval, bool]:
-        """Return the bounds that the sources have of a position, and whether they are final.
+        """Return the sources' bounds for a position, and whether these bounds are final.
 
         Looking one ply ahead cannot narrow final bounds. The bounds are at least as narrow as those that hold
         for all positions of the cell.
@@ -245,7 +245,7 @@ class CellLayers:
                 self._on_layer(fresh, layer, score)
         return self._layers[key][1]
 
-    def renew(self, games: Games) -> None:
+    def replace_games(self, games: Games) -> None:
         """Drop the layers of a cell that has just been solved, and keep its games for new layers."""
         self._layers = {key: layer for key, layer in self._layers.items() if key[0] != games.cell}
         self._keep(games)
@@ -259,10 +259,10 @@ class CellLayers:
         - drop memory that is reserved for later arrays;
         - wait until all cells are packed;
         - drop layers, then games;
-        - close cells;
+        - close open cells, the least recently used first, and wait until each is packed;
         - drop everything that can be computed or read again.
         """
-        # Up to a tenth of this memory consists of fragments of freed arrays.
+        # Up to a tenth of the resident memory may be fragments of freed arrays.
         others = resident_memory() - self._meter.forcing_bytes
         if not self._meter.has_memory_for(cell.size, others):
             trim_memory()
@@ -293,7 +293,7 @@ class CellLayers:
         ARRAY_MEMORY.release()
         return self._kept_bytes
 
-    def release(self) -> None:
+    def stop_keeping_games(self) -> None:
         """Drop all games, and keep none from now on."""
         self._games.clear()
         self._keeps_games = False
@@ -340,7 +340,7 @@ class States:
     def answer(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of any cell."""
         _, symmetry = position.cell.canonical()
-        answer = self.canonical(position.image(symmetry), image_score(accrued, symmetry))
+        answer = self.look_up(position.image(symmetry), image_score(accrued, symmetry))
         return answer.swapped if symmetry & MIRROR_RANKS else answer
 
     @staticmethod
@@ -355,13 +355,13 @@ class States:
         """
         return rank_of_code(accrued) <= min(rank_of_code(score), rank_of_code(fresh))
 
-    def canonical(self, position: CellPosition, accrued: Code) -> Answer:
+    def look_up(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of a canonical cell."""
         score = position.position_score
         if position.is_over:
             return Answer(Interval(score, score), (0, 0))
         if position.board.has_legal_en_passant():
-            intervals = [self.after(step, score).bounds for step in position.moves()]
+            intervals = [self.answer_after(step, score).bounds for step in position.moves()]
             return Answer(best_of(intervals, position.board))
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._exits.cells.get(cell)
@@ -382,7 +382,7 @@ class States:
             depths.append(int(bounds.depth[end, side, slot]))
         return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
 
-    def after(self, step: Step, accrued: Code) -> Answer:
+    def answer_after(self, step: Step, accrued: Code) -> Answer:
         """Return the bounds of the state after a move.
 
         :param accrued: the accrued score before the move.
@@ -412,14 +412,14 @@ def image_score(accrued: Code, symmetry: int) -> Code:
 
 
 _MAX_RESOLVED_POSITIONS: Final = 2000
-"""Maximum number of positions that :func:`resolved_play` examines."""
+"""Maximum number of positions that :func:`resolved_keys` examines."""
 
 
-def resolved_play(states: States, exits: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
-    """Return all positions of a cell that play from a position can reach, if their depths are proved.
+def resolved_keys(states: States, exits: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
+    """Return all positions that can be reached from ``start`` within its cell, if their depths are proved.
 
-    A depth is proved if the values and depths of all these positions, and of all positions after moves out
-    of the cell, are available. Otherwise the result is empty. It is also empty if there are too many
+    The depths are proved if the values and depths of all these positions, and of all positions after moves
+    out of the cell, are available. Otherwise the result is empty. It is also empty if there are too many
     positions.
     """
     reached, queue = {start.key}, [start]

@@ -126,11 +126,11 @@ class PlayFollower:
     def _examine(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         """Record a state if its value is inexact, and add the states that play leads to from it."""
         window = self._window_of(here.cell)
-        bounds = self._states.canonical(here, accrued).bounds
+        bounds = self._states.look_up(here, accrued).bounds
         if bounds.clamped(window).exact:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
-        moves = [(step, self._states.after(step, accrued)) for step in here.moves()]
+        moves = [(step, self._states.answer_after(step, accrued)) for step in here.moves()]
         # A bound may be better than the bounds of all moves if solutions in several windows are combined.
         bounds = bounds.within(best_of([then.bounds for _, then in moves], here.board))
         for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, window, wide=self._wide)):
@@ -152,7 +152,7 @@ class PlayFollower:
             self._play.unsolved_cells.setdefault(home, position)
         else:
             image = position.image(symmetry)
-            plies = _plies_to_exit(self._states.canonical(image, image.position_score), image.position_score)
+            plies = _plies_to_exit(self._states.look_up(image, image.position_score), image.position_score)
             self._add_state(plies, deviations, image, image.position_score)
 
     def _add_state(self, plies: int, deviations: int, position: CellPosition, accrued: Code) -> None:
@@ -223,8 +223,8 @@ def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window
     :param position: a position of a canonical cell.
     :param window: the scores that need to be distinguished in the cell.
     """
-    bounds = states.canonical(position, accrued).bounds
+    bounds = states.look_up(position, accrued).bounds
     clamped = bounds.clamped(window)
-    by_moves = best_of([states.after(step, accrued).bounds for step in position.moves()], position.board)
-    narrowed = clamped.within(by_moves.clamped(window))
+    best = best_of([states.answer_after(step, accrued).bounds for step in position.moves()], position.board)
+    narrowed = clamped.within(best.clamped(window))
     return {end for end in ENDS if narrowed[end] != clamped[end] or bounds[end] == WORST[end]}

@@ -26,7 +26,7 @@ from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser, cost_of
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import ExitBounds, States, image_score, resolved_play
+from tbgen.beyond.knowledge import ExitBounds, States, image_score, resolved_keys
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
 from tbgen.beyond.structures import height, is_queening, wholes_cost
 from tbgen.board.score import Code
@@ -80,7 +80,7 @@ class Search:
         self._guesses = States(exits, self.layers, guess=True)
         """Used to follow play at first, because making layers takes longer than everything else."""
         self._resolved_keys: tuple[int, frozenset[PositionKey]] | None = None
-        """The result of :func:`resolved_play`, and the number of solutions from which it was computed."""
+        """The result of :func:`resolved_keys`, and the number of solutions from which it was computed."""
         self._best_answers: dict[chess.Move | None, Answer] = {}
         """The best bounds found so far for the state after each move. The key None stands for the state
         itself."""
@@ -127,7 +127,7 @@ class Search:
         if step is None:
             position, answer = self.position, self.probe(self.position, self.accrued)
         else:
-            position, answer = step.after, self._states.after(step, self.accrued)
+            position, answer = step.after, self._states.answer_after(step, self.accrued)
         if step is None and answer.bounds == (self.accrued, self.accrued):
             answer = Answer(answer.bounds, (0, 0))
         elif answer.depth is not None and not self._is_resolved(position):
@@ -149,7 +149,7 @@ class Search:
         if not self._ledger.has_solved(self._cell):
             return False
         if self._resolved_keys is None or self._resolved_keys[0] != self.solve_count:
-            self._resolved_keys = self.solve_count, resolved_play(self._states, self.exits, self.position)
+            self._resolved_keys = self.solve_count, resolved_keys(self._states, self.exits, self.position)
         return position.key in self._resolved_keys[1]
 
     def probe(self, position: CellPosition, accrued: Code) -> Answer:

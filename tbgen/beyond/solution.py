@@ -202,7 +202,7 @@ class BoundsCollector:
         for step in () if is_over else search.steps():
             answer = search.answer(step)
             self._moves[step.move] = self._moves.get(step.move, answer).intersection(answer)
-        search.layers.release()
+        search.layers.stop_keeping_games()
 
     def run_forcing(
         self,

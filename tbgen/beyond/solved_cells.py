@@ -238,7 +238,7 @@ class SolvedCells(ExitSource):
         stored = Block(bounds.value[end, side], bounds.depth[end, side])
         worst_and_other = WORST[end], bounds.value[1 - end, side]
         men = [(man.colour, man.kind) for man in home.mobile]
-        cell = route.subcell.without_frozen(home_of_route(route))
+        cell = route.subcell.minus_frozen(home_of_route(route))
         return gather_block(cell, men, symmetry, stored, worst_and_other=worst_and_other)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:

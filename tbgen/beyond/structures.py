@@ -190,7 +190,7 @@ def whole_cell(home: Cell, side: Side, mobile_count: int) -> Cell | None:
         return None
     square, man = home.frozen[0]
     last_rank = chess.BB_RANK_1 if side else chess.BB_RANK_8
-    return home.freed([square]) if man.colour == side and man.piece and last_rank >> square & 1 else None
+    return home.with_freed([square]) if man.colour == side and man.piece and last_rank >> square & 1 else None
 
 
 def whole_cells_of(home: Cell, mobile_count: int) -> list[Cell]:

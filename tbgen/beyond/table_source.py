@@ -49,13 +49,15 @@ _MAX_PHASE_BYTES: Final = 512 << 20
 
 
 class Tables(ExitSource):
-    """The tables of a tablebase as an exit source. Phases are read with all slots filled.
+    """The tables of a tablebase as an exit source.
 
-    A phase of a packed table is decoded if all other tables that this requires exist; see :meth:`has_phase`.
-    If only a small part of a phase is needed, its positions are looked up one by one instead. This is done
-    for routes on which a man has *landed* (:mod:`tbgen.cells.routes`), and for captures with promotion into
-    cells opened by
-    :meth:`open_cell`.
+    When a phase is read, the results of its canonical slots are copied to all other slots that stand for the
+    same positions.
+
+    A phase of a packed table is decoded if all the other tables needed for decoding it are available; see
+    :meth:`has_phase`. If only a small part of a phase is needed, its positions are looked up one by one
+    instead. This is done for routes on which a man has *landed* (:mod:`tbgen.cells.routes`), and for captures
+    with promotion into cells opened by :meth:`open_cell`.
 
     :param threads: number of threads that decode phases.
     """
@@ -74,7 +76,7 @@ class Tables(ExitSource):
         """Canonical cells for which :meth:`open_cell` has been called."""
         self._phases = LruCache[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
         """Cache of phases and look-ups. Decoding a phase may need phases of plain tables and of tables after
-        promotions. These never need the first phase, so threads never wait for each other in a circle."""
+        promotions. Those phases never need the phase that is being decoded, so threads cannot deadlock."""
         self._large_phase_lock = RLock()
         """Lock for decoding a large phase and the large phases that it needs."""
         self._look_up_slots = BoundedSemaphore(_LOOK_UP_THREADS)
@@ -97,9 +99,9 @@ class Tables(ExitSource):
     def has_cell(self, cell: Cell) -> bool:
         """Return whether a table contains the positions of a cell, so that the cell need not be solved.
 
-        If the table is packed, the result is False in three cases: the phases cannot be decoded, the cell is
-        not a complete and large phase, or decoding needs larger phases. In the last two cases solving the
-        cell takes less time than decoding.
+        If the table is packed, the result is False in three cases: the phases cannot be decoded, the cell
+        has fewer slots than a phase or than ``MAX_PROBED_SLOTS``, or decoding needs larger phases. In the
+        last two cases solving the cell takes less time than decoding.
 
         :raises DamagedTableError: if the table cannot be used.
         """
@@ -126,7 +128,7 @@ class Tables(ExitSource):
         A packed table must contain the cell. The further positions are those after captures with promotion.
         """
         is_new = cell not in self._opened_cells
-        return is_new and self.has_cell(cell) and self._can_look_up(cell.material()[0])
+        return is_new and self.has_cell(cell) and self._can_probe(cell.material()[0])
 
     def open_cell(self, cell: Cell) -> None:
         """Allow look-ups of the positions of a canonical cell after captures with promotion."""
@@ -143,7 +145,7 @@ class Tables(ExitSource):
 
     def can_look_up(self, cell: Cell) -> bool:
         """Return whether a cell is small and its positions can be looked up one by one in a packed table."""
-        return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_look_up(cell.material()[0])
+        return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_probe(cell.material()[0])
 
     def look_up_bounds(self, cell: Cell) -> Bounds:
         """Look up the values of all positions of a cell.
@@ -196,7 +198,7 @@ class Tables(ExitSource):
         return not is_packed or cell.canonical()[0] in self._opened_cells
 
     def has_phase(self, material: Material, phase: int, side: Side) -> bool:
-        """Return whether the table of a material exists, and one side to move of a phase can be read.
+        """Return whether the table of a material exists and its phase can be read with ``side`` to move.
 
         A phase of a packed table can be read only if all tables that captures lead to are plain.
         """
@@ -256,8 +258,11 @@ class Tables(ExitSource):
         is_open = route.promoted_on is not None and home_of_route(route).canonical()[0] in self._opened_cells
         return is_open or route.landing is not None
 
-    def _can_look_up(self, material: Material) -> bool:
-        """Return whether positions can be looked up: the table is packed and all its sub-tables exist."""
+    def _can_probe(self, material: Material) -> bool:
+        """Return whether positions of a material can be looked up one by one.
+
+        The table must be packed, and all its sub-tables must exist.
+        """
         if material not in self._allows_look_ups:
             is_packed = isinstance(self._table(material), PackedFile)
             self._allows_look_ups[material] = is_packed and None not in map(self._table, closure([material]))
@@ -312,18 +317,18 @@ class Tables(ExitSource):
 class _Phases:
     """Phases of one table as a source.
 
-    :ivar blocks: function that returns the block of a phase with a side to move.
+    :ivar get_block: function that returns the block of a phase with the given side to move.
     """
 
-    blocks: Callable[[int, Side], Block]
+    get_block: Callable[[int, Side], Block]
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Copy a phase with ``side`` to move into arrays; see :class:`tbgen.index.table.Source`."""
-        value[:], depth[:] = self.blocks(phase, side)
+        value[:], depth[:] = self.get_block(phase, side)
 
 
 def _make_block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
-    """Return a function that looks up the block of a phase with a side to move."""
+    """Return a function that looks up the block of a phase with the given side to move."""
     return lambda phase, side: blocks[phase, side]
 
 

@@ -43,7 +43,7 @@ _ROW_PATTERN: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
 
 def is_fen(text: str) -> bool:
-    """Return whether a text begins like a FEN (possibly with described men), not like a file name.
+    """Return whether a string looks like a FEN (possibly with described men) rather than a file name.
 
     >>> is_fen("8/8/8/4KBk1/8/8/8/8 b - -"), is_fen("games/positions.fen")
     (True, False)
@@ -104,7 +104,7 @@ def note_on_reset(seventh: GScore | None, accrued: GScore | None, halfmove_clock
 def parse_fen(text: str) -> Fen:
     """Parse a FEN of up to seven fields; only the first two are required.
 
-    Underscores may replace spaces, as in addresses of Lichess, and any dash may replace a hyphen. Invisible
+    Underscores may replace spaces, as in Lichess URLs, and any dash may replace a hyphen. Invisible
     characters are ignored.
 
     In an EPD, operations follow the counters or replace them, and a semicolon ends each operation [1].

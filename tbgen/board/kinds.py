@@ -26,7 +26,8 @@ _MAX_DISTANCE: Final = 7
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """The moves of one kind of men, which captures as it moves. Every symmetry of the board preserves them.
+    """The moves of one kind of man. A man captures the way it moves. Every symmetry of the board preserves
+    the moves.
 
     :ivar name: the name in materials and, for White's men, in FENs: a letter, or a description in brackets.
     :ivar leaps: steps that are complete moves; men in between do not block them.

@@ -84,7 +84,7 @@ def _ordinary_move(board: chess.Board, san: str) -> chess.Move | None:
 
 @functools.lru_cache(_CACHE_ENTRIES)
 def _san_parts(san: str) -> tuple[chess.PieceType, chess.Bitboard, bool, chess.Square] | None:
-    """Return the parts of an ordinary move, None for castling, promotions and malformed texts.
+    """Return the parts of an ordinary move, None for castling, promotions and malformed input.
 
     The parts are the piece type, the bitboard of possible origins, whether a pawn moves without capturing,
     and the target.
@@ -112,7 +112,7 @@ def _pawn_origin(target_mask: chess.Bitboard, turn: chess.Color, occupied: chess
     return origin if origin & occupied or not target_mask & chess.BB_RANK_5 else origin << 8
 
 
-def sans_without_check(board: chess.Board, moves: Sequence[chess.Move]) -> list[str]:
+def sans_without_check_signs(board: chess.Board, moves: Sequence[chess.Move]) -> list[str]:
     """Return the SANs of all legal moves of a board, without ``+`` and ``#``.
 
     For each move, python-chess would generate all moves again to find ambiguities, and make the move to

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell, Man, man_of
-from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, pools_of, shared_map
+from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, pools_of, threaded_map
 from tbgen.cells.kernels.values import fill_with_exits, gather
 from tbgen.cells.routes import Route
 from tbgen.cells.window import ALL_SCORES, Interval
@@ -312,7 +312,7 @@ def pools_of_ends(
         return [bounds_at(route, end) for end in ends]
 
     routes = list(routes)
-    with shared_map(threads, frame.cell.size) as shared:
+    with threaded_map(threads, frame.cell.size) as shared:
         bounds = dict(zip((route.number for route in routes), shared(bounds_of, routes), strict=True))
         return pools_of(frame, bounds, [WORST[end] for end in ends], shared)
 

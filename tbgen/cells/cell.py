@@ -38,7 +38,7 @@ class Man(NamedTuple):
     """A man without its square. Men sort in the order of ``Cell.mobile``."""
 
     piece: bool
-    """False for kings, so that kings sort first."""
+    """True for pieces and pawns; False for kings, which therefore sort first."""
     colour: Side
     kind: int
     """Index in ``PIECE_ORDER``, or ``PAWN``."""
@@ -194,11 +194,11 @@ class Cell:
         """Return the smallest of the cell's images, and the symmetry that maps the cell to it."""
         return min((self.image(symmetry), symmetry) for symmetry in SYMMETRIES)
 
-    def without_frozen(self, other: Self) -> Self:
-        """Return the cell without the frozen men that the other cell also has, on the same squares."""
+    def minus_frozen(self, other: Self) -> Self:
+        """Return the cell without the frozen men that the other cell also has on the same squares."""
         return replace(self, frozen=tuple(frozen for frozen in self.frozen if frozen not in other.frozen))
 
-    def freed(self, squares: Iterable[int]) -> Self:
+    def with_freed(self, squares: Iterable[int]) -> Self:
         """Return the cell in which the frozen men on the given squares are mobile too."""
         standing = self.standing.copy()
         freed = [standing.pop(square) for square in squares]

@@ -85,7 +85,8 @@ _MIN_REUSED_BYTES: Final = 4 << 20
 _MAX_IDLE_BYTES: Final = 1 << 30
 """Default of the maximum amount of memory that is kept for later arrays."""
 _EXCESS_DIVISOR: Final = 4
-"""Reused memory may be larger than the array by at most the array's size divided by this number."""
+"""Memory is not reused for an array if it is larger than the array by more than the array's size divided by
+this number."""
 
 
 class ReusedMemory:
@@ -121,7 +122,8 @@ class ReusedMemory:
         memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
-        # Views of this array keep it alive, because it is their base; its own base is a memoryview.
+        # Views keep this array alive: numpy makes it their base, because its own base is a memoryview, not an
+        # array.
         array = np.frombuffer(memory.data, dtype, count)
         weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)
@@ -176,7 +178,8 @@ class WorkspaceCache:
             workspace = idle.pop() if idle else None
         workspace = _with_frame(workspace, frame) if workspace else workspace_for_cell(frame, resets)
         yield workspace
-        # An error skips this line. The workspace may then be inconsistent, so it is not reused.
+        # After an error in the caller's block, the code below does not run. The workspace may then be
+        # inconsistent, so it is not reused.
         with self._lock:
             self._idle.setdefault(key, []).append(workspace)
 
@@ -207,7 +210,7 @@ threads take to start."""
 
 
 @contextmanager
-def shared_map(threads: int, slots: int) -> Iterator[Map]:
+def threaded_map(threads: int, slots: int) -> Iterator[Map]:
     """Yield a function like ``map`` that distributes its calls over threads.
 
     With one thread, or fewer than :data:`MIN_THREADED_SLOTS` slots, it is the built-in ``map``.

@@ -25,7 +25,7 @@ from tbgen.cells.bounds import (
     pools_of_ends,
 )
 from tbgen.cells.cell import Cell
-from tbgen.cells.frames import frame_of_cell, shared_map
+from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES
@@ -141,7 +141,7 @@ class Games:
             if self._windows[end] != ALL_SCORES:
                 self._windows[end].set_bounds(end, value[end], depth[end])
 
-        with shared_map(min(self._threads, len(ends)), self.cell.size) as shared:
+        with threaded_map(min(self._threads, len(ends)), self.cell.size) as shared:
             try:
                 list(shared(fill, ends))
             except BaseException:

@@ -22,7 +22,7 @@ from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, WORST, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
-from tbgen.cells.frames import frame_of_cell, shared_map
+from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber, unpack_entries
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
@@ -37,7 +37,7 @@ _INITIAL_ENTRY_CAPACITY: Final = 1 << 16
 
 def pack(bounds: Bounds) -> PackedBounds:
     """Return the packed form of bounds."""
-    with shared_map(len(SIDES), bounds.cell.size) as shared:
+    with threaded_map(len(SIDES), bounds.cell.size) as shared:
         white, black = shared(lambda side: _pack_side(bounds, side), SIDES)
     return PackedBounds((white, black), (bounds.window.lower, bounds.window.upper))
 
@@ -59,7 +59,7 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
         side_value, side_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
         return unpack_entries(number, entries, legal[side], side_value, side_depth)
 
-    with shared_map(len(SIDES), cell.size) as shared:
+    with threaded_map(len(SIDES), cell.size) as shared:
         if not all(shared(unpack_side, SIDES)):
             raise ValueError(f"an entry of {cell} is missing")
     return Bounds(cell, value, depth, _solved_ends(packed), Interval(*map(Code, packed.window)))

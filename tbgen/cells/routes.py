@@ -69,7 +69,7 @@ def home_of_route(route: Route) -> Cell:
     """
     cell = route.destination
     if route.promoted_on is not None and len(cell.mobile) < MAX_MOBILE:
-        cell = cell.freed([route.promoted_on])
+        cell = cell.with_freed([route.promoted_on])
     return cell
 
 

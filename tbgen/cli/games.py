@@ -24,7 +24,7 @@ from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
-from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring_sentence
+from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring_clause
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, number
@@ -206,7 +206,7 @@ class Adjudication:
         self.tally.add(outcome, name)
         unknown, remarks = outcome.settings.unknown_scoring, []
         if unknown is not None:
-            remarks.append(unknown_scoring_sentence(unknown))
+            remarks.append(unknown_scoring_clause(unknown))
         if outcome.unsolvable:
             remarks.append(f"the position cannot be solved: {outcome.unsolvable}")
         for remark in remarks:

@@ -73,18 +73,20 @@ def run(
 ) -> None:
     """Write a website about tables; open it at OUT/index.html.
 
-    The site shows the distribution of values and depths, the longest way to every score with its line, how
-    many accrued scores survive, the typical results of every endgame, and mating potential. The data of every
-    page are stored beside it as JSON and CSV, plots as SVG and PNG, lines as PGN. The pages need no server
-    and load nothing from other sites. Without materials, the report covers all existing tables.
+    The site shows the distribution of values and depths, the longest way to every score with its line, in
+    how many states the accrued score is still the final one, the typical results of every endgame, and mating
+    potential. The data of every page are stored beside it as JSON and CSV, plots as SVG and PNG, lines as
+    PGN. The pages need no server and load nothing from other sites. Without materials, the report covers all
+    existing tables.
 
-    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory. In
-    the meantime, some of its sub-tables have plain copies beside the tables. With --layers the accrued scores
-    of packed tables are also counted. For that, each table is solved again, which takes as long as its build,
-    and needs 10 GiB of memory for five men. Lines are left out if they lead to missing tables or need depths
-    that tables do not store. With --depths these depths are computed and stored beside the tables, which may
-    take minutes and several GiB of memory for each score. A file with its final name is complete. The pages
-    about all tables are written last. Pages of an earlier report are not removed.
+    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory.
+    Meanwhile, plain copies of some of its sub-tables are kept in the directory of the tables. With --layers
+    the accrued scores of packed tables are also counted. For that, each table is solved again, which takes as
+    long as its build, and needs 10 GiB of memory for five men. Lines are left out if they lead to missing
+    tables or need depths that tables do not store. With --depths these depths are computed and stored beside
+    the tables, which may take minutes and several GiB of memory for each score. Files are written under
+    temporary names and renamed when complete. The pages about all tables are written last. Pages of an
+    earlier report are not removed.
 
     With --save DIR the data are saved in files of a few kB each, which can replace the tables. Tables whose
     data are already saved are skipped, so the same command resumes an interrupted run. --depths adds missing
@@ -92,10 +94,11 @@ def run(
 
     --mating MEN prints a list that shows which men can mate, described men included (docs/described.md). It
     covers the named materials and, as far as tables exist, each man alone, two men of a kind, and each man
-    against each piece of chess and each other man. The shares count open positions (not over, no capture and
-    no mate in one for the side to move) in which mate is forced. "longest" is the longest way to mate from
-    any position. "typical" is printed where no win is general: the most frequent value of positions without
-    captures, with the defender to move.
+    against each piece of chess and each other man. The shares are those of the open positions (not over, no
+    capture and no mate in one for the side to move) in which mate is forced. "longest" is the longest way to
+    mate from any position. "typical" is the most frequent value of positions without captures, with the
+    defender to move; it is left out where the win is general (forced in at least three quarters of the open
+    positions).
 
     \b
     For example:

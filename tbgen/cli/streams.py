@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from tbgen.errors import TbgenError
-from tbgen.system.signals import TERMINATIONS, has_input, send_to_main_thread
+from tbgen.system.signals import TERMINATION_WORDS, has_input, send_to_main_thread
 
 _READ_BYTES: Final = 1 << 16
 _RESEND_SECONDS: Final = 0.05
@@ -22,16 +22,16 @@ _RESEND_SECONDS: Final = 0.05
 
 
 class TerminationError(KeyboardInterrupt):
-    """The process has been asked to end by one of :data:`TERMINATIONS`."""
+    """The process has been asked to end by one of :data:`TERMINATION_WORDS`."""
 
     def __init__(self, number: signal.Signals) -> None:
-        super().__init__(TERMINATIONS[number])
+        super().__init__(TERMINATION_WORDS[number])
         self.number = number
 
 
 def raise_terminations() -> None:
     """From now on, raise :class:`TerminationError` on termination signals that are not ignored."""
-    for number in TERMINATIONS:
+    for number in TERMINATION_WORDS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise_termination)
     sys.unraisablehook = _send_again

@@ -73,8 +73,8 @@ class Arbiter:
         score.
     :param fifty_move_rule: the 50-move rule, or its name.
     :param cutoff: the score below which improvements are progress under the rule ``improving``.
-    :param bare_kings: whether bare kings with all their moves end the game; None to leave this to the 50-move
-        rule.
+    :param bare_kings: whether the game ends when both kings are bare and each has all eight moves; None to
+        leave this to the 50-move rule.
 
     :raises UsageError: if an argument has an invalid value, the game is over in the start position, or a move
         of the board is illegal.
@@ -160,7 +160,7 @@ class Arbiter:
     def basis(self) -> Basis | None:
         """The rule that has ended the game on the board; None if the game continues."""
         position, rule = self._plies[-1], self._rule
-        if position.score.rank < 2 and rule.score_counts(position.clock, True):
+        if position.score.rank < 2 and rule.counts_score(position.clock, True):
             return Basis.STALEMATE if position.score.rank else Basis.MATE
         free_kings = position.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings
         if free_kings and self.settings.bare_kings:
@@ -223,7 +223,7 @@ class Arbiter:
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, but in this position it continues")
         rule, clock = self._rule, board.halfmove_clock
-        if rule.score_counts(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
+        if rule.counts_score(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
             accrued = score  # a terminal position overrides any accrued score
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
@@ -248,7 +248,7 @@ class Arbiter:
         accrued, clock = previous.accrued, 0 if zeroing else previous.clock + 1
         if self.settings.variant.is_reset_by(zeroing):
             accrued = score
-        elif score.rank < accrued.rank and self._rule.score_counts(clock, score.rank < 2):
+        elif score.rank < accrued.rank and self._rule.counts_score(clock, score.rank < 2):
             accrued = score
             if self._rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0

@@ -41,7 +41,7 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
         limit = OTB_CUTOFF if self is FiftyMoveRule.OTB else cutoff
         return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.OTB) and accrued.rank < limit.rank
 
-    def score_counts(self, clock: int, terminal: bool) -> bool:
+    def counts_score(self, clock: int, terminal: bool) -> bool:
         """Return whether the score of a position counts, given the 50-move rule.
 
         :param clock: number of plies without progress up to the position.
@@ -61,7 +61,7 @@ class GameSettings:
 
     :ivar variant: r-mobility or whole-game mobility.
     :ivar fifty_move_rule: the 50-move rule of the game.
-    :ivar bare_kings: whether bare kings with all their moves end the game.
+    :ivar bare_kings: whether the game ends when both kings are bare and each has all eight moves.
     :ivar scoring: the scoring. Under the rule ``improving``, only scores below its cutoff are progress.
     :ivar unknown_scoring: the name in the game's tag if no scoring has this name, otherwise None. A game with
         such a tag is scored exponentially.
@@ -97,21 +97,23 @@ class GameOptions:
         """Whether the options override any rules in the games' tags."""
         return self.fifty_move_rule is not None or self.bare_kings is not None
 
-    def settings(self, game: Mapping[str, str]) -> GameSettings:
+    def settings(self, pgn_tags: Mapping[str, str]) -> GameSettings:
         """Return the settings of a game. Equal options and equal tags give the same object.
 
-        :param game: the tags of the game.
-        :raises UsageError: if a tag has an invalid value, or the scoring allows no full points.
+        :param pgn_tags: the tags of the game.
+        :raises UsageError: if a tag has an invalid value, or the scheme is ``full`` and a score could equal
+            the komi (as with G6.0, unlike G5.75).
         """
-        names, shared = tags.RESULT_TAGS[self.variant], tags.R_MOBILITY_TAGS  # cuteRMob's, in both variants
-        rule = game.get(names.fifty_moves, game.get(shared.fifty_moves))
-        cutoff = game.get(names.cutoff, game.get(shared.cutoff))
-        scoring = game.get(names.scoring, game.get(shared.scoring))
-        return _resolve_settings(self, (rule, cutoff, scoring, game.get(tags.LEGACY), game.get(tags.KOMI)))
+        # cuteRMob uses the r-mobility tags in both variants.
+        names, shared = tags.RESULT_TAGS[self.variant], tags.R_MOBILITY_TAGS
+        rule = pgn_tags.get(names.fifty_moves, pgn_tags.get(shared.fifty_moves))
+        cutoff = pgn_tags.get(names.cutoff, pgn_tags.get(shared.cutoff))
+        scoring = pgn_tags.get(names.scoring, pgn_tags.get(shared.scoring))
+        return _settings_of(self, (rule, cutoff, scoring, pgn_tags.get(tags.LEGACY), pgn_tags.get(tags.KOMI)))
 
 
 @functools.lru_cache(256)
-def _resolve_settings(options: GameOptions, tag_values: tuple[str | None, ...]) -> GameSettings:
+def _settings_of(options: GameOptions, tag_values: tuple[str | None, ...]) -> GameSettings:
     """Return the settings of a game from the options and the values of its tags, None for a missing tag."""
     fifty_moves, cutoff_tag, scoring, legacy, komi = tag_values
     has_cutermob_tags = cutoff_tag is not None and legacy is None
@@ -133,6 +135,6 @@ def _resolve_settings(options: GameOptions, tag_values: tuple[str | None, ...]) 
     return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, cutoff, used_komi), unknown_name)
 
 
-def unknown_scoring_sentence(name: str) -> str:
+def unknown_scoring_clause(name: str) -> str:
     """Return the clause about the unknown scoring that a game's tag names."""
     return f"the scoring {quote(name)} of its tag is unknown, so its points are exponential"

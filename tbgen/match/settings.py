@@ -256,8 +256,8 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def settings_of_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; return the value of each option: a text, a boolean, or the words of a table.
+def options_of_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; return the value of each option: a string, a boolean, or the words of a table.
 
     ``rounds = 10`` means ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` means ``--sprt elo0=0``.
     ``[[engine]]`` is an array of tables; in each, ``options`` is a table, and ``arg`` may be a list.

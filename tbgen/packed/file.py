@@ -85,8 +85,8 @@ class PackedFile(StoredFile):
 
     Raises the same errors as :class:`StoredFile`.
 
-    :param fresh: looks up the fresh values after zeroing moves, on which the table's values depend. If it is
-        None, the file can be checked, but positions cannot be looked up.
+    :param look_up_fresh: looks up the fresh values after zeroing moves, on which the table's values depend.
+        If it is None, the file can be checked, but positions cannot be looked up.
     """
 
     side: Side
@@ -100,9 +100,9 @@ class PackedFile(StoredFile):
         *,
         material: Material | None = None,
         cache: ChunkCache | None = None,
-        fresh: FreshLookUp | None = None,
+        look_up_fresh: FreshLookUp | None = None,
     ) -> None:
-        self._look_up_fresh = fresh or self._refuse_look_up
+        self._look_up_fresh = look_up_fresh or self._refuse_look_up
         self._answers = AnswerCache[Question, Answer](_MIN_CACHED_ANSWERS)
         super().__init__(path, material=material, cache=cache)
 
@@ -133,7 +133,7 @@ class PackedFile(StoredFile):
             raise error or self._damaged_block()
         return answers[question]
 
-    def learn(self, questions: Iterable[Question]) -> None:
+    def prefetch(self, questions: Iterable[Question]) -> None:
         """Look up several positions together and cache the answers for :meth:`fresh` and :meth:`accrued`.
 
         Errors are ignored, because these methods raise them again.
@@ -162,8 +162,10 @@ class PackedFile(StoredFile):
         value[mask], depth[mask] = accrued_value[mask], np.where(accrued_value == accrued, 0, -1)[mask]
         return value.astype(np.uint8), depth.astype(np.int32)
 
-    def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
-        """Return the stored values and functions of many positions of the stored side.
+    def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
+        """Return the stored values of many positions with the stored side to move, and their functions.
+
+        The function of a position gives V(P, A) for each accrued score A.
 
         :param slots: int64 (n,), canonical slots of non-terminal positions.
         :returns: codes of W, shape (n,), ``NONE`` if the best capture gives the value; and the functions,
@@ -173,9 +175,9 @@ class PackedFile(StoredFile):
         values, number = self._decoder.look_up_stored(slots)
         if (values == DAMAGED).any():
             raise self._damaged_block()
-        return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
+        return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.accrued_functions(number)
 
-    def functions(self, number: NDArray[np.uint32]) -> Functions:
+    def accrued_functions(self, number: NDArray[np.uint32]) -> Functions:
         """Return the functions of the table.
 
         :param number: the decoded function number of each slot.
@@ -192,19 +194,19 @@ class PackedFile(StoredFile):
         return self._guard(self._coding)
 
     @property
-    def blocks(self) -> int:
+    def block_count(self) -> int:
         """Number of blocks."""
         return self.coding.value_stream.length.size
 
     def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return slots, values and depths of the exceptions: derived positions with a wrong derived
-        result."""
+        """Return slots, values and depths of the exceptions: positions with the derived side to move whose
+        derived result would be wrong."""
         values, depths = self.data(schema.EXCEPTION_VALUE), self.data(schema.EXCEPTION_DEPTH)
         return self._exception_slots, values, depths.astype(np.uint16)
 
     def _look_up(self, questions: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
-        """Look up positions and cache the answers. Return the answers, and the first error in the exits or
-        None."""
+        """Look up positions and cache the answers. Return the answers, and the first error raised while exits
+        were looked up, or None."""
         value, depth, accrued_value, error = self._decoder.look_up(*np.array(questions, np.int64).T)
         answers: dict[Question, Answer] = {}
         columns = value.tolist(), depth.tolist(), accrued_value.tolist()

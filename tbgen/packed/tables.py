@@ -49,12 +49,12 @@ AnyTable: TypeAlias = "TableFile | PackedFile"
 
 
 def open_table(
-    path: Path, material: Material, *, cache: ChunkCache | None = None, fresh: "FreshLookUp | None" = None
+    path: Path, material: Material, *, cache: ChunkCache | None = None, look_up: "FreshLookUp | None" = None
 ) -> AnyTable:
     """Return an open table.
 
     :param cache: the cache of decoded chunks.
-    :param fresh: looks up the fresh values after zeroing moves, which look-ups in a packed table need.
+    :param look_up: looks up the fresh values after zeroing moves, which look-ups in a packed table need.
 
     Raises the same errors as :class:`StoredFile`.
     """
@@ -62,9 +62,9 @@ def open_table(
         return TableFile(path, material=material, cache=cache)
     from tbgen.packed.file import PackedFile
 
-    if fresh is not None:
+    if look_up is not None:
         ensure_compiled()
-    return PackedFile(path, material=material, cache=cache, fresh=fresh)
+    return PackedFile(path, material=material, cache=cache, look_up_fresh=look_up)
 
 
 def _is_packed(path: Path) -> bool:

@@ -86,7 +86,7 @@ def unpack(
             unpacker.clear_other_slots(phase)
         value, depth = unpacker.finish()
     table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
-    table.functions = file.functions(function_numbers) if len(function_numbers) else None
+    table.functions = file.accrued_functions(function_numbers) if len(function_numbers) else None
     return table
 
 
@@ -214,7 +214,7 @@ class _Unpacker:
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
-        coding, blocks = self._file.coding, self._file.blocks // len(self._layout.placements)
+        coding, blocks = self._file.coding, self._file.block_count // len(self._layout.placements)
         parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
         undamaged = self._threads.map(
             lambda part: decode_blocks(coding, content, False, THREAD.buffers, *part), parts

@@ -213,7 +213,7 @@ class PackedStates:
         self._fresh = [terminal_values(side, self._ranks[side]) for side in SIDES]
         stored_ranks = self._ranks[self._stored_side]
         slots = np.flatnonzero((stored_ranks >= FIRST_LAYER) & (stored_ranks != NO_RANK))
-        value, functions = file.of_stored_side(slots_in_table(cell)[slots])
+        value, functions = file.look_up_stored(slots_in_table(cell)[slots])
         self._functions = functions.without_unused()
         by_capture = game.best_exits(self._stored_side).value[slots]
         self._fresh[self._stored_side][slots] = np.where(value == NONE, by_capture, self._recolour(value))

@@ -81,7 +81,7 @@ def cell_after(route: Route, castlings: tuple[Castling, ...]) -> CastlingCell:
     """Return the cell that a route leads to, with the castling rights ``castlings`` that remain after it."""
     cell = route.destination
     standing = {square for castling in castlings for square in castling[:2]}
-    freed = cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in standing)
+    freed = cell.with_freed(frozen.square for frozen in cell.frozen if frozen.square not in standing)
     return CastlingCell(freed, castlings)
 
 
@@ -200,7 +200,7 @@ class CellStates:
     def _gather(self, block: Block) -> Block:
         men = [(man.colour, man.kind) for man in self._layers.castling_cell.cell.mobile]
         stored = Block(*(np.ascontiguousarray(array[self._side]) for array in block))
-        return gather_block(self._destination.without_frozen(self._layers.castling_cell.cell), men, 0, stored)
+        return gather_block(self._destination.minus_frozen(self._layers.castling_cell.cell), men, 0, stored)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 import chess
 
 from tbgen.board.fen import AnyBoard, DescribedBoard
-from tbgen.board.san import MoveWithSan, sans_without_check
+from tbgen.board.san import MoveWithSan, sans_without_check_signs
 from tbgen.board.score import GScore, Signed, fold, merit, rank_of, to_gscore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError
@@ -80,7 +80,7 @@ def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[st
     On a board with described men, moves are written as coordinates, such as ``e5f6`` and ``e5xf6``.
     """
     if not isinstance(board, DescribedBoard):
-        return sans_without_check(board, moves)
+        return sans_without_check_signs(board, moves)
     return [
         chess.square_name(move.from_square) + "x" * board.is_zeroing(move) + chess.square_name(move.to_square)
         for move in moves

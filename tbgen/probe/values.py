@@ -291,7 +291,7 @@ class Values:
     def _prefetch_table(self, layout: Layout, questions: Iterable[tuple[Place, int]]) -> None:
         """Do the work of :meth:`prefetch` for one table."""
         with suppress(TbgenError):  # a later look-up raises the error again
-            self.table(layout.material).learn(
+            self.table(layout.material).prefetch(
                 (side, slot, code) for (_, side, slot, ep_square), code in questions if ep_square < 0
             )
 
@@ -327,7 +327,7 @@ class Values:
             if file is None:
                 try:
                     path = self.path_of(material)
-                    file = open_table(path, material, cache=self._cache, fresh=self.fresh_after)
+                    file = open_table(path, material, cache=self._cache, look_up=self.fresh_after)
                 except MissingTableError as error:
                     error.__context__ = None
                     first, *others = self.directories

@@ -26,7 +26,8 @@ MAX_EXAMPLES: Final = 8
 
 
 class ValuePair(ReportPart):
-    """The number of positions with one value under the rules r and another value under the rules wg."""
+    """Two different values, in r-mobility and in whole-game mobility, and the number of positions with these
+    values."""
 
     r: GScore
     wg: GScore
@@ -34,7 +35,7 @@ class ValuePair(ReportPart):
     """Number of positions, with all symmetric images counted."""
 
 
-class DifferenceSide(ReportPart):
+class SideDifferences(ReportPart):
     """The positions with one side to move whose values differ, with all symmetric images counted."""
 
     positions: int
@@ -54,27 +55,27 @@ class DifferenceExample(ReportPart):
     count: int
     """Number of positions, with all symmetric images counted."""
     fen: str
-    """The position with these values that has the greatest depth under the rules r; of several, the one with
-    the smallest slot."""
+    """Of the positions with these values, the one with the greatest depth in r-mobility; if there are
+    several, the one with the smallest slot."""
     r_depth: int
     wg_depth: int
 
 
 class Difference(ReportPart):
-    """The positions of a material whose values under the rules r and wg differ.
+    """The positions of a material whose values differ between r-mobility and whole-game mobility.
 
     Positions with an en passant right are not counted.
     """
 
     material: Material
-    white: DifferenceSide
+    white: SideDifferences
     """The positions with White to move."""
-    black: DifferenceSide
+    black: SideDifferences
     examples: tuple[DifferenceExample, ...]
     """The most frequent pairs, ranked with White and Black to move together, each with an example."""
 
     @property
-    def sides(self) -> Sides[DifferenceSide]:
+    def sides(self) -> Sides[SideDifferences]:
         """The differences by side to move."""
         return Sides(self.white, self.black)
 
@@ -101,11 +102,11 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
     differing = board.sum(axis=1).tolist()
     ranked = sorted(np.argwhere(board).tolist(), key=lambda entry: (-board[*entry], entry))
 
-    def make_side(to_move: int) -> DifferenceSide:
+    def make_side(to_move: int) -> SideDifferences:
         pairs = (
             ValuePair(*_scores(pair), int(board[side, pair])) for side, pair in ranked if side == to_move
         )
-        return DifferenceSide(positions[to_move], differing[to_move], tuple(pairs))
+        return SideDifferences(positions[to_move], differing[to_move], tuple(pairs))
 
     def make_example(side: int, pair: int) -> DifferenceExample:
         r_depth, place = deepest[side, pair]
@@ -120,7 +121,7 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
 def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Progress) -> CountArray:
     """Count positions, up to symmetry, by their pair of values.
 
-    For each pair of different values, the position that is deepest under the rules r is noted in ``deepest``.
+    For each pair of different values, ``deepest`` records the position with the greatest depth in r-mobility.
 
     :return: counts for :func:`tbgen.report.scan.count_images`, shape (2: all slots and symmetric slots, 2
         sides, pairs of codes).
@@ -144,6 +145,6 @@ def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Pr
 
 
 def _scores(pair: int) -> tuple[GScore, GScore]:
-    """Return the two scores of a pair of codes: 256 times the code under the rules r, plus the code under
-    wg."""
+    """Return the two scores that ``pair`` encodes as 256 * (code in r-mobility) + (code in whole-game
+    mobility)."""
     return GScore.from_code(pair >> 8), GScore.from_code(pair & 255)

@@ -67,7 +67,10 @@ def draw_plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
 
 
 def draw_values(drawing: Figure, distribution: Distribution) -> None:
-    """Draw the numbers of positions on the board by value and side to move, on a logarithmic scale."""
+    """Draw the numbers of positions by value and side to move, on a logarithmic scale.
+
+    Each position counts with all its symmetric images.
+    """
     values = sorted({value for counts in distribution.board for value in counts}, reverse=True)
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.98, top=0.9, bottom=0.14, hspace=0.22)
@@ -102,7 +105,10 @@ def _set_labels(panel: Axes, title: str) -> None:
 
 
 def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
-    """Draw the numbers of positions on the board by depth, on a logarithmic scale."""
+    """Draw the numbers of positions by depth, on a logarithmic scale.
+
+    Each position counts with all its symmetric images.
+    """
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
     plotted: dict[str, Any] = {}
@@ -141,24 +147,24 @@ def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
     return tuple(dict(sorted(group.items())) for group in groups)
 
 
-def draw_king(drawing: Figure, squares: Sides[tuple[Counts, ...]]) -> None:
+def draw_king(drawing: Figure, counts_by_square: Sides[tuple[Counts, ...]]) -> None:
     """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
     axes = drawing.subplots(2, 1 + _HEAT_MAP_COUNT, squeeze=False)
     drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
-    for panels, name, of_side in zip(axes, TO_MOVE, squares, strict=True):
-        _draw_board(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
+    for panels, name, of_side in zip(axes, TO_MOVE, counts_by_square, strict=True):
+        _draw_heat_map(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
         panels[0].set_ylabel(name)
         frequent = _most_common(of_side)
         for panel in panels[1 + len(frequent) :]:
             panel.set_axis_off()
         for panel, value in zip(panels[1:], frequent, strict=False):
             shares = [counts.get(value, 0) / sum(counts.values()) if counts else None for counts in of_side]
-            _draw_board(panel, shares, f"positions with value {value}")
+            _draw_heat_map(panel, shares, f"positions with value {value}")
 
 
-def _most_common(squares: Sequence[Counts]) -> list[GScore]:
+def _most_common(counts_by_square: Sequence[Counts]) -> list[GScore]:
     sums = Counter[GScore]()
-    for counts in squares:
+    for counts in counts_by_square:
         sums.update(counts)
     return sorted(sums, key=lambda value: (-sums[value], value.code))[:_HEAT_MAP_COUNT]
 
@@ -169,12 +175,12 @@ def _mean_points(counts: Counts) -> float | None:
     return sum(points(value).white * count for value, count in counts.items()) / sum(counts.values())
 
 
-def _draw_board(panel: Axes, squares: Sequence[float | None], title: str) -> None:
+def _draw_heat_map(panel: Axes, shares_by_square: Sequence[float | None], title: str) -> None:
     """Draw a heat map of shares, darker for lower shares, with the share in per cent on every square."""
     from matplotlib import colormaps
     from matplotlib.collections import PolyCollection
 
-    shares = {square: share for square, share in enumerate(squares) if share is not None}
+    shares = {square: share for square, share in enumerate(shares_by_square) if share is not None}
     low, high = min(shares.values(), default=0.0), max(shares.values(), default=1.0)
     decimals = 1 if 0 < high - low < 0.1 and high < 0.9995 else 0
     cells, fills = [], []

@@ -300,8 +300,8 @@ class TableFile(StoredFile):
             return code, 0
         return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, last_run))
 
-    def learn(self, states: Iterable[tuple[Side, Slot, int]]) -> None:
-        """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.learn`."""
+    def prefetch(self, states: Iterable[tuple[Side, Slot, int]]) -> None:
+        """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.prefetch`."""
 
     def _first_run(self, run: int, skipped: int) -> int:
         """Skip slots with runs, and return the first run of the slot after them.

@@ -12,20 +12,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-TERMINATIONS: Final = {
+TERMINATION_WORDS: Final = {
     getattr(signal, name): word
     for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGBREAK", "interrupted"))
     if hasattr(signal, name)
 }
 """Maps each signal, other than Ctrl-C, that ends a process to the word for it in messages."""
 
-END_SIGNALS: Final = (signal.SIGINT, *TERMINATIONS)
+END_SIGNALS: Final = (signal.SIGINT, *TERMINATION_WORDS)
 """All signals that end a process, Ctrl-C included."""
 
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Block :data:`END_SIGNALS` until the end of the block, in this process and in processes started there.
+    """Block :data:`END_SIGNALS` within the ``with`` statement, in this process and in processes that are
+    started there.
 
     On Windows nothing is blocked.
     """

@@ -113,7 +113,7 @@ class _Service:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         sys.setswitchinterval(_SWITCH_SECONDS)
         if self._precompiles:
-            self._compile()
+            self._start_compiling()
         if self._live is not None:
             self._start_task(self._live.follow())
         yield
@@ -190,13 +190,13 @@ class _Service:
     async def _refuse(self, request: Request, error: Exception) -> Response:
         """Answer a failed request with its error; compile the kernels if they are missing."""
         if isinstance(error, KernelsMissingError):
-            self._compile()
+            self._start_compiling()
         refusal = refusal_of(error)
         return refusal_answer(
             refusal, refusal.code in _CODES_WITH_PAGE and "text/html" in request.headers.get("accept", "")
         )
 
-    def _compile(self) -> None:
+    def _start_compiling(self) -> None:
         """Start compiling the kernels that the tables need, unless they are already being compiled."""
         if not self._compiler.pending:
             self._start_task(self._compile_all())

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import chess
 
 from tbgen.board.material import MAX_MEN
-from tbgen.board.san import sans_without_check
+from tbgen.board.san import sans_without_check_signs
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, Scoring
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
@@ -150,7 +150,7 @@ def _successors(arbiter: Arbiter) -> Iterator[GameState]:
     """Yield the state that each legal move leads to."""
     board = arbiter.board
     moves = list(board.legal_moves)
-    for move, name in zip(moves, sans_without_check(board, moves), strict=True):
+    for move, name in zip(moves, sans_without_check_signs(board, moves), strict=True):
         arbiter.push(move)
         score = arbiter.position_score
         mark = "#" if score.rank == 0 else "" if score.rank % 2 else "+"

@@ -129,8 +129,8 @@ class Opponent:
 
 
 def _engine_settings(settings: Settings) -> EngineSettings:
-    """Return the engine's command and options. Tbgen's own engine does not wait until it has been
-    compiled."""
+    """Return the engine's command and options. Tbgen's own engine answers ``readyok`` without waiting for
+    its compilation."""
     if settings.engine:
         return EngineSettings("the engine", settings.engine)
     arguments = ("--dir", *map(str, settings.directories)) if settings.directories else ()

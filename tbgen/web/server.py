@@ -29,7 +29,7 @@ from tbgen.system.processes import (
     reuse_address,
     start_with_socket,
 )
-from tbgen.system.signals import TERMINATIONS
+from tbgen.system.signals import TERMINATION_WORDS
 from tbgen.web.settings import Settings
 
 _ACCEPT_BACKLOG: Final = 1024
@@ -51,7 +51,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, notify: Callab
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
-    for number in TERMINATIONS.keys() - {signal.SIGTERM}:
+    for number in TERMINATION_WORDS.keys() - {signal.SIGTERM}:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
     with open_listener(host, port) as listener:

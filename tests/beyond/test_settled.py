@@ -7,7 +7,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
-from tbgen.beyond.knowledge import CellLayers, ExitBounds, States, resolved_play
+from tbgen.beyond.knowledge import CellLayers, ExitBounds, States, resolved_keys
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
@@ -28,7 +28,7 @@ def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
         known = ExitBounds(Tables(opened), SolvedCells())
         search = Search(known, root, root.position_score, meter, lambda *_: None)
         search.run()
-        play = resolved_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
+        play = resolved_keys(States(known, CellLayers(known, meter, root.cell, None)), known, root)
         assert not play or root.key in play
         return known.cells.has_values(root.cell.canonical()[0]), bool(play), search.answer().depth
 

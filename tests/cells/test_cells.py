@@ -186,11 +186,11 @@ def test_promotion_beside_a_frozen_man_of_the_same_kind() -> None:
     route = next(
         r for r in routes_of(frame) if r.promoted_on == chess.A8 and r.destination.frozen[1].man.kind == 1
     )
-    home = route.destination.freed([chess.A8])
+    home = route.destination.with_freed([chess.A8])
     size = home.size
     stored = Block(np.arange(size, dtype=np.int64).astype(np.uint8), (np.arange(size) >> 8).astype(np.uint16))
     men = [(man.colour, man.kind) for man in home.mobile]
-    block = gather_block(route.destination.without_frozen(home), men, 0, stored)
+    block = gather_block(route.destination.minus_frozen(home), men, 0, stored)
     for slot in (0, 5, 64 * 3 + 7, route.destination.size - 1):
         kings = slot >> 6, slot & 63
         at = home.slot([*kings, chess.A8])

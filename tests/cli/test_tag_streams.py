@@ -15,7 +15,7 @@ import pytest
 
 from tbgen.cli import tag
 from tbgen.cli.main import main
-from tbgen.system.signals import TERMINATIONS
+from tbgen.system.signals import TERMINATION_WORDS
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import start
 from tests.support.tagging import BROKEN, DATA, expected, names
@@ -91,7 +91,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # all should have ended already
         feeder.join()
-        said = {signal.SIGINT: "interrupted", **TERMINATIONS}[number]
+        said = {signal.SIGINT: "interrupted", **TERMINATION_WORDS}[number]
         assert process.stderr.read().decode().splitlines() == [f"tbgen: {said}"]
     assert names(place) == before
     assert not everybody or target.read_bytes() == b"old"

@@ -64,7 +64,7 @@ def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: P
         damaged = bytearray(content)
         damaged[begin + at] ^= 16
         path.write_bytes(damaged)
-        with PackedFile(path, fresh=values.fresh_after) as file:
+        with PackedFile(path, look_up_fresh=values.fresh_after) as file:
             # Every tenth position; those of one block of forty are refused.
             slots, wrong = (np.flatnonzero(value[file.side] != NONE)[at // 40 % 10 :: 10].tolist(), 0)
             for slot in slots:
@@ -105,7 +105,7 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
             print(file.coding, file.exceptions())
     path.write_bytes(whole)
     with PackedFile(path) as file, pytest.raises(DamagedTableError, match="functions that do not exist"):
-        file.functions(np.full(1, len(file.coding.entry_start) - 1, np.uint32))
+        file.accrued_functions(np.full(1, len(file.coding.entry_start) - 1, np.uint32))
 
 
 CHANGES: list[tuple[Change, str]] = [

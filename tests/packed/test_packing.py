@@ -139,7 +139,7 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, pa
     values = Values([tables], variant=R, max_open_files=64, cache_bytes=1 << 24)
     with (
         TableFile(table_path(tables, name, R)) as full,
-        PackedFile(path, fresh=values.fresh_after) as file,
+        PackedFile(path, look_up_fresh=values.fresh_after) as file,
     ):
         value, depth = full.read_fresh()
         for side in SIDES:
@@ -191,7 +191,7 @@ def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: Packed
         asked.append(moves)
         return np.array([(0, 4) for _ in moves]), None
 
-    with PackedFile(path, fresh=fresh) as file, TableFile(table_path(tables, "KBvKN", R)) as full:
+    with PackedFile(path, look_up_fresh=fresh) as file, TableFile(table_path(tables, "KBvKN", R)) as full:
         value, _ = full.read_fresh()
         slots = (Slot(int(slot)) for slot in np.flatnonzero(value[file.side] != NONE))
         needing = next(slot for slot in slots if file.fresh(file.side, slot) and asked)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import Material, all_materials
 from tbgen.board.rules import mobility
-from tbgen.board.san import sans_without_check
+from tbgen.board.san import sans_without_check_signs
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
@@ -183,7 +183,7 @@ def test_notation_is_that_of_python_chess() -> None:
     boards = [random_board(rng, Material.parse(rng.choice(names))) for _ in range(sample(150, 1600))]
     for board in (chess.Board("8/8/8/7k/8/Q7/8/Q1Q4K w - - 0 1"), *boards):
         moves = list(board.legal_moves)
-        written = sans_without_check(board, moves)
+        written = sans_without_check_signs(board, moves)
         assert written == [board.san(move).rstrip("+#") for move in moves], board.fen()
         longest = max(longest, *map(len, written), 0)
         promoted |= any(move.promotion for move in moves)

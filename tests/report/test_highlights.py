@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.report.difference import Difference, DifferenceSide, ValuePair
+from tbgen.report.difference import Difference, SideDifferences, ValuePair
 from tbgen.report.highlights import (
     difference_highlights,
     endgame_highlights,
@@ -170,8 +170,8 @@ def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
 def test_differences() -> None:
     def found(name: str, *pairs: tuple[str, str, int]) -> Difference:
         found = tuple(ValuePair(GScore.parse(r), GScore.parse(wg), count) for r, wg, count in pairs)
-        white = DifferenceSide(1000, sum(pair.count for pair in found), found)
-        return Difference(Material.parse(name), white, DifferenceSide(1000, 0, ()), ())
+        white = SideDifferences(1000, sum(pair.count for pair in found), found)
+        return Difference(Material.parse(name), white, SideDifferences(1000, 0, ()), ())
 
     assert difference_highlights(
         [

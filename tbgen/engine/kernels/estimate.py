@@ -5,7 +5,7 @@ board, the less likely is a reset, and the greater is the weight of the accrued 
 guess of the score that the game will reach. The side with better men, on better squares and with more moves,
 is assumed to win, or to drive the other king into a corner, where the king has few moves.
 
-In a game that is drawn in chess, only the change of the lead since the root counts. Restricting the
+In a game that is drawn in chess, what counts is not the lead but its change since the root. Restricting the
 opponent's moves counts as well. The engine also hopes to improve on the accrued score, because the other side
 plays only chess.
 """
@@ -48,9 +48,10 @@ _WINNING_LEAD = 400
 """Lead in pieces, in centipawns, below which a side without pawns hardly ever wins."""
 _MAX_ACCRUED_PERCENT = 90
 """Without pawns and without a clear lead, the accrued score's weight is doubled, up to this percentage."""
-_GOOD_PERCENT, _PAWN_PERCENT, _MIN_GOOD_PERCENT = 92, 4, 60
-"""Weight of a good accrued score in a drawn game, in per cent: without pawns; deduction per pawn; minimum."""
-_POOR_PERCENT = 60
+_GOOD_SCORE_PERCENT, _PAWN_DEDUCTION, _MIN_PERCENT = 92, 4, 60
+"""In a drawn game, the weight of a good accrued score, in per cent: the weight without pawns, the deduction
+for each pawn, and the minimum. A score is good if it is at least as good as the hoped-for score."""
+_POOR_SCORE_PERCENT = 60
 """Weight, in per cent, of an accrued score that is worse than the hoped-for score, in a drawn game."""
 _DRAW_LEAD = 150
 """Centipawns that a side may gain while the game is still drawn."""
@@ -61,7 +62,10 @@ _DARK_SQUARES = np.uint64(0xAA55AA55AA55AA55)
 
 @inlined
 def worth_of(worth: Ints, accrued: int) -> int:
-    """Return the value of an accrued score from White's point of view. It is encoded as in ``rows``."""
+    """Return the value of an accrued score from White's point of view.
+
+    :param accrued: the accrued score, encoded as in ``rows``.
+    """
     value = worth[accrued >> 1]
     return -value if accrued & 1 else value
 
@@ -138,7 +142,7 @@ def estimate(rows: Rows, row: int, worth: Ints) -> int:
 
 @inlined
 def _restriction(rows: Rows, row: int) -> int:
-    """Return the value, for the other side, of leaving the side to move few moves."""
+    """Return how much it is worth to the other side that the side to move has few moves."""
     moves, king_moves = int64(rows[row, RANK]) >> 1, int64(rows[row, KING_MOVE_COUNT])
     return _RESTRICTION_FACTOR // (2 + king_moves) + _RESTRICTION_FACTOR // (2 + moves // 2)
 
@@ -154,9 +158,9 @@ def estimate_drawn(rows: Rows, row: int, worth: Ints, root_lead: int, hoped_valu
     gain = lead(rows, row) - root_lead
     gain = gain - _DRAW_LEAD if gain > _DRAW_LEAD else gain + _DRAW_LEAD if gain < -_DRAW_LEAD else int64(0)
     accrued_value = worth_of(worth, int64(rows[row, ACCRUED]))
-    percent = int64(_POOR_PERCENT)
+    percent = int64(_POOR_SCORE_PERCENT)
     if abs(accrued_value) >= abs(hoped_value):
-        percent = max(_GOOD_PERCENT - _PAWN_PERCENT * popcount(rows[row, PAWNS]), int64(_MIN_GOOD_PERCENT))
+        percent = max(_GOOD_SCORE_PERCENT - _PAWN_DEDUCTION * popcount(rows[row, PAWNS]), int64(_MIN_PERCENT))
     restriction = _restriction(rows, row - 1) - _restriction(rows, row)
     drawn = (percent * accrued_value + (100 - percent) * hoped_value) // 100
     drawn += -restriction if rows[row, TURN] else restriction
