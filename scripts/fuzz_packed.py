@@ -79,7 +79,7 @@ def pack(material: Material, tables: Path, out: Path) -> None:
             side=finder.side,
             after_phase=finder,
         )
-        content = packed_content(table, finder.needs())
+        content = packed_content(table, finder.stored_positions())
     write_table(table, table_path(out, material.name, R), version="fuzz", build_seconds=0, content=content)
 
 

@@ -105,7 +105,7 @@ class LineMaker:
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
     def plan(self, end: int) -> Plan:
-        """Return the first moves of the line of one bound, as far as no large layer has to be made."""
+        """Return the first moves of a bound's line, up to where a large layer would have to be made."""
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
             plan.extend(islice(self._play(end), MAX_PLAN_PLIES))
@@ -145,7 +145,7 @@ class LineMaker:
             inside = {each: step.after for each, step in steps.items() if step.is_inside}
             bounds_after = self._bounds_by_end(inside, best_move.accrued)
             if any(_is_worse(bounds_after[each], claims[each], each) for each in bounds_after):
-                return  # the bounds after the moves do not imply the bound
+                return  # a bound after the move is worse, so it does not prove the bound before it
             accrued = best_move.accrued
             yield PlanMove(move, board.san(move), GScore.from_code(accrued))
             if not all(step.is_inside or step.zeroing for step in steps.values()):

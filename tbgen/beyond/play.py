@@ -1,4 +1,4 @@
-"""The play that keeps the two bounds of a state apart, through all cells that have been solved.
+"""The play because of which the two bounds of a state differ, through all cells that have been solved.
 
 In this play White chooses moves by their upper bounds and Black by their lower bounds, so each side plays for
 the best score that is still possible. In *wide* play, a side chooses any move that may be better than the
@@ -43,7 +43,7 @@ class Play:
     :ivar bound_source: the object in which the bounds were looked up.
     :ivar states: the states of each solved cell, in the order in which they were examined.
     :ivar unsolved_cells: the unsolved cells that play reaches, each with the first position found in it.
-    :ivar cells_above: for each cell that play enters, the solved cells from which it is entered. The set
+    :ivar entered_from: for each cell that play enters, the solved cells from which it is entered. The set
         for each solved cell contains True if some move from it into the entered cell swaps the colours, and
         False if some such move does not.
     :ivar is_complete: whether all states of the play have been examined.
@@ -52,7 +52,7 @@ class Play:
     bound_source: States
     states: dict[Cell, list[State]] = field(default_factory=dict)
     unsolved_cells: dict[Cell, CellPosition] = field(default_factory=dict)
-    cells_above: dict[Cell, dict[Cell, set[bool]]] = field(default_factory=dict)
+    entered_from: dict[Cell, dict[Cell, set[bool]]] = field(default_factory=dict)
     is_complete: bool = True
 
     def all_cells_above(self, cell: Cell) -> set[Cell]:
@@ -60,7 +60,7 @@ class Play:
         cells: set[Cell] = set()
         queue = [cell]
         while queue:
-            new_cells = self.cells_above.get(queue.pop(), {}).keys() - cells
+            new_cells = self.entered_from.get(queue.pop(), {}).keys() - cells
             cells |= new_cells
             queue += new_cells
         return cells
@@ -70,13 +70,13 @@ class Play:
 
         A cell occurs twice if it is entered in both ways.
         """
-        for home, cells_above in self.cells_above.items():
-            for swapped in cells_above.get(cell, ()):
+        for home, cells in self.entered_from.items():
+            for swapped in cells.get(cell, ()):
                 yield home, swapped
 
 
 class PlayFollower:
-    """Follows the play that keeps the bounds apart, from a state of a solved canonical cell.
+    """Follows the play because of which the bounds differ, from a state of a solved canonical cell.
 
     :param accrued: the accrued score of the state.
     :param may_enter: returns whether to follow play inside a cell.
@@ -147,7 +147,7 @@ class PlayFollower:
         """
         home, symmetry = position.cell.canonical()
         swapped = bool(symmetry & MIRROR_RANKS)
-        self._play.cells_above.setdefault(home, {}).setdefault(cell, set()).add(swapped)
+        self._play.entered_from.setdefault(home, {}).setdefault(cell, set()).add(swapped)
         if not self._may_enter(home):
             self._play.unsolved_cells.setdefault(home, position)
         else:
@@ -217,8 +217,8 @@ def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window
     """Return the ends at which solving the cell of a state again may narrow the bounds of the state.
 
     At such an end, the bounds after the moves imply a better bound, or the state has only the worst bound. In
-    the latter case the moves inside the cell may imply nothing, because the cell was never solved at this
-    end.
+    the latter case the cell may never have been solved at this end, and then the bounds after moves inside
+    the cell imply nothing.
 
     :param position: a position of a canonical cell.
     :param window: the scores that need to be distinguished in the cell.

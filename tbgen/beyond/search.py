@@ -246,7 +246,7 @@ class Search:
         if self._prover is not None:
             return False
         for _, play in sorted(self._plays.items()):
-            homes = [home for home in play.cells_above if home not in self._ledger.refused_promotions]
+            homes = [home for home in play.entered_from if home not in self._ledger.refused_promotions]
             homes = [home for home in homes if self.next_promotion_cells(home)[0]]
             for home in sorted(homes, key=is_queening, reverse=True):
                 if self._solve_promoted(home):

@@ -1,7 +1,7 @@
 """Materials, which are the men of both sides, with their canonical names and their successors.
 
-One name serves both colourings. Men of chess are written as letters; others are described in brackets, such
-as ``[WF]`` (:mod:`tbgen.board.kinds`).
+A material and the same material with the colours swapped share one name. Men of chess are written as letters;
+others are described in brackets, such as ``[WF]`` (:mod:`tbgen.board.kinds`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Men: TypeAlias = tuple[str, ...]
 
 @cache
 def described_kind(text: str) -> Kind:
-    """Return the kind of man that the letters, all capital or all small, describe.
+    """Return the kind of man that the letters, all upper case or all lower case, describe.
 
     Equal kinds are the same object. The name of the kind has the fewest possible letters, in the order
     Q R B W F D N A H C Z G. A text that does not describe a man may be a user-defined name
@@ -112,7 +112,7 @@ def worth_of(man: str) -> float:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The men of both sides in canonical form; one table serves both colourings.
+    """The men of both sides in canonical form; one table also serves the same men with the colours swapped.
 
     The side with more men comes first, and is White in the table. If both sides have the same number of men,
     the stronger side comes first. Sides are compared man by man in the order K Q R B N P, then described men
@@ -160,7 +160,7 @@ class Material:
 
     @classmethod
     def parse(cls, text: str) -> Material:
-        """Parse a name such as ``KBNvK``; case, order of the men and colouring do not matter.
+        """Parse a name such as ``KBNvK``; case, order of the men and order of the sides do not matter.
 
         :raises UsageError: if the text is not the name of a material of 2 to :data:`MAX_MEN` men.
         :raises TypeError: if the argument is not a string.

@@ -173,7 +173,7 @@ def run(
     thread_count = threads or processor_count()
     job_count = min(thread_count, MAX_JOBS) if jobs is None else jobs
     if estimate:
-        to_build = missing_tables(targets, directory, variant, force=targets if force else ())
+        to_build = missing_tables(targets, directory, variant, forced=targets if force else ())
         schedule = schedule_of(to_build, variant)
         estimates = [schedule.estimate(material, thread_count) for material in to_build]
         outlook = schedule.outlook(limits_of(job_count, thread_count, memory))

@@ -21,7 +21,7 @@ from tbgen.cli.options import (
     material_list,
 )
 from tbgen.cli.progress import ProgressLine
-from tbgen.cli.publish import men_of_cells
+from tbgen.cli.publish import cell_filter
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, result_or_error
 from tbgen.exchange.cells import plan_cells
@@ -82,7 +82,7 @@ def run(
             materials = material_list(map(Material.parse, names), men)
             to_do = plan(published, directory, variants, materials, place=place, on_check=checked)
         else:
-            chosen = men_of_cells(names, men, variants)
+            chosen = cell_filter(names, men, variants)
             to_do = plan_cells(published, cells, chosen, place=place, on_check=checked)
     report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {report.summary()}")

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a line that is rewritten on a terminal, dated lines in a log."""
+"""Progress of long work, shown on stderr: a line that is rewritten on a terminal, dated lines in a log."""
 
 import os
 import sys

@@ -44,7 +44,7 @@ def run(
     Files of an earlier run are kept, and are not read again if they have not changed.
 
     With --cells, the directory gets cells kept by tbgen solve instead of tables. The arguments then
-    name the men of cells.
+    name the men of the cells to publish, such as KRPvKRP.
 
     With --site, the directory gets the page of tbgen serve, for any host of static files, and in its folder
     "tables" the tables of up to four men. The page reads the tables in pieces, so the host has to answer
@@ -59,7 +59,7 @@ def run(
       tbgen publish --site /srv/www/explorer
       tbgen publish --site /srv/www/explorer --live event.pgn
 
-    :param target: directory of the set
+    :param target: directory that receives the files
     :param names: materials such as KBvK; sub-tables are added (default: all existing tables)
     :param cells: publish the cells in this directory: the cells of the named men, or all
     :param site: write the page for a host of static files, with tables of up to four men
@@ -77,7 +77,7 @@ def run(
         if cells is not None:
             if site:
                 raise UsageError("a site has tables but no cells: leave out --cells or --site")
-            published = publish_cells(cells, target, men_of_cells(names, men, variants), report=show_progress)
+            published = publish_cells(cells, target, cell_filter(names, men, variants), report=show_progress)
         else:
             materials = material_list(map(Material.parse, names), men)
             if site:
@@ -89,8 +89,8 @@ def run(
     print(published.json().decode() if json else f"{target}: {_summary(published)}\n", end="")
 
 
-def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> CellFilter:
-    """Return the men whose cells are selected.
+def cell_filter(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> CellFilter:
+    """Return the filter of cells that these names select.
 
     :raises UsageError: if a name is invalid, or if options for tables are present.
     """

@@ -33,7 +33,7 @@ from tbgen.generator.cluster_workers import (
 )
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copy_sizes, estimate
 from tbgen.generator.one_table import BuildReporter, BuiltTable
-from tbgen.generator.runner import finish_if_done, lock_directory
+from tbgen.generator.runner import finish_if_done, prepared_build
 from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.system.files import remove_leftovers
 
@@ -71,7 +71,7 @@ def build_on_cluster(
     targets, directory = list(materials), directory.absolute()
     if not force and finish_if_done(targets, directory, reporter, variant):
         return []
-    with connect(scheduler) as client, lock_directory(targets, directory, reporter, variant, force) as todo:
+    with connect(scheduler) as client, prepared_build(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         with shared_marker(directory) as marker:

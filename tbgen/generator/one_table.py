@@ -159,7 +159,7 @@ def solve_and_write(
             build_seconds=seconds,
             parameters={"threads": threads, "layers": times.layer_count},
             threads=threads,
-            content=None if finder is None else packed_content(table, finder.needs(), threads),
+            content=None if finder is None else packed_content(table, finder.stored_positions(), threads),
         )
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)

@@ -83,14 +83,14 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
 
 
 def missing_tables(
-    materials: Iterable[Material], directory: Path, variant: Variant, *, force: Iterable[Material] = ()
+    materials: Iterable[Material], directory: Path, variant: Variant, *, forced: Iterable[Material] = ()
 ) -> list[Material]:
     """Return the tables that a build of these materials in a variant has to make, in build order.
 
-    :param force: materials to build even if their tables exist.
+    :param forced: materials to build even if their tables exist.
     :raises DamagedTableError: if an existing table cannot be used.
     """
-    forced_tables = set(force)
+    forced_tables = set(forced)
     return [m for m in closure(materials) if m in forced_tables or not _table_exists(m, directory, variant)]
 
 
@@ -114,8 +114,9 @@ def build(
     :param jobs: maximum number of tables built at once. A table for which there is too little memory waits
         until others have finished.
     :param threads: number of threads that the tables being built share.
-    :param memory: bytes that the process may use; below this limit, it need not return freed memory to the
-        system. None for the estimated peak of the build, if the machine has that much.
+    :param memory: bytes that the process may use; None for what :func:`usable_memory` returns. If None, a
+        table that is built alone may need all memory of the machine. The process returns freed memory to the
+        system before it exceeds ``memory`` or, if None, the estimated peak of the build.
     :returns: the tables in the order in which they were finished.
     :raises TbgenError: if there is too little memory or disk space, or something cannot be read or written.
         The tables being built are finished first, and finished tables are kept.
@@ -123,7 +124,7 @@ def build(
     targets = list(materials)
     if not force and finish_if_done(targets, directory, reporter, variant):
         return []
-    with lock_directory(targets, directory, reporter, variant, force) as todo:
+    with prepared_build(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         schedule = schedule_of(todo, variant)
@@ -150,7 +151,7 @@ def finish_if_done(targets: list[Material], directory: Path, reporter: Reporter,
 
 
 @contextmanager
-def lock_directory(
+def prepared_build(
     targets: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
 ) -> Iterator[list[Material]]:
     """Lock the directory for the block, remove leftover files, and yield the tables to build.
@@ -161,7 +162,7 @@ def lock_directory(
     """
     with build_lock(directory, reporter.note, variant):
         _tidy_directory(directory, reporter)
-        todo = missing_tables(targets, directory, variant, force=targets if force else ())
+        todo = missing_tables(targets, directory, variant, forced=targets if force else ())
         try:
             yield todo
         finally:

@@ -26,7 +26,7 @@ from tbgen.packed.kernels.blocks import BLOCK_SLOTS, Coding
 from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
 from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, keep_best, list_zeroing
-from tbgen.packed.pack import THREAD, digit_order, rows_of, stored_side
+from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
 
@@ -90,7 +90,7 @@ class ExitFinder:
                 batches[-1][:, 0] += first
             return np.concatenate(batches)
         moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
-        return moves[: _list_zeroing(self._destinations, side, slots, captures_only, THREAD.zeroing, moves)]
+        return moves[: _list_zeroing(self._destinations, side, slots, captures_only, BUFFERS.zeroing, moves)]
 
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
@@ -174,7 +174,7 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
-        part, buffers = slice(first, first + _POSITIONS_PER_RANKING), THREAD.buffers
+        part, buffers = slice(first, first + _POSITIONS_PER_RANKING), BUFFERS.blocks
         _find_ranks(rows, side, slots[part], buffers.squares, buffers.moves, ranks[part])
 
     firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
@@ -314,7 +314,7 @@ class Decoder:
             self._forget_blocks()
         else:
             error = self._ask_all(map, batch, 1)
-        _find_values(self._coding, batch, False, THREAD.buffers)
+        _find_values(self._coding, batch, False, BUFFERS.blocks)
         return error
 
     def _ask_all(self, mapper: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
@@ -324,10 +324,10 @@ class Decoder:
         Return the first error in the exits, or None.
         """
         coding, tasks = self._coding, pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)])
-        list(mapper(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), tasks))
+        list(mapper(lambda part: _ask(coding.rows, batch, BUFFERS.blocks, *part), tasks))
         order = _question_order(batch)
         answer_parts = _split(batch.question, order, parts)
-        answers = mapper(lambda part: _answer(coding, batch, order, THREAD.buffers, *part), answer_parts)
+        answers = mapper(lambda part: _answer(coding, batch, order, BUFFERS.blocks, *part), answer_parts)
         indices, error = batch.may_zero.nonzero()[0], None
         if len(indices):
             batch.exits[indices], error = self._exit_finder(self._derived_side, batch.slot[indices], False)
@@ -350,7 +350,7 @@ class Decoder:
             batch.capture[questions] = exits[inverse]
         else:
             batch.capture[questions], error = self._exit_finder(self._stored_side, slots, True)
-        _find_values(self._coding, batch, True, THREAD.buffers)
+        _find_values(self._coding, batch, True, BUFFERS.blocks)
         return error
 
 

@@ -40,7 +40,7 @@ from tbgen.packed.kernels.encode import (
     toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.pack import THREAD, Needs, rows_of
+from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, shared_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
@@ -223,16 +223,16 @@ def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 class Encoder:
     """Encodes one table on several threads."""
 
-    def __init__(self, table: Table, needs: Needs, threads: int) -> None:
-        self._table, self._needs, self._threads = table, needs, threads
+    def __init__(self, table: Table, positions: StoredPositions, threads: int) -> None:
+        self._table, self._positions, self._threads = table, positions, threads
         functions = table.functions
         self._function_count = 0 if functions is None else len(functions.start) - 1
         self._content = Content(
-            table.value[needs.side],
-            table.depth[needs.side],
+            table.value[positions.side],
+            table.depth[positions.side],
             np.zeros(0, np.uint32) if functions is None else functions.number,
         )
-        self._rows = rows_of(table.layout, needs.side)
+        self._rows = rows_of(table.layout, positions.side)
         self._blocks = table.layout.size // BLOCK_SLOTS
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
@@ -262,12 +262,12 @@ class Encoder:
     @contextmanager
     def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
         """While the block runs, flag the depths of the positions that need not be stored."""
-        captures = self._needs.captures
+        omitted = self._positions.omitted
 
         def toggle(part: Part) -> None:
-            toggle_flags(self._content, captures, *part)
+            toggle_flags(self._content, omitted, *part)
 
-        words = parts_of(0, len(captures), _SLOTS_PER_TASK // 64)
+        words = parts_of(0, len(omitted), _SLOTS_PER_TASK // 64)
         list(pool.map(toggle, words))
         try:
             yield
@@ -295,7 +295,7 @@ class Encoder:
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
             content, parts = self._content, parts_of(0, self._blocks)[worker :: self._threads]
-            return counts, [count_blocks(encoding, content, counts, THREAD.buffers, *part) for part in parts]
+            return counts, [count_blocks(encoding, content, counts, BUFFERS.blocks, *part) for part in parts]
 
         results = list(pool.map(count, range(self._threads)))
         positions = [number for _, numbers in results for number in numbers]
@@ -312,7 +312,7 @@ class Encoder:
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             size = (part[1] - part[0]) * _MAX_BLOCK_BYTES
             value, function = (replace(each, data=np.empty(size, np.uint8)) for each in (values, functions))
-            end, function_end = encode_blocks(encoding, self._content, value, function, THREAD.buffers, *part)
+            end, function_end = encode_blocks(encoding, self._content, value, function, BUFFERS.blocks, *part)
             return [value.data[:end].copy(), function.data[:function_end].copy()]
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
@@ -325,29 +325,29 @@ class Encoder:
         """Decode the encoded blocks, and compare them with the table."""
         coding, content = coding_of(self._rows, encoded.__getitem__), self._content
         parts = parts_of(0, self._blocks)
-        if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.buffers, *part), parts)):
+        if not all(pool.map(lambda part: decode_blocks(coding, content, True, BUFFERS.blocks, *part), parts)):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
 
 
-def packed_content(table: Table, needs: Needs, threads: int = 2) -> FileContent:
+def packed_content(table: Table, positions: StoredPositions, threads: int = 2) -> FileContent:
     """Return the content of the file of a table in packed form, for :func:`tbgen.store.writer.write_table`.
 
     Functions are stored if the table has them. Runs are not stored.
 
     :raises ValueError: if the table does not decode to the same values.
     """
-    derived = 1 - needs.side
+    derived = 1 - positions.side
     arrays = {
-        **Encoder(table, needs, threads).encode(),
+        **Encoder(table, positions, threads).encode(),
         schema.COUNT: table.counts,
-        schema.EXCEPTION_STEP: steps_of(needs.exceptions),
-        schema.EXCEPTION_VALUE: table.value[derived][needs.exceptions],
-        schema.EXCEPTION_DEPTH: table.depth[derived][needs.exceptions],
+        schema.EXCEPTION_STEP: steps_of(positions.exceptions),
+        schema.EXCEPTION_VALUE: table.value[derived][positions.exceptions],
+        schema.EXCEPTION_DEPTH: table.depth[derived][positions.exceptions],
     }
     stored = datasets(schema.PACKED.datasets, arrays)
     attributes = {
         **table.facts(),
-        "stored_side": int(needs.side),
+        "stored_side": int(positions.side),
         "stored": "".join(f"{dataset.manifest_line()}\n" for dataset in stored),
     }
     return FileContent(schema.PACKED, attributes, stored, _listed_data(table))

@@ -124,9 +124,9 @@ class PackedFile(StoredFile):
         return self._answer((side, slot, code))
 
     def _answer(self, question: Question) -> Answer:
-        return self._answers.get(question) or self._decode(question)
+        return self._answers.get(question) or self._look_up_one(question)
 
-    def _decode(self, question: Question) -> Answer:
+    def _look_up_one(self, question: Question) -> Answer:
         """Look up a single position."""
         answers, error = self._look_up([question])
         if question not in answers:

@@ -60,9 +60,8 @@ _MIN_ADVANTAGE_PAWNS = 2
 def stored_side(layout: Layout) -> Side:
     """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
 
-    The stored side should have few positions with similar values. If White wins, these are the positions with
-    White to move. In balanced endings, they are the positions of the side with fewer moves (measurements are
-    in docs/format.md).
+    The stored side should have few positions, and their values should be alike. If White wins, these are the
+    positions with White to move. In balanced endings, they are the positions of the side with fewer moves.
     """
     advantage = layout.white_pawns - layout.black_pawns
     for kind, colour in zip(layout.kinds, layout.colours, strict=True):
@@ -151,25 +150,26 @@ class _ThreadBuffers(threading.local):
     """Buffers of one thread, made when the thread first uses them."""
 
     def __init__(self) -> None:
-        self.buffers, self.deriving, self.zeroing = make_buffers(), make_derivation(), make_zeroing_buffers()
+        self.blocks, self.deriving, self.zeroing = make_buffers(), make_derivation(), make_zeroing_buffers()
 
 
-THREAD: Final = _ThreadBuffers()
+BUFFERS: Final = _ThreadBuffers()
 """Buffers of the current thread. No data in them is used by a later call of a kernel."""
 
 
 _SEARCH_ROUNDS: Final = 2
-"""Number of searches for positions that must be stored to avoid exceptions. The positions that a search adds
-can change which moves decide the remaining exceptions."""
+"""Number of searches for positions that must be stored to avoid exceptions. After a search has added
+positions, other moves may give the remaining exceptions their values, so another search can avoid more."""
 
 
 @dataclass(frozen=True)
-class Needs:
-    """The positions of a table that must be stored."""
+class StoredPositions:
+    """The positions of a table that must be stored: all of the stored side but ``omitted``, and the
+    exceptions."""
 
     side: Side
     """The stored side to move."""
-    captures: NDArray[np.uint64]
+    omitted: NDArray[np.uint64]
     """uint64 (size / 64,): slots of the stored side that need not be stored. The best capture gives their
     values, and no derived position depends on them."""
     exceptions: NDArray[np.int64]
@@ -185,14 +185,15 @@ class NeedFinder:
     def __init__(self, layout: Layout) -> None:
         self._layout, self.side = layout, stored_side(layout)
         self._derived = SIDES[1 - self.side]
-        self._captures = np.zeros(layout.size // 64, np.uint64)
+        self._omitted = np.zeros(layout.size // 64, np.uint64)
         self._exceptions: list[NDArray[np.int64]] = []
         self._lock = threading.Lock()
 
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, mapper: Map) -> None:
         """Process a solved phase. ``mapper`` may distribute ``parts`` parts of its words over threads.
 
-        :raises OverflowError: if a depth needs the bit of the flag. No table of five men has such depths.
+        :raises OverflowError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``. No table of
+            five men has such depths.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         frame = workspace.frame
@@ -215,7 +216,7 @@ class NeedFinder:
             sets = data.phase.canonical, data.phase.legal[side]
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
-        if resets := data.phase.score_resets:  # then the results have overwritten the exits
+        if resets := data.phase.score_resets:  # the results of layers have overwritten the exits
             run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
             run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical)
@@ -227,23 +228,23 @@ class NeedFinder:
             if search > 0:
                 run_parts(
                     lambda *part: find_needed(
-                        data, derived, like_men, symmetric, exceptions, needed, THREAD.deriving, *part
+                        data, derived, like_men, symmetric, exceptions, needed, BUFFERS.deriving, *part
                     )
                 )
                 run_parts(clear_flags, data, side, needed)
             expand()
             run_parts(find_usable, data, side)
-            run_parts(lambda *part: find_exceptions(data, derived, exceptions, THREAD.deriving, *part))
-        captures = self._captures[first // 64 : (first + layout.phase_size) // 64]
+            run_parts(lambda *part: find_exceptions(data, derived, exceptions, BUFFERS.deriving, *part))
+        omitted = self._omitted[first // 64 : (first + layout.phase_size) // 64]
         flags = np.packbits(pool.depth[slots] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
-        np.bitwise_and(flags, data.phase.canonical & data.phase.legal[side], out=captures[: frame.words])
-        to_table_order(layout, captures, 0)
+        np.bitwise_and(flags, data.phase.canonical & data.phase.legal[side], out=omitted[: frame.words])
+        to_table_order(layout, omitted, 0)
         pool.depth[slots] &= CAPTURE_FLAG - 1
         with self._lock:
             self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first)
 
-    def needs(self) -> Needs:
+    def stored_positions(self) -> StoredPositions:
         """Return the positions that must be stored, after all phases have been processed."""
         exceptions = np.concatenate(self._exceptions)
         exceptions.sort()
-        return Needs(self.side, self._captures, exceptions)
+        return StoredPositions(self.side, self._omitted, exceptions)

@@ -30,7 +30,7 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored, find_ranks, find_usable
 from tbgen.packed.kernels.encode import decode_blocks
-from tbgen.packed.pack import THREAD
+from tbgen.packed.pack import BUFFERS
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
 from tbgen.retro.kernels.frame import legal_words
@@ -217,7 +217,7 @@ class _Unpacker:
         coding, blocks = self._file.coding, self._file.block_count // len(self._layout.placements)
         parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
         undamaged = self._threads.map(
-            lambda part: decode_blocks(coding, content, False, THREAD.buffers, *part), parts
+            lambda part: decode_blocks(coding, content, False, BUFFERS.blocks, *part), parts
         )
         self._check(all(undamaged))
 
@@ -248,7 +248,7 @@ class _Unpacker:
         data, derived = self._data, self.derived
         self.expand(self._side)
         self._run(find_usable, data, int(self._side))
-        self._run(lambda *part: derive_all(data, int(derived), THREAD.deriving, *part))
+        self._run(lambda *part: derive_all(data, int(derived), BUFFERS.deriving, *part))
         slots, values, depths = self._exceptions
         first = int(data.start[0])
         begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))

@@ -65,7 +65,7 @@ def endgame(scan: TableCounts) -> Endgame:
 
 def typical_of(scan: TableCounts, side: int) -> Typical:
     """Return the typical values of an endgame with one side to move: White for 0, Black for 1."""
-    by_class = scan.on_board()[side]
+    by_class = scan.counts_with_images()[side]
     total = by_class.sum(axis=0)
     quiet = without_finished(by_class[[0, SAME_COLOUR_BISHOPS]].sum(axis=0)).sum(axis=1)
     codes = np.flatnonzero(total.any(axis=1) | scan.en_passant[side].any(axis=1))

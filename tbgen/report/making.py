@@ -39,7 +39,7 @@ from tbgen.report.model import (
 )
 from tbgen.report.plan import LINES_STEP, ReportPlan, Task, plan_report
 from tbgen.report.records import count_omitted_lines, overall_records, records_of, with_line
-from tbgen.report.scan import CountArray, TableCounts, count_images, count_source
+from tbgen.report.scan import CountArray, TableCounts, count_images, scan_table
 from tbgen.report.source import TableSource, open_source
 from tbgen.store.format import Directories
 
@@ -63,14 +63,14 @@ def table_report(scan: TableCounts) -> TableReport:
         accrued=accrued_states(scan) if scan.has_accrued else None,
         endgame=endgame(scan),
         mating=mating_facts(scan),
-        black_king=Sides(*(tuple(map(by_score, squares)) for squares in scan.king_on_board())),
+        black_king=Sides(*(tuple(map(by_score, squares)) for squares in scan.king_with_images())),
     )
     return with_highlights(report)
 
 
 def distribution(scan: TableCounts) -> Distribution:
     """Return the numbers of positions by value and depth."""
-    arrays = scan.on_board().sum(axis=1), scan.counts[0].sum(axis=1), scan.en_passant
+    arrays = scan.counts_with_images().sum(axis=1), scan.counts[0].sum(axis=1), scan.en_passant
     board, canonical, _ = arrays
     values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in arrays]
     totals = zip(board.sum(axis=(1, 2)).tolist(), canonical.sum(axis=(1, 2)).tolist(), strict=True)
@@ -135,8 +135,8 @@ def read_material(
             if plan.saved:
                 tables.append(data.table(material, task.variant))
             else:
-                scan = count_source(
-                    source_of(task.variant), threads=threads, layers=plan.layers, progress=timed.progress
+                scan = scan_table(
+                    source_of(task.variant), threads=threads, with_layers=plan.layers, progress=timed.progress
                 )
                 tables.append(table_report(scan))
         if material in plan.comparisons:

@@ -40,7 +40,7 @@ from tbgen.report.model import (
     Verdict,
     ratio,
 )
-from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts, count_source
+from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts, scan_table
 from tbgen.report.source import open_source
 from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
 from tbgen.store.format import Directories, directories_of
@@ -246,7 +246,7 @@ def marks_of_tables(
 def count_table(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
     """Return the counts of a material's table; for parameters and errors see :func:`mating_potential`."""
     with open_source(directories_of(directory), material, Variant.parse(rules)) as source:
-        return count_source(source)
+        return scan_table(source)
 
 
 def truth_parts(scan: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
@@ -255,7 +255,7 @@ def truth_parts(scan: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTrut
     The second part is about the positions in which a side has two or more colour-bound men, all on one
     colour; it is None if there are no such positions. The first part is about all other positions.
     """
-    by_class, has_pawns = scan.on_board(), ["P" in side for side in scan.material.sides]
+    by_class, has_pawns = scan.counts_with_images(), ["P" in side for side in scan.material.sides]
     unlike, like = (
         Sides(*(_truth(counts, attacker, has_pawns[attacker]) for attacker in (0, 1)))
         for counts in (by_class[:, :SAME_COLOUR_BISHOPS], by_class[:, SAME_COLOUR_BISHOPS:])

@@ -17,7 +17,7 @@ from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.mating import MULLER, MatingMarks, mating_entry
 from tbgen.report.model import MatingReport
 from tbgen.report.plan import NothingToReportError, build_command
-from tbgen.report.scan import count_source
+from tbgen.report.scan import scan_table
 from tbgen.report.source import open_source
 from tbgen.store.format import Directories, directories_of, tables_in
 
@@ -108,6 +108,6 @@ def read_mating(
     for material, seconds in costs.items():
         clock.begin(material, {"counted": seconds})
         with open_source(places, material, variant, threads=threads, progress=clock.progress) as source:
-            scan = count_source(source, threads=threads, progress=clock.progress)
+            scan = scan_table(source, threads=threads, progress=clock.progress)
         entries.append(mating_entry(scan, marks=marks))
     return MatingReport(tuple(entries), missing)

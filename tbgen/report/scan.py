@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import Layer
 
 
-STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
+STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, VALUE_IS_FRESH = range(7)
 """Indices of the columns of state counts, one for each field of
 :class:`~tbgen.report.model.AccruedCounts` that is not computed from other fields."""
 
@@ -74,7 +74,7 @@ def tally(
         (STORED, None, stored),
         (IMPROVED, None, np.where(same_holder, above_fresh, 0)),
         (LOST, None, np.where(same_holder, 0, above_fresh)),
-        (FRESH_STATES, None, above_fresh + survives_as_fresh),
+        (VALUE_IS_FRESH, None, above_fresh + survives_as_fresh),
     ]
     if runs is not None and runs.rank.size:
         counts += _run_tally(holder, value, max_stored, runs)
@@ -96,7 +96,7 @@ def _run_tally(holder: int, value: NDArray[np.uint8], max_stored: NDArray[np.int
     return [
         (WORSENED, slot, np.where(same_holder, changed, 0)),
         (LOST_BY_RESET, slot, np.where(same_holder, 0, changed)),
-        (FRESH_STATES, slot, np.where(code == value[slot], changed, 0)),
+        (VALUE_IS_FRESH, slot, np.where(code == value[slot], changed, 0)),
     ]
 
 
@@ -124,11 +124,11 @@ class TableCounts:
     Arrays of counts have a first axis of length 2, except the array of en passant positions. Index 0 counts
     all positions up to symmetry, index 1 only those that a symmetry of the board maps onto themselves.
 
-    :param layers: whether accrued scores are counted if the table is packed. They are always counted if the
-        table has runs, or if its variant has no layers.
+    :param with_layers: whether accrued scores are counted if the table is packed. They are always counted if
+        the table has runs, or if its variant has no layers.
     """
 
-    def __init__(self, source: TableSource, layers: bool) -> None:
+    def __init__(self, source: TableSource, with_layers: bool) -> None:
         self.info, self.layout = source.info, source.layout
         self.depth_count = self.info.max_depth + 1
         """Number of possible depths: the greatest depth plus 1."""
@@ -141,7 +141,7 @@ class TableCounts:
         self.states: CountArray = np.zeros((2, 2, 2, ACCRUED_COLUMN_COUNT), np.int64)
         """Numbers of states, shape (2, 2 sides, 2 holders, columns)."""
         stored = not self.info.variant.layered or self.info.stores_runs
-        self.has_accrued = stored or (layers and self.info.has_layers)
+        self.has_accrued = stored or (with_layers and self.info.has_layers)
         """Whether accrued scores are counted."""
         self.en_passant_rows = [(phase, square) for phase, square in source.table.ep_config.tolist()]
         """Pawn placement and target square of each row of en passant positions."""
@@ -155,12 +155,12 @@ class TableCounts:
         """The material of the table."""
         return self.layout.material
 
-    def on_board(self) -> CountArray:
+    def counts_with_images(self) -> CountArray:
         """Return ``counts`` without the first axis, with symmetric images of a position counted
         separately."""
         return count_images(self.layout, self.counts)
 
-    def king_on_board(self) -> CountArray:
+    def king_with_images(self) -> CountArray:
         """Return ``king`` without the first axis. Symmetric images of a position are counted separately, each
         under the square of the king in that image."""
         twice: CountArray = 2 * self.king[0] - self.king[1]
@@ -237,19 +237,19 @@ def note_deepest(
             notes[*group, code] = max(best, (depth, -start - int(np.argmax(keys == key))))
 
 
-def count_source(
-    source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
+def scan_table(
+    source: TableSource, *, threads: int = 2, with_layers: bool = False, progress: Progress = silent
 ) -> TableCounts:
     """Read a table once and return its counts.
 
     The result does not depend on the number of threads; each thread needs about 50 MiB.
 
-    :param layers: whether to solve the layers of a packed table to count accrued scores. This takes as long
-        as building the table, and twice as much memory.
+    :param with_layers: whether to solve the layers of a packed table to count accrued scores. This takes as
+        long as building the table, and twice as much memory.
     """
-    counts, blocks, size = TableCounts(source, layers), blocks_of(source.layout), source.layout.size
+    counts, blocks, size = TableCounts(source, with_layers), blocks_of(source.layout), source.layout.size
     symmetric_slots = find_symmetric_slots(source.layout)
-    ranks = np.zeros((2, size), np.uint8) if layers and source.info.has_layers else None
+    ranks = np.zeros((2, size), np.uint8) if with_layers and source.info.has_layers else None
 
     def scan(block: tuple[int, int]) -> int:
         _scan_block(source, block_at(source.layout, *block), symmetric_slots, counts, ranks)
@@ -321,7 +321,7 @@ def _scan_en_passant(source: TableSource, counts: TableCounts) -> None:
 _WORDS_PER_TASK: Final = 1 << 13
 """Number of words that a thread processes in one task; a word has 64 slots."""
 
-_LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
+_LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, VALUE_IS_FRESH
 """Columns that need the layers, because position scores and fresh values do not determine them."""
 
 
@@ -360,12 +360,15 @@ def count_layers(
 def _count_words(
     layer: Layer, by_slot: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
 ) -> CountArray:
-    """In some words of a layer, with one side to move, count the states whose accrued score is reset.
+    """Return the counts of ``_LAYER_COLUMNS`` in some words of a layer, with one side to move.
+
+    The words are consecutive, at most ``_WORDS_PER_TASK``. Only states whose accrued score is reset count.
 
     :param by_slot: three arrays about the layer's slots, shape (words, 64): codes of W(P), position ranks,
         and whether a symmetry of the board maps the position onto itself.
     :param accrued: holder (0 if White) and rank of the accrued score A.
     :param start: the first word.
+    :return: int64 (2, columns): counts for all positions, and for those that a symmetry maps onto themselves.
     """
     holder, rank = accrued
     # Most words are empty.

@@ -165,9 +165,9 @@ class Proof(StateProof):
         top, states = top_rank(*self.table.value[:, base:stop], self.table.ep_value), 0
         for accrued in accrued_scores(top):
             if self.layer_maker is None:
-                self._use_runs(accrued)
+                self._set_grades_from_runs(accrued)
             else:
-                self._use_layer(accrued, next(layers, self.empty_layer()))
+                self._set_grades_from_layer(accrued, next(layers, self.empty_layer()))
             states += self.prove(accrued)
             self.progress("states", first * top + (last - first) * (accrued.rank - 1), top * phases)
         deque(layers, maxlen=0)  # also make the layers after the last proved layer
@@ -181,15 +181,15 @@ class Proof(StateProof):
                 raise ValueError(f"a layer does not have {slots} slots")
             yield SolvedLayer(*layer)
 
-    def _use_layer(self, accrued: Accrued, layer: SolvedLayer) -> None:
-        """Update the grades of the batch to a computed layer, and compare functions and probes with this
+    def _set_grades_from_layer(self, accrued: Accrued, layer: SolvedLayer) -> None:
+        """Set the grades of the batch from a computed layer, and compare functions and probes with this
         layer."""
         self.set_grades(accrued, layer._replace(functions=function_values(self.table, accrued)))
         if self.probes is not None and accrued.pivot != MIDDLE:
             self.workers.add(self.probes.compare_accrued(accrued, self.game.base, layer))
 
-    def _use_runs(self, accrued: Accrued) -> None:
-        """Update the grades of the batch's canonical positions to a layer that is stored as runs."""
+    def _set_grades_from_runs(self, accrued: Accrued) -> None:
+        """Set the grades of the batch's canonical positions from a layer that is stored as runs."""
         holder = int(accrued.pivot <= MIDDLE)
         for side in range(2):
             runs = self._runs(holder, side, self.ranges, self.game.base)

@@ -36,7 +36,7 @@ from tbgen.web.documents import (
     VariationPlyDocument,
 )
 from tbgen.web.exchange import Refusal
-from tbgen.web.lookups import end_fields, question_of, refusal, require_answer
+from tbgen.web.lookups import mate_fields, question_of, refusal, require_answer
 from tbgen.web.settings import MAX_GAMES, MAX_PLIES, MAX_PLIES_OF_GAMES
 from tbgen.web.stock import Stock
 
@@ -129,7 +129,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     return LegalMovesDocument(
         **(_with_best_value(first, after) if first.value is None else first).fields(),
         rules=stock.variant,
-        **end_fields(first.position_score),
+        **mate_fields(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
         position_score=str(first.position_score),
         refusal=refusal(stock, fen, accrued),
@@ -138,7 +138,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
                 uci=state.uci,
                 san=state.san,
                 zeroing=state.zeroing,
-                **end_fields(state.position_score),
+                **mate_fields(state.position_score),
                 **state.fields(),
             )
             for state in sorted(after, key=sort_key)

@@ -29,13 +29,14 @@ _logger = logging.getLogger(__name__)
 _PGN_SUFFIX: Final = ".pgn"
 _JSON_SUFFIX: Final = ".json"
 _MAX_DIGITS: Final = 9
+"""Maximum number of digits of a game's number in a request."""
 _MAX_SPECTATORS: Final = 200
 _MAX_CHANGES: Final = 400
 """Maximum number of changes kept for slow spectators; a spectator who has missed more is sent the complete
 state."""
 _POLL_SECONDS: Final = 0.1
 """Interval between two readings of the live file."""
-_MIN_RANKING_SECONDS: Final = 1.0
+_MIN_STANDINGS_SECONDS: Final = 1.0
 """Minimum pause between two computations of the standings."""
 _REST_FACTOR: Final = 20
 """Minimum pause between two computations of the standings, as a multiple of the time of the last one."""
@@ -89,7 +90,7 @@ class Audience:
                 self._seats.remove(seat)
 
     def send(self, text: str | None) -> None:
-        """Send the text of an event to all spectators; None stands for the complete state."""
+        """Send a message of the event stream to all spectators; None stands for the complete state."""
         self._change_count += 1
         if text is None:
             self._changes.clear()
@@ -102,10 +103,10 @@ class Audience:
         self._closed = True
         self._wake()
 
-    async def events(self, seat: SpectatorSeat, state_event: Callable[[], str]) -> AsyncIterator[str]:
-        """Yield the events for a spectator while the seat lasts: the complete state first, then the changes.
+    async def messages(self, seat: SpectatorSeat, state_message: Callable[[], str]) -> AsyncIterator[str]:
+        """Yield a spectator's messages while the seat lasts: the complete state first, then the changes.
 
-        :param state_event: returns the event with the complete state.
+        :param state_message: returns the message with the complete state.
         """
         seen_count = -1
         while not (seat.is_lost or (self._closed and seen_count == self._change_count)):
@@ -113,7 +114,7 @@ class Audience:
                 await self._changed.wait()
                 continue
             missed, seen_count = self._change_count - seen_count, self._change_count
-            yield state_event() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])
+            yield state_message() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])
 
     def _wake(self) -> None:
         self._changed.set()
@@ -131,7 +132,7 @@ class LivePage:
     def __init__(self, pgn: Path, limiter: Limiter, *, ends_with_event: bool) -> None:
         self._files, self._limiter, self._ends_with_event = EventFiles(pgn), limiter, ends_with_event
         self._state = LiveState()
-        self._ranking = asyncio.Lock()
+        self._standings_lock = asyncio.Lock()
         self._failure = ""
         """The last logged error."""
         self.audience = Audience()
@@ -150,12 +151,12 @@ class LivePage:
         event."""
         if current_thread() is main_thread():
             self._close_at_signals()
-        ranking = asyncio.create_task(self._keep_ranking())
+        updating = asyncio.create_task(self._keep_standings_current())
         try:
             while not (await self._try(self._read_files(), False) and self._ends_with_event):
                 await asyncio.sleep(_POLL_SECONDS)
         finally:
-            ranking.cancel()
+            updating.cancel()
             self._files.live.close()
         self.audience.close()
         signal.raise_signal(signal.SIGINT)
@@ -172,7 +173,8 @@ class LivePage:
 
     async def _read_files(self) -> bool:
         """Read the new parts of the files, and return whether the live file says that the event is over."""
-        abandoned = self._files.is_abandoned  # read first: a runner writes its last line before it ends
+        # Checked before the files are read: a runner writes its last line before it ends, so none is missed.
+        abandoned = self._files.is_abandoned
         restarted, new_lines = await asyncio.to_thread(self._files.read)
         if restarted:
             self._state = LiveState()
@@ -180,7 +182,7 @@ class LivePage:
         if abandoned and not (restarted or new_lines or self._state.termination):
             changes.append(self._state.apply(EventEnd(Termination.GONE), ()))
         if self._state.termination:
-            await self._update_standings()  # spectators leave after the end has been sent
+            await self._update_standings()  # now, because spectators leave once the end has been sent
         if restarted:
             self.audience.send(None)
         else:
@@ -188,15 +190,15 @@ class LivePage:
                 self.audience.send(event_text(*change))
         return self._state.termination not in (None, Termination.UNTOLD)
 
-    async def _keep_ranking(self) -> None:
+    async def _keep_standings_current(self) -> None:
         while True:
             began = perf_counter()
             await self._update_standings()
-            await asyncio.sleep(max(_MIN_RANKING_SECONDS, _REST_FACTOR * (perf_counter() - began)))
+            await asyncio.sleep(max(_MIN_STANDINGS_SECONDS, _REST_FACTOR * (perf_counter() - began)))
 
     async def _update_standings(self) -> None:
         """Compute the standings if games have been finished since the last computation."""
-        async with self._ranking:
+        async with self._standings_lock:
             state = self._state
             games, state.unranked_games = state.unranked_games, []
             if not games:
@@ -230,11 +232,11 @@ class LivePage:
         client = client_of(request)
         with self._limiter.charged(client, lasting=True) as bill, self.audience.seat(client) as seat:
 
-            def state_event() -> str:
+            def state_message() -> str:
                 with bill.timed():
                     return event_text("state", self._state.document())
 
-            yield self.audience.events(seat, state_event)
+            yield self.audience.messages(seat, state_message)
 
     async def _answer_games(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():

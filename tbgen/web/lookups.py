@@ -177,7 +177,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
         fen=board.fen(),
         material=result.material.name,
         view=view,
-        **end_fields(board.position_score() if isinstance(board, DescribedBoard) else position_score(board)),
+        **mate_fields(board.position_score() if isinstance(board, DescribedBoard) else position_score(board)),
         insufficient_material=board.is_insufficient_material(),
         **_view_fields(result, board.turn),
         moves=[
@@ -185,7 +185,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
                 uci=move.uci,
                 san=move.san,
                 zeroing=move.zeroing,
-                **end_fields(move.position_score),
+                **mate_fields(move.position_score),
                 **_view_fields(move, not board.turn),
             )
             for move in view_tables.moves(board)
@@ -300,7 +300,7 @@ def _position_fields(question: Question, result: ProbeResult) -> dict[str, Any]:
     board = question.board
     return {
         **position_fields(board.fen(), question.variant, EXPONENTIAL, result),
-        **end_fields(result.position_score),
+        **mate_fields(result.position_score),
         "insufficient_material": board.is_insufficient_material(),
         "category": Category.of(result.value, board.turn),
         "note": question.note,
@@ -311,7 +311,7 @@ def _move_list(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocu
     return [
         MoveDocument(
             **move_fields(move),
-            **end_fields(move.position_score),
+            **mate_fields(move.position_score),
             accrued=str(move.accrued),
             points=_points(move.value),
             category=Category.of(move.value, not question.board.turn),
@@ -325,11 +325,11 @@ def _points(value: GScore) -> PointsDocument:
 
 
 def _view_fields(entry: ViewResult | ViewMove, white_to_move: bool) -> dict[str, Any]:
-    """Return the value of a position in a view, with its category for the side to move, White if
-    ``white_to_move``."""
+    """Return the value of a position in a view, with its category for the side to move, which is White
+    if ``white_to_move`` is True."""
     return {**view_fields(entry), "category": ViewCategory.of(entry.points, white_to_move)}
 
 
-def end_fields(position_score: GScore) -> dict[str, Any]:
+def mate_fields(position_score: GScore) -> dict[str, Any]:
     """Return the fields ``checkmate`` and ``stalemate`` of a position with this position score."""
     return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}

@@ -90,7 +90,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
                 after = CellPosition(board, int(board.kings))
                 home = after.cell.canonical()[0]
                 play.unsolved_cells[home] = after
-                play.cells_above[home] = {root: {False}}
+                play.entered_from[home] = {root: {False}}
             return chooser.choices(play)
 
         yield choices

@@ -12,7 +12,7 @@ import pytest
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.report.model import TableReport
-from tbgen.report.scan import TableCounts, count_source
+from tbgen.report.scan import TableCounts, scan_table
 from tbgen.report.site import Site
 from tbgen.report.source import TableSource
 from tests.support.commands import Capture, said
@@ -72,13 +72,13 @@ def test_all_tables_that_are_there(capsys: Capture, monkeypatch: pytest.MonkeyPa
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the tables that are counted."""
     asked = []
-    real = count_source
+    real = scan_table
 
     def noting(source: TableSource, **options: Any) -> TableCounts:
         asked.append(source.layout.material.name)
         return real(source, **options)
 
-    monkeypatch.setattr("tbgen.report.making.count_source", noting)
+    monkeypatch.setattr("tbgen.report.making.scan_table", noting)
     return asked
 
 

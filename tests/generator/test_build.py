@@ -54,7 +54,7 @@ def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -
 
 def test_force_builds_the_named_tables_alone(own: Path) -> None:
     before = inodes(own)
-    assert missing_tables([KBVK], own, R, force=[KBVK]) == [KBVK]
+    assert missing_tables([KBVK], own, R, forced=[KBVK]) == [KBVK]
     built = build([KBVK], own, Diary(), variant=R, force=True)
     assert [table.info.material for table in built] == ["KBvK"]
     after = inodes(own)

@@ -68,7 +68,7 @@ def compare(
 def count_single(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, Slot]]:
     """From now on, list the positions of packed tables that are decoded by themselves."""
     seen: list[tuple[Side, Slot]] = []
-    alone = PackedFile._decode
+    alone = PackedFile._look_up_one
 
     def decode(file: PackedFile, question: Question) -> object:
         side, slot, code = question
@@ -77,7 +77,7 @@ def count_single(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, Slot]]:
             seen.append((side, slot))
         return alone(file, question)
 
-    monkeypatch.setattr(PackedFile, "_decode", decode)
+    monkeypatch.setattr(PackedFile, "_look_up_one", decode)
     return seen
 
 

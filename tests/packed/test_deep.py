@@ -23,7 +23,7 @@ def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
     """A table with meaningless great depths is decoded to the same depths, position by position."""
     table, needed = to_pack(three_men, "KRvK")
     value, depth = table.value[needed.side], table.depth[needed.side]
-    captures = np.unpackbits(needed.captures.view(np.uint8), bitorder="little").astype(bool)[: len(depth)]
+    captures = np.unpackbits(needed.omitted.view(np.uint8), bitorder="little").astype(bool)[: len(depth)]
     said, number = (depth > 0) & ~captures, np.arange(len(depth))
     depth += np.choose(number % 6, (0, 508, 0, 1000, 0, 31000)).astype(np.uint16) * said
     wanted = depth.copy()

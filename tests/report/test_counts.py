@@ -14,7 +14,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.report.making import table_report
 from tbgen.report.model import SIDES, Distribution, Endgame, TableReport
-from tbgen.report.scan import count_source
+from tbgen.report.scan import scan_table
 from tbgen.report.source import open_source
 from tests.report.test_accrued import check_states
 from tests.support.exhaustive import exhaustive
@@ -194,7 +194,7 @@ def test_threads_and_progress(three_men: Path) -> None:
     """One and three threads count the same numbers."""
     seen: list[tuple[str, float]] = []
     with open_source((three_men,), Material.parse("KPvK"), Variant.R_MOBILITY) as source:
-        one = count_source(source, threads=1, progress=lambda *step: seen.append(step))
+        one = scan_table(source, threads=1, progress=lambda *step: seen.append(step))
     three = count_table(three_men, "KPvK", threads=3)
     assert one.deepest == three.deepest
     for name in ("counts", "king", "states"):

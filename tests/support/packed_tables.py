@@ -7,7 +7,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.packed.encode import packed_content
-from tbgen.packed.pack import NeedFinder, Needs
+from tbgen.packed.pack import NeedFinder, StoredPositions
 from tbgen.packed.tables import ensure_compiled
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
@@ -22,7 +22,7 @@ def plain(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> Tab
         return file.read()
 
 
-def to_pack(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> tuple[Table, Needs]:
+def to_pack(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> tuple[Table, StoredPositions]:
     """Solve a table whose sub-tables lie in a directory, and find what of it has to be stored."""
     material = Material.parse(name)
     finder = NeedFinder(layout_of(material))
@@ -34,10 +34,10 @@ def to_pack(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> t
         side=finder.side,
         after_phase=finder,
     )
-    return table, finder.needs()
+    return table, finder.stored_positions()
 
 
-def write(table: Table, needed: Needs, directory: Path) -> Path:
+def write(table: Table, needed: StoredPositions, directory: Path) -> Path:
     path = table_path(directory, table.material.name, table.variant)
     content = packed_content(table, needed)
     write_table(table, path, version="0.2.0", build_seconds=1.0, parameters={"threads": 2}, content=content)

@@ -14,7 +14,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.report.making import table_report
 from tbgen.report.model import TableReport
 from tbgen.report.records import overall_records, with_line
-from tbgen.report.scan import TableCounts, count_source
+from tbgen.report.scan import TableCounts, scan_table
 from tbgen.report.source import open_source
 
 
@@ -22,7 +22,7 @@ from tbgen.report.source import open_source
 def report_table(directory: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> TableReport:
     """Return the report of a table, without lines."""
     with open_source((directory,), Material.parse(name), variant) as source:
-        return table_report(count_source(source))
+        return table_report(scan_table(source))
 
 
 @cache
@@ -69,4 +69,4 @@ def words(element: Element) -> str:
 def count_table(directory: Path, name: str, *, threads: int = 2) -> TableCounts:
     """Return the counts of a table for the variant with resets."""
     with open_source((directory,), Material.parse(name), Variant.R_MOBILITY) as source:
-        return count_source(source, threads=threads)
+        return scan_table(source, threads=threads)

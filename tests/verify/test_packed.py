@@ -16,7 +16,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, Functions, Table
 from tbgen.packed.file import PackedFile
-from tbgen.packed.pack import Needs
+from tbgen.packed.pack import StoredPositions
 from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
 from tbgen.retro.layer_solvers import EveryLayer
@@ -29,7 +29,7 @@ from tests.support.packed_tables import plain, to_pack, write
 from tests.support.solved_tables import source_of, sub_tables_of
 from tests.verify.conftest import Verify
 
-Ready = tuple[Table, Needs]
+Ready = tuple[Table, StoredPositions]
 
 
 @pytest.fixture(autouse=True)
@@ -44,14 +44,14 @@ def ready(tables: Path) -> Callable[[str], Ready]:
     return cache(partial(to_pack, tables))
 
 
-Put = Callable[[Table, Needs], Path]
+Put = Callable[[Table, StoredPositions], Path]
 
 
 @pytest.fixture
 def put(tables: Path, tmp_path: Path) -> Put:
     """Return a function that writes a packed table to the directory, with its plain sub-tables."""
 
-    def put(table: Table, needed: Needs) -> Path:
+    def put(table: Table, needed: StoredPositions) -> Path:
         for sub in closure([table.material])[:-1]:
             shutil.copy(table_path(tables, sub.name, table.variant), tmp_path)
         return write(table, needed, tmp_path)
@@ -84,31 +84,31 @@ def test_whole_game_mobility(whole_game_tables: Path, put: Put, verify: Verify) 
     assert packed.rpartition(", ")[0] == full.rpartition(", ")[0]
 
 
-Tamper = Callable[[Table, Needs], None]
+Tamper = Callable[[Table, StoredPositions], None]
 """A function that changes a table in one place."""
 
 
-def deep_slot(table: Table, needed: Needs) -> int:
+def deep_slot(table: Table, needed: StoredPositions) -> int:
     """Return the first stored position with a positive depth and without captures."""
-    captures = np.unpackbits(needed.captures.view(np.uint8), bitorder="little")
+    captures = np.unpackbits(needed.omitted.view(np.uint8), bitorder="little")
     return int(np.flatnonzero((table.depth[needed.side] > 4) & (captures == 0))[0])
 
 
-def wrong_value(table: Table, needed: Needs) -> None:
+def wrong_value(table: Table, needed: StoredPositions) -> None:
     """Replace a stored value by that of the next rank, with the same depth."""
     value, slot = table.value[needed.side], deep_slot(table, needed)
     value[slot] += 1 if value[slot] < NONE else -1
 
 
-def wrong_depth(table: Table, needed: Needs) -> None:
+def wrong_depth(table: Table, needed: StoredPositions) -> None:
     table.depth[needed.side, deep_slot(table, needed)] += 2
 
 
-def wrong_exception(table: Table, needed: Needs) -> None:
+def wrong_exception(table: Table, needed: StoredPositions) -> None:
     table.depth[1 - needed.side, needed.exceptions[0]] += 2
 
 
-def wrong_entry(table: Table, needed: Needs) -> None:
+def wrong_entry(table: Table, needed: StoredPositions) -> None:
     """Make the first entry of the most frequent function say that the accrued score stays."""
     assert table.functions is not None
     entry = int(table.functions.start[1])

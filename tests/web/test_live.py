@@ -268,7 +268,7 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
         state = iter(range(100))
         audience = Audience()
         with audience.seat("a") as first, audience.seat("a") as second:
-            slow, quick = (audience.events(seat, lambda: f"all {next(state)}") for seat in (first, second))
+            slow, quick = (audience.messages(seat, lambda: f"all {next(state)}") for seat in (first, second))
         assert (await anext(slow), await anext(quick)) == ("all 0", "all 1")
         for number in range(1000):
             audience.send(f"{number} ")
@@ -291,7 +291,7 @@ def test_a_full_house_has_room_for_another_household(monkeypatch: pytest.MonkeyP
         audience = Audience()
         with ExitStack() as seats:
             first, second, third = (seats.enter_context(audience.seat("crowd")) for _ in range(3))
-            losing = audience.events(first, lambda: "all")
+            losing = audience.messages(first, lambda: "all")
             assert await anext(losing) == "all"
             with pytest.raises(Refusal), audience.seat("crowd"):
                 pass

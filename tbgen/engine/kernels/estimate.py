@@ -1,13 +1,15 @@
 """Estimates of positions that no table contains and in which the game is not over.
 
-An estimate is a weighted mean of two parts. The first part is the accrued score. The fewer men are on the
-board, the less likely is a reset, and the greater is the weight of the accrued score. The second part is a
+An estimate is a weighted mean of two parts. The first part is the accrued score. The fewer men there are on
+the board, the less likely a reset is, and the greater the weight of the accrued score. The second part is a
 guess of the score that the game will reach. The side with better men, on better squares and with more moves,
 is assumed to win, or to drive the other king into a corner, where the king has few moves.
 
-In a game that is drawn in chess, what counts is not the lead but its change since the root. Restricting the
-opponent's moves counts as well. The engine also hopes to improve on the accrued score, because the other side
-plays only chess.
+In a game that is drawn in chess, the lead itself does not count, only its change since the root; restricting
+the opponent's moves also counts. The engine also hopes to improve on the accrued score, because the other
+side plays only chess.
+
+Each row of ``rows`` holds one position (:mod:`tbgen.engine.kernels.board`).
 """
 
 import numpy as np
@@ -53,7 +55,7 @@ _GOOD_SCORE_PERCENT, _PAWN_DEDUCTION, _MIN_PERCENT = 92, 4, 60
 for each pawn, and the minimum. A score is good if it is at least as good as the hoped-for score."""
 _POOR_SCORE_PERCENT = 60
 """Weight, in per cent, of an accrued score that is worse than the hoped-for score, in a drawn game."""
-_DRAW_LEAD = 150
+_DRAW_GAIN = 150
 """Centipawns that a side may gain while the game is still drawn."""
 _RESTRICTION_FACTOR = MATE // 8
 """Scale of the value of restricting the other side's moves."""
@@ -61,12 +63,13 @@ _DARK_SQUARES = np.uint64(0xAA55AA55AA55AA55)
 
 
 @inlined
-def worth_of(worth: Ints, accrued: int) -> int:
+def worth_of(value_by_rank: Ints, accrued: int) -> int:
     """Return the value of an accrued score from White's point of view.
 
+    :param value_by_rank: for each rank, the value of the score of this rank that White holds.
     :param accrued: the accrued score, encoded as in ``rows``.
     """
-    value = worth[accrued >> 1]
+    value = value_by_rank[accrued >> 1]
     return -value if accrued & 1 else value
 
 
@@ -127,17 +130,17 @@ def lead(rows: Rows, row: int) -> int:
 
 
 @kernel
-def estimate(rows: Rows, row: int, worth: Ints) -> int:
+def estimate(rows: Rows, row: int, value_by_rank: Ints) -> int:
     """Return the estimated value of a state, from White's point of view.
 
-    :param worth: the value of White's score of each rank.
+    :param value_by_rank: for each rank, the value of the score of this rank that White holds.
     """
     centipawns = lead(rows, row)
     guess = _MAX_ESTIMATE * centipawns // (abs(centipawns) + _HALF_ESTIMATE_LEAD)
     percent = weight(rows, row)
     if not rows[row, PAWNS] and abs(centipawns) < _DRIVING_LEAD:
         percent = min(2 * percent, _MAX_ACCRUED_PERCENT)
-    return (percent * worth_of(worth, int64(rows[row, ACCRUED])) + (100 - percent) * guess) // 100
+    return (percent * worth_of(value_by_rank, int64(rows[row, ACCRUED])) + (100 - percent) * guess) // 100
 
 
 @inlined
@@ -148,16 +151,16 @@ def _restriction(rows: Rows, row: int) -> int:
 
 
 @kernel
-def estimate_drawn(rows: Rows, row: int, worth: Ints, root_lead: int, hoped_value: int) -> int:
+def estimate_drawn(rows: Rows, row: int, value_by_rank: Ints, root_lead: int, hoped_value: int) -> int:
     """Return the estimated value of a state, from White's point of view, in a game that is drawn in chess.
 
-    :param worth: the value of White's score of each rank.
+    :param value_by_rank: for each rank, the value of the score of this rank that White holds.
     :param root_lead: White's lead in centipawns at the root of the search.
     :param hoped_value: value, from White's point of view, of the score that the engine may still reach.
     """
     gain = lead(rows, row) - root_lead
-    gain = gain - _DRAW_LEAD if gain > _DRAW_LEAD else gain + _DRAW_LEAD if gain < -_DRAW_LEAD else int64(0)
-    accrued_value = worth_of(worth, int64(rows[row, ACCRUED]))
+    gain = gain - _DRAW_GAIN if gain > _DRAW_GAIN else gain + _DRAW_GAIN if gain < -_DRAW_GAIN else int64(0)
+    accrued_value = worth_of(value_by_rank, int64(rows[row, ACCRUED]))
     percent = int64(_POOR_SCORE_PERCENT)
     if abs(accrued_value) >= abs(hoped_value):
         percent = max(_GOOD_SCORE_PERCENT - _PAWN_DEDUCTION * popcount(rows[row, PAWNS]), int64(_MIN_PERCENT))

@@ -6,8 +6,9 @@ with another accrued score has another key. If tables may contain a state, its v
 visit. Once the answer has arrived, the state is a leaf with its true value.
 
 Values are from the point of view of the side to move, on the scale of :mod:`tbgen.engine.scale`. With each
-ply towards the root, a value moves by 1 towards the value of the accrued score. So the side that gains by a
-value hurries, and the other side delays. Values do not depend on the ply at which a state is visited.
+ply towards the root, a value moves by 1 towards the value of the accrued score. So a side hurries towards a
+value that is better for it than the accrued score, and the other side delays it. Values do not depend on the
+ply at which a state is visited.
 
 Moves are ordered as follows: the best move of an earlier search, captures by MVV-LVA, killer moves [2], and
 other quiet moves by their history [3].
@@ -126,7 +127,7 @@ def _is_repeated(work: SearchWorkspace, row: int) -> bool:
 
 @kernel
 def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
-    """Return the value of a position if the game is over in it, else ``NO_VALUE``.
+    """Return the value of a position if it ends the game, else ``NO_VALUE``.
 
     :param count: number of legal moves in the position.
     """
@@ -142,7 +143,7 @@ def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
 
 
 @kernel
-def _table_value(work: SearchWorkspace, row: int) -> int:
+def _tablebase_value(work: SearchWorkspace, row: int) -> int:
     """Return the value of a state from tables; if it has not arrived, request it and return ``NO_VALUE``."""
     rows, control = work.rows, work.control
     key = state_key(work, row)
@@ -166,8 +167,8 @@ def _table_value(work: SearchWorkspace, row: int) -> int:
 def _apply_fifty_move_rule(work: SearchWorkspace, row: int, accrued: int) -> None:
     """Apply a 50-move rule to an accrued score that has just improved.
 
-    If the counter has run out, the improvement may not count. Otherwise, an improvement to a rank below
-    ``RESET_RANK`` resets the counter.
+    If the counter has run out, ``LATE_SCORES`` determines whether the improvement counts. Otherwise, an
+    improvement to a rank below ``RESET_RANK`` resets the counter.
 
     :param accrued: the accrued score before this position, encoded as in ``rows``.
     """
@@ -204,7 +205,7 @@ def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     may_be_in_tables = (
         men <= words[MAX_MEN] and rows[row, STEP] != NULL and not rows[row, CASTLING] | rows[row, EN_PASSANT]
     )
-    return count, _table_value(work, row) if value == NO_VALUE and may_be_in_tables else value
+    return count, _tablebase_value(work, row) if value == NO_VALUE and may_be_in_tables else value
 
 
 HINT_BITS = 0x7FFF
@@ -270,7 +271,8 @@ def record_cutoff(work: SearchWorkspace, row: int, ply: int, move: int, depth: i
 
 INFINITE = 2 * MATE
 _MAX_FORCED_MOVES = 2
-"""Positions with at most this many moves are searched a ply deeper, because few moves decide games."""
+"""Positions with at most this many moves are searched a ply deeper, because games are decided where a side
+has few moves."""
 _MAX_CAPTURES = 10
 """Maximum number of successive captures and promotions in the quiescence search."""
 _LOWER, _UPPER = 1, 2
@@ -284,13 +286,13 @@ _LOW_WEIGHT = 12
 
 
 @inlined
-def unstep(bound: int, accrued: int) -> int:
-    """Return the least value that :func:`step` maps to ``bound`` or more."""
+def farther(bound: int, accrued: int) -> int:
+    """Return the least value that :func:`closer` maps to ``bound`` or more."""
     return bound + 1 if bound > accrued else bound - 1
 
 
 @inlined
-def step(value: int, accrued: int) -> int:
+def closer(value: int, accrued: int) -> int:
     """Return a value after it has moved by 1 towards the accrued score, for one ply towards the root."""
     return value - 1 if value > accrued else value + 1 if value < accrued else value
 
@@ -402,15 +404,15 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
         if quiet and not noisy:
             break
         make_move(rows, row, move)
-        a, b = unstep(low + 1, accrued) - 1, unstep(beta, accrued)
+        a, b = farther(low + 1, accrued) - 1, farther(beta, accrued)
         value = low + 1
         if number and not quiet:
             reduction = 0 if noisy or check or plain else _reduction(number, depth)
-            value = step(-_search(work, depth - 1 - reduction, -a - 1, -a, ply + 1), accrued)
+            value = closer(-_search(work, depth - 1 - reduction, -a - 1, -a, ply + 1), accrued)
             if value > low and reduction and not control[ABORTED]:
-                value = step(-_search(work, depth - 1, -a - 1, -a, ply + 1), accrued)
+                value = closer(-_search(work, depth - 1, -a - 1, -a, ply + 1), accrued)
         if value > low and (number == 0 or quiet or value < beta) and not control[ABORTED]:
-            value = step(-_search(work, depth - 1, -b, -a, ply + 1), accrued)
+            value = closer(-_search(work, depth - 1, -b, -a, ply + 1), accrued)
         if control[ABORTED]:
             return int64(0)
         if value > best:
@@ -457,7 +459,7 @@ def begin_search(work: SearchWorkspace, root: int) -> int:
 
 
 @kernel
-def _value_if_expected(work: SearchWorkspace, depth: int, answer: int) -> int:
+def _value_after_expected_answer(work: SearchWorkspace, depth: int, answer: int) -> int:
     """Return the value after a move at ply 0 and the expected answer, from the mover's point of view.
 
     If no answer is expected, the other side passes. Return ``NO_VALUE`` if the value after the move is known
@@ -496,11 +498,11 @@ def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: 
     for number in range(first, count):
         move = int64(work.moves[0, number])
         make_move(rows, row, move)
-        expected = _value_if_expected(work, depth, int64(work.replies[number]))
-        bound = best + work.costs[number]
-        bound = max(bound if expected == NO_VALUE else 2 * bound - expected, -INFINITE)
+        expected = _value_after_expected_answer(work, depth, int64(work.replies[number]))
+        low = best + work.costs[number]
+        low = max(low if expected == NO_VALUE else 2 * low - expected, -INFINITE)
         make_move(rows, row, move)
-        value = step(-_search(work, depth - 1, -INFINITE, 1 - unstep(bound + 1, accrued), int64(1)), accrued)
+        value = closer(-_search(work, depth - 1, -INFINITE, 1 - farther(low + 1, accrued), int64(1)), accrued)
         if control[ABORTED]:
             break
         value = (value if expected == NO_VALUE else (value + expected) >> 1) - work.costs[number]
@@ -536,12 +538,12 @@ def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> in
     for number in range(first, count):
         move = int64(work.moves[0, number])
         make_move(rows, row, move)
-        a = unstep(best + 1, accrued) - 1
+        a = farther(best + 1, accrued) - 1
         value = best + 1
         if number > first:
-            value = step(-_search(work, depth - 1, -a - 1, -a, int64(1)), accrued)
+            value = closer(-_search(work, depth - 1, -a - 1, -a, int64(1)), accrued)
         if value > best and not control[ABORTED]:
-            value = step(-_search(work, depth - 1, -INFINITE, -a, int64(1)), accrued)
+            value = closer(-_search(work, depth - 1, -INFINITE, -a, int64(1)), accrued)
         if control[ABORTED]:
             return best
         if value > best:

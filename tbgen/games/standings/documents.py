@@ -1,10 +1,11 @@
 """Standings as JSON: tbgen's own document, and the files that TCEC's page reads.
 
 TCEC's Cute Chess writes the crosstable and the schedule of an event: ``generateCrossTable`` and
-``generateSchedule`` in ``projects/cli/src/enginematch.cpp`` of github.com/TCEC-Chess/tceccutechess (30
-April 2021). TCEC's server adds ``RMobilityScore``, ``DirectEncounter`` and ``RMobilityResult``. The page,
+``generateSchedule`` in ``projects/cli/src/enginematch.cpp`` of github.com/TCEC-Chess/tceccutechess (30 April
+2021). TCEC's server adds ``RMobilityScore``, ``DirectEncounter`` and ``RMobilityResult``. The page,
 github.com/TCEC-Chess/tcecgui (14 September 2024), reads the files in ``analyse_crosstable`` and
-``update_table`` of ``js/game.js``. It also reads the ``Color`` of a score.
+``update_table`` of ``js/game.js``. It also reads the field ``Color`` of each entry of ``Scores``, so this
+field is written, too.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def document(standings: Standings) -> dict[str, Any]:
     }
     if standings.sprt is not None:
         answer["sprt"] = _sprt_document(standings.sprt, standings)
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # no Fraction
+    # Encoding and decoding turns every Fraction into a float.
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))
     return decoded
 
 

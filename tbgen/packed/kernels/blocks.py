@@ -148,10 +148,10 @@ FIRST_VALUE = 2
 NOWHERE = 255
 """Replaces the value symbol of a slot without a position."""
 
-VALUE_CLASSES = 32
+NEIGHBOUR_VALUE_CLASSES = 32
 """Number of classes of the value symbol of a neighbour. All symbols from 30 on have class 30; class 31 means
 that there is no neighbour."""
-VALUE_CONTEXTS = 4 * VALUE_CLASSES * VALUE_CLASSES
+VALUE_CONTEXTS = 4 * NEIGHBOUR_VALUE_CLASSES * NEIGHBOUR_VALUE_CLASSES
 """Number of contexts of a value symbol. A context consists of two hints and the classes of the two
 neighbours. The hints are whether the side to move is in check, and whether it attacks a man."""
 
@@ -161,11 +161,11 @@ _HALF_CLASSES = 64
 """Number of classes of half depths."""
 _DIFFERENCE_CLASSES = 5
 """Number of classes of differences between two half depths."""
-_NEIGHBOUR_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
+_NEIGHBOUR_DEPTH_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
 """Number of classes for the half depths of those neighbours that have the position's value symbol. If both
 neighbours have it, the class consists of the mean and the difference of their half depths. If only one has
 it, the class is its half depth. The last class is for positions without such a neighbour."""
-DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_CLASSES
+DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_DEPTH_CLASSES
 """Number of contexts of a half depth. A context consists of the classes of the position's value symbol and of
 the neighbours with the same symbol."""
 
@@ -180,7 +180,7 @@ FUNCTION_ESCAPE = 255
 
 HALF_ESCAPE = 255
 """Symbol of a half depth: the half depth follows as bytes."""
-HALF_BYTES = 2
+HALF_DEPTH_BYTES = 2
 """Number of bytes of a half depth."""
 MAX_STEPS = 5
 """Maximum number of symbols and bytes that encode one position: a function symbol and four bytes."""
@@ -280,7 +280,7 @@ class Buffers(Struct):
 
 @inlined
 def _value_class(symbol: int) -> int:
-    return min(symbol, VALUE_CLASSES - 2) if symbol < NOWHERE else VALUE_CLASSES - 1
+    return min(symbol, NEIGHBOUR_VALUE_CLASSES - 2) if symbol < NOWHERE else NEIGHBOUR_VALUE_CLASSES - 1
 
 
 @inlined
@@ -297,7 +297,7 @@ def depth_context(symbol: int, left: int, left_half: int, up: int, up_half: int)
         context = _HALF_CLASSES * _DIFFERENCE_CLASSES + min(left_half, _HALF_CLASSES - 1)
     elif up == symbol:
         context = _HALF_CLASSES * _DIFFERENCE_CLASSES + min(up_half, _HALF_CLASSES - 1)
-    return min(symbol, _SYMBOL_CLASSES - 1) * _NEIGHBOUR_CLASSES + context
+    return min(symbol, _SYMBOL_CLASSES - 1) * _NEIGHBOUR_DEPTH_CLASSES + context
 
 
 @inlined
@@ -334,7 +334,7 @@ def value_context(checks: Word, captures: Word, square: int, left: int, up: int)
     """The context of the value symbol on a square, which follows from the hints of its row and the symbols of
     its neighbours."""
     hints = 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
-    return (hints * VALUE_CLASSES + _value_class(left)) * VALUE_CLASSES + _value_class(up)
+    return (hints * NEIGHBOUR_VALUE_CLASSES + _value_class(left)) * NEIGHBOUR_VALUE_CLASSES + _value_class(up)
 
 
 @inlined
@@ -355,7 +355,7 @@ def _squares_up_to(block_row: int, last: int) -> Word:
 
 @inlined
 def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
-    """The number whose ``size`` bytes are coded next, least significant first; the state after them; and the
+    """Decode a number of ``size`` bytes, least significant first; return it, the state after it, and the
     index of the next byte."""
     number = 0
     for byte in range(size):
@@ -376,30 +376,30 @@ def _read_symbol(
 
 
 @inlined
-def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Buffers) -> bool:
+def _decode(coding: Coding, for_functions: bool, number: int, last: int, buffers: Buffers) -> bool:
     """Decode the functions of a block, or its symbols and half depths, up to the slot ``last`` of the block.
 
     Return whether the bytes are undamaged.
     """
     value_model, depth_model, escape_bytes = coding.value_model, coding.depth_model, coding.escape_bytes
-    stream, no_neighbour = (coding.function_stream, -1) if functions else (coding.value_stream, NOWHERE)
+    stream, no_neighbour = (coding.function_stream, -1) if for_functions else (coding.value_stream, NOWHERE)
     data, block, above = stream.data, buffers.block, buffers.above
     begin, end, undamaged = _locate_block(stream, number)
     if not undamaged:
         return False
-    above[2 if functions else 0, :] = no_neighbour
+    above[2 if for_functions else 0, :] = no_neighbour
     state, byte = refill(0, data, begin, end)  # the state has three bytes, but a refill reads only two
     state, byte = refill(state, data, byte, end)
     for block_row in range(last // 64 + 1):
         left, left_half, mask = no_neighbour, 0, block.masks[block_row] & _squares_up_to(block_row, last)
         checks, captures = block.checks[block_row], block.captures[block_row]
-        if not functions:
+        if not for_functions:
             block.symbol[block_row * 64 : block_row * 64 + 64] = NOWHERE
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
             place = block_row * 64 + square
-            if functions:
+            if for_functions:
                 context = function_context(int(block.symbol[place]), left, above[2, square])
                 left, state, byte = _read_symbol(coding.function_model, context, state, data, byte, end)
                 if left == FUNCTION_ESCAPE:
@@ -413,7 +413,7 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Bu
                 context = depth_context(symbol, left, left_half, up, above[1, square])
                 half_depth, state, byte = _read_symbol(depth_model, context, state, data, byte, end)
                 if half_depth == HALF_ESCAPE:
-                    half_depth, state, byte = _read_bytes(HALF_BYTES, state, data, byte, end)
+                    half_depth, state, byte = _read_bytes(HALF_DEPTH_BYTES, state, data, byte, end)
             block.symbol[place], block.half_depth[place] = symbol, half_depth
             left, left_half = symbol, half_depth
             above[0, square], above[1, square] = symbol, half_depth

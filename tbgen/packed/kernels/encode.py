@@ -15,7 +15,7 @@ from tbgen.packed.kernels.blocks import (
     CAPTURE_FLAG,
     FIRST_VALUE,
     FUNCTION_ESCAPE,
-    HALF_BYTES,
+    HALF_DEPTH_BYTES,
     HALF_ESCAPE,
     LOW,
     NOWHERE,
@@ -179,7 +179,7 @@ def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
                 steps[count] = _step(encoding, DEPTHS, context, min(half_depth, HALF_ESCAPE))
                 count += 1
                 if half_depth >= HALF_ESCAPE:
-                    count = _add_bytes(encoding, steps, count, half_depth, HALF_BYTES)
+                    count = _add_bytes(encoding, steps, count, half_depth, HALF_DEPTH_BYTES)
             left, left_half = symbol, half_depth
             above[0, square], above[1, square] = symbol, half_depth
     return count
