@@ -9,8 +9,8 @@ options are passed to `tbgen build`.
 
 Prints a line per table: the estimate, the peak of the process, the ratio of the peak to the estimate, and the
 bytes per slot of the phases that are solved at once. The last number excludes the pool and the fixed memory
-of a build. It determines `workspace` and `accrued` in tbgen/costs.toml. Exit code 0 if all estimates are near
-the peak, else 1.
+of a build. It determines `workspace` and `runs_memory` in tbgen/costs.toml. Exit code 0 if all estimates are
+near the peak, else 1.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The cost model: estimates of the time, memory and disk space that work on tables and cells needs.
+"""The cost model: estimates of the time, memory and disk space needed to process tables and cells.
 
 The measured rates are in ``costs.toml``. A slot is the number of a position in its table. Unless stated
 otherwise, slots are counted for one side to move.
@@ -51,7 +51,7 @@ class StepRate(msgspec.Struct, frozen=True):
     """Wall time per slot; the slots of both sides to move are counted."""
     seconds: float = 0
     """Additional wall time, which does not depend on the number of slots."""
-    bytes: int = 0
+    memory: int = 0
     """Bytes of memory per slot."""
     file: float = 0
     """Bytes of disk per slot."""
@@ -66,11 +66,11 @@ class TableRate(msgspec.Struct, frozen=True):
     nanoseconds: tuple[float, float, float]
     """Wall time per slot; the slots of both sides to move are counted."""
     file: dict[AccruedForm, tuple[float, float, float]]
-    """For each form of accrued scores: bytes of the file per slot, multiplied by the number of orders of like
-    men. The slots of both sides to move are counted."""
+    """For each form of accrued scores: bytes of the file per slot, times the number of permutations of like
+    men, by which :func:`file_size` divides. The slots of both sides to move are counted."""
     workspace: int
     """Bytes of memory per slot of each phase that is being solved."""
-    accrued: tuple[int, int, int] = (0, 0, 0)
+    runs_memory: tuple[int, int, int] = (0, 0, 0)
     """Bytes of memory per slot for runs of accrued scores, if the table stores them."""
 
 
@@ -78,15 +78,15 @@ class FixedSeconds(msgspec.Struct, frozen=True):
     """Wall time that does not depend on the number of slots; ``costs.toml`` explains the fields."""
 
     table: float
-    lines: float
-    data: float
+    report_lines: float
+    read_report_data: float
     castling: tuple[float, ...]
 
 
 class Rates(msgspec.Struct, frozen=True):
     """The content of ``costs.toml``, which documents units and meanings."""
 
-    process: dict[str, int]
+    min_mib: dict[str, int]
     seconds: FixedSeconds
     steps: dict[str, StepRate]
     tables: dict[Variant, dict[str, TableRate]]
@@ -94,7 +94,7 @@ class Rates(msgspec.Struct, frozen=True):
 
 RATES: Final = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")), Rates)
 
-BASE_MEMORY: Final = RATES.process["tables"] << 20
+BASE_MEMORY: Final = RATES.min_mib["tables"] << 20
 """Bytes of memory of a process with compiled kernels and without tables."""
 
 
@@ -111,7 +111,7 @@ def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:
 
 def memory_of(step: str, slots: int) -> int:
     """Return the bytes of memory of a step of :data:`RATES`."""
-    return slots * RATES.steps[step].bytes
+    return slots * RATES.steps[step].memory
 
 
 def disk_of(step: str, slots: int) -> int:
@@ -138,7 +138,7 @@ def _strength(men: Men) -> float:
 
 
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
-    """Return the wall time of building a table, without compiling kernels."""
+    """Return the wall time of building a table, excluding the compilation of kernels."""
     layout = layout_of(material)
     nanoseconds = _rate_of(material, variant).nanoseconds[_pawn_index(material)]
     seconds = RATES.seconds.table + _wall_time(layout.size, nanoseconds, threads)
@@ -152,7 +152,7 @@ def memory_to_build(material: Material, variant: Variant, form: AccruedForm, thr
     if form is AccruedForm.FUNCTIONS:
         memory += memory_of("packing", len(layout.placements) * layout.solved_slots)
     elif form is AccruedForm.RUNS:
-        memory += layout.size * rate.accrued[_pawn_index(material)]
+        memory += layout.size * rate.runs_memory[_pawn_index(material)]
     return memory
 
 
@@ -163,7 +163,7 @@ def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
     return 30_000 + int(2 * layout.size * rate / layout.permutation_count)
 
 
-def copy_size(material: Material, variant: Variant) -> int:
+def plain_copy_size(material: Material, variant: Variant) -> int:
     """Return the size in bytes of a packed table's plain copy, which has no accrued scores."""
     return file_size(material, variant, AccruedForm.NOTHING)
 

@@ -205,7 +205,7 @@ class Meter:
 
 def memory_needed(size: int) -> int:
     """Estimate the memory in bytes for solving a cell of ``size`` slots for each side to move."""
-    return memory_of("cell", size) + (RATES.process["cells"] << 20)
+    return memory_of("cell", size) + (RATES.min_mib["cells"] << 20)
 
 
 SOLVE_COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")

@@ -19,7 +19,7 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried_score
 from tbgen.beyond.play import followed_moves
 from tbgen.beyond.search import Search
-from tbgen.beyond.structures import cells_below, seconds_to_solve, wholes_cost
+from tbgen.beyond.structures import cells_below, seconds_to_solve, values_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST
 from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, Step
@@ -211,7 +211,7 @@ class Gaps:
             wholes, ends = self._search.next_promotion_cells(cell if step.zeroing else position.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            seconds, memory = wholes_cost(wholes, exits.wins.mobile, self._threads, len(ends))
+            seconds, memory = values_cost(wholes, exits.wins.mobile, self._threads, len(ends))
             mobile = pieces
         fits_memory = memory <= self._memory - exits.nbytes
         return Need.TIME if fits_memory else Need.MEMORY, mobile, seconds, memory

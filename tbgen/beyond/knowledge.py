@@ -3,12 +3,12 @@
 The *layer* of a cell for an accrued score contains the bounds of its positions with this accrued score.
 docs/glossary.md explains the other terms.
 
-If both bounds of a state are equal, they are its value, whatever else is unknown. Depths are different: the
-depths in the lower and the upper game may be equal and still be wrong. One side hurries towards the value,
-and the other side delays it. A capture or pawn move may swap these roles: a side may improve on the accrued
-score with a pawn move, after which it is the opponent who hurries to make the new score the final one. So a
-depth is reported only if the values and depths of all positions that play can reach are proved. The game then
-has only one solution.
+If both bounds of a state are equal, they are its value, whatever else is unknown. This does not hold for
+depths: the depths in the lower and the upper game may be equal and still be wrong. One side hurries towards
+the value, and the other side delays it. A capture or pawn move may swap these roles: a side may improve on
+the accrued score with a pawn move, after which it is the opponent who hurries to make the new score the final
+one. So a depth is reported only if the values and depths of all positions that can be reached are proved. The
+game then has only one solution.
 """
 
 from collections.abc import Callable, Sequence
@@ -411,35 +411,35 @@ def image_score(accrued: Code, symmetry: int) -> Code:
     return Code(255 - accrued) if symmetry & MIRROR_RANKS else accrued
 
 
-_MAX_RESOLVED_POSITIONS: Final = 2000
-"""Maximum number of positions that :func:`resolved_keys` examines."""
+_MAX_EXAMINED_POSITIONS: Final = 2000
+"""Maximum number of positions that :func:`proved_keys` examines."""
 
 
-def resolved_keys(states: States, exits: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
-    """Return all positions that can be reached from ``start`` within its cell, if their depths are proved.
+def proved_keys(states: States, exits: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
+    """Return the keys of all positions that can be reached from ``start`` within its cell.
 
-    The depths are proved if the values and depths of all these positions, and of all positions after moves
-    out of the cell, are available. Otherwise the result is empty. It is also empty if there are too many
-    positions.
+    The result is empty unless the values and depths of all these positions, and of all positions after moves
+    out of the cell, are available: only then are the depths proved. The result is also empty if there are too
+    many positions.
     """
     reached, queue = {start.key}, [start]
     while queue:
         here = queue.pop()
         if here.is_over:
             continue
-        if len(reached) > _MAX_RESOLVED_POSITIONS or states.answer(here, here.position_score).depth is None:
+        if len(reached) > _MAX_EXAMINED_POSITIONS or states.answer(here, here.position_score).depth is None:
             return frozenset()
         for step in here.moves():
             if step.is_inside:
                 if (key := step.after.key) not in reached:
                     reached.add(key)
                     queue.append(step.after)
-            elif not _is_resolved(exits, step):
+            elif not _is_goal_available(exits, step):
                 return frozenset()
     return frozenset(reached)
 
 
-def _is_resolved(exits: ExitBounds, step: Step) -> bool:
+def _is_goal_available(exits: ExitBounds, step: Step) -> bool:
     """Return whether the value and depth after a move out of a cell are available."""
     after = step.after
     if not step.zeroing or after.board.has_pseudo_legal_en_passant():

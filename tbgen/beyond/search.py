@@ -26,9 +26,9 @@ from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser, cost_of
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import ExitBounds, States, image_score, resolved_keys
+from tbgen.beyond.knowledge import ExitBounds, States, image_score, proved_keys
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
-from tbgen.beyond.structures import height, is_queening, wholes_cost
+from tbgen.beyond.structures import height, is_queening, values_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds, NoCodeError
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
@@ -79,8 +79,8 @@ class Search:
         self._states = States(exits, self.layers)
         self._guesses = States(exits, self.layers, guess=True)
         """Used to follow play at first, because making layers takes longer than everything else."""
-        self._resolved_keys: tuple[int, frozenset[PositionKey]] | None = None
-        """The result of :func:`resolved_keys`, and the number of solutions from which it was computed."""
+        self._proved_keys: tuple[int, frozenset[PositionKey]] | None = None
+        """The result of :func:`proved_keys`, and the number of solutions from which it was computed."""
         self._best_answers: dict[chess.Move | None, Answer] = {}
         """The best bounds found so far for the state after each move. The key None stands for the state
         itself."""
@@ -130,7 +130,7 @@ class Search:
             position, answer = step.after, self._states.answer_after(step, self.accrued)
         if step is None and answer.bounds == (self.accrued, self.accrued):
             answer = Answer(answer.bounds, (0, 0))
-        elif answer.depth is not None and not self._is_resolved(position):
+        elif answer.depth is not None and not self._has_proved_depth(position):
             answer = Answer(answer.bounds)
         answer = answer.intersection(Answer(self.exits.bounds_for_any_accrued(position)))
         # A layer made in a narrower window may have wider bounds than an earlier layer.
@@ -138,7 +138,7 @@ class Search:
         self._best_answers[move] = answer = answer.intersection(self._best_answers.get(move, answer))
         return answer
 
-    def _is_resolved(self, position: CellPosition) -> bool:
+    def _has_proved_depth(self, position: CellPosition) -> bool:
         """Return whether the depth of a position is proved, given that it is the same at both ends.
 
         If only an earlier search solved the cell, the depth is not proved, because there is no record of
@@ -148,9 +148,9 @@ class Search:
             return True
         if not self._ledger.has_solved(self._cell):
             return False
-        if self._resolved_keys is None or self._resolved_keys[0] != self.solve_count:
-            self._resolved_keys = self.solve_count, resolved_keys(self._states, self.exits, self.position)
-        return position.key in self._resolved_keys[1]
+        if self._proved_keys is None or self._proved_keys[0] != self.solve_count:
+            self._proved_keys = self.solve_count, proved_keys(self._states, self.exits, self.position)
+        return position.key in self._proved_keys[1]
 
     def probe(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of any state."""
@@ -272,7 +272,7 @@ class Search:
         If it did not, the home is refused.
         """
         (cells, ends), meter = self.next_promotion_cells(home), self._meter
-        seconds, memory = wholes_cost(cells, self.exits.wins.mobile, meter.threads, len(ends))
+        seconds, memory = values_cost(cells, self.exits.wins.mobile, meter.threads, len(ends))
         try:
             meter.require_seconds(seconds)
             if not meter.has_memory(memory) or not meter.has_memory(self.layers.drop_all() + memory):

@@ -26,7 +26,7 @@ def claims(solution: Solution) -> tuple[str, str]:
 
     >>> score = GScore("G4.5")
     >>> claims(Solution(score, score, score, GScore("G1.0"), None, (), 3))
-    ('White can force G4.5 (Black has 4 moves)', 'Black can keep White from better than G1.0')
+    ('White can force G4.5 (Black has 4 moves)', 'Black can keep White from anything better than G1.0')
     """
     bounds = solution.proved.bounds
     white, black = (
@@ -44,7 +44,7 @@ def _claim_sentence(score: GScore, by_white: bool, forcing: bool) -> str:
     if score.white == by_white:
         how = " by forcing moves" if forcing else ""
         return f"{side} can force {score}{how} ({other} {opponent_situation(score)})"
-    return f"{side} can keep {other} from better than {score}"
+    return f"{side} can keep {other} from anything better than {score}"
 
 
 def opponent_situation(score: GScore) -> str:

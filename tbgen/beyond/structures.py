@@ -16,7 +16,7 @@ should be mobile.
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, islice
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -72,10 +72,9 @@ def seconds_to_solve(cells: Iterable[Cell], threads: int = 2) -> float:
 def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
     """Yield the cells *ahead*: the cells below a cell if only the pawns of one side move.
 
-    Moves include captures, but no promotions. Each cell comes after its homes; the root is last. It comes
-    with the side whose pawns move. If the colours of the canonical cell are swapped, so is this side. The
-    solutions of these
-    cells show which score the other side can be sure of without moving its pawns.
+    Moves include captures, but no promotions. Each cell comes after its homes; the root is last. Each cell is
+    yielded with the side whose pawns move. If the colours of the canonical cell are swapped, so is this side.
+    The solutions of these cells show which score the other side can be sure of without moving its pawns.
 
     :param available: as in :func:`cells_below`.
     """
@@ -114,7 +113,7 @@ def postorder(
 def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
     """Return the homes of a cell if only the pawns of one side move, without promotions.
 
-    Each home comes with the side whose pawns move, as seen in the home.
+    Each home is returned with the side whose pawns move, as seen in the home.
     """
     homes: dict[Cell, Side] = {}
     for route in routes_of(lineup_of_cell(cell)):
@@ -137,7 +136,8 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def possible_colour_swaps(root: Cell, cell: Cell) -> frozenset[bool]:
-    """Return whether moves from a cell to a canonical cell below it may swap colours: False, True or both.
+    """Return the possible answers, False and True, to the question whether moves from a cell to a canonical
+    cell below it swap colours.
 
     The result contains False if moves from ``root`` may lead to the cell itself, and True if they may lead to
     the cell with swapped colours. Only a necessary condition is tested: pawns move forwards, and change files
@@ -227,19 +227,20 @@ def whole_routes(cell: Cell, mobile_count: int) -> list[Route]:
     return [each for each in routes_of(lineup_of_cell(cell)) if len(each.destination.mobile) > mobile_count]
 
 
-def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, games: int = 2) -> tuple[float, int]:
+def values_cost(cells: list[Cell], mobile_count: int, threads: int = 2, games: int = 2) -> tuple[float, int]:
     """Estimate the cost of finding the values of whole cells: seconds, and bytes of memory.
 
-    :param mobile: number of mobile men besides the promoted one.
+    :param cells: whole cells.
+    :param mobile_count: number of mobile men besides the promoted one.
     :param games: number of games to solve: 1 for the lower or the upper game, 2 for both.
     """
     seconds, memory = 0.0, 0
-    for whole in wholes:
-        exit_bytes = sum(way.subcell.size for way in whole_routes(whole, mobile) if way.promoted_on is None)
-        needed = games if any(whole.pawns) else 1  # without pawns all exits have values
-        seconds += needed * seconds_of("values", whole.size, threads)
-        memory = max(memory, memory_of("values", whole.size) + whole.size + exit_bytes)
-    return seconds, memory + (RATES.process["cells"] << 20)
+    for cell in cells:
+        exit_bytes = sum(r.subcell.size for r in whole_routes(cell, mobile_count) if r.promoted_on is None)
+        needed = games if any(cell.pawns) else 1  # without pawns all exits have values
+        seconds += needed * seconds_of("values", cell.size, threads)
+        memory = max(memory, memory_of("values", cell.size) + cell.size + exit_bytes)
+    return seconds, memory + (RATES.min_mib["cells"] << 20)
 
 
 MobileChoice: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None

@@ -86,7 +86,7 @@ def _adjudicate(game: Game, adjudication: Adjudication, with_line: bool) -> _Gam
     """Adjudicate a game."""
     adjudicator, line = adjudication.adjudicator, None
     with adjudication.solver_watch.line:
-        arbiter, outcome = adjudicator.judge(game)
+        arbiter, outcome = adjudicator.outcome_of_moves(game)
     if with_line and outcome.basis is Basis.TABLEBASE:
         try:
             line = adjudicator.tables.line(arbiter.board, outcome.accrued)
@@ -109,7 +109,7 @@ def _solve(adjudication: Adjudication) -> None:
     with adjudication.collect_positions() as (adjudicator, _):
         for _, game in _games(adjudication):
             with suppress(TbgenError):  # reported when the game is adjudicated again
-                adjudicator.judge(game)
+                adjudicator.outcome_of_moves(game)
 
 
 def _adjudicate_position(text: str, adjudication: Adjudication, with_line: bool, as_json: bool) -> None:

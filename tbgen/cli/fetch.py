@@ -76,7 +76,7 @@ def run(
     def show_check(name: str, number: int, count: int) -> None:
         line.show(f"checking {name}, {number} of {count}")
 
-    place, checked = files.place(LIST_NAME).removesuffix(f"/{LIST_NAME}"), show_check if check else None
+    place, checked = files.locate(LIST_NAME).removesuffix(f"/{LIST_NAME}"), show_check if check else None
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)

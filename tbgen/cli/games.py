@@ -107,7 +107,7 @@ class AdjudicationOptions(OptionGroup):
                 syzygy=self.syzygy,
                 solver=watch.solver,
                 trust_tags=trust_tags,
-                begin=lambda raw: watch.begin(raw.number, raw.values),
+                on_solve=lambda raw: watch.begin(raw.number, raw.values),
             )
             yield Adjudication(files, adjudicator, watch, self.jobs, self.strict)
 
@@ -146,8 +146,8 @@ class Adjudication:
         At the end, solve these positions.
         """
         collector = JobCollector(lambda: self.solver_watch.game)
-        adjudicator = replace(self.adjudicator.solverless(), solver=collector, begin=self.adjudicator.begin)
-        yield adjudicator, collector.jobs
+        copy = replace(self.adjudicator.solverless(), solver=collector, on_solve=self.adjudicator.on_solve)
+        yield copy, collector.jobs
         self.solver_watch.work_on(collector.jobs)
 
     def solve(self) -> None:

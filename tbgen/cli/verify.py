@@ -78,7 +78,7 @@ def run(
             sample=sample,
             seed=seed,
             threads=threads,
-            limit=findings,
+            max_findings=findings,
             variant=variant,
             proofs=Proofs(proofs),
         ):
@@ -97,10 +97,10 @@ def _text(proof: TableProof) -> str:
         return f"{name} {proof.error}"
     if proof.blocked_by is not None:
         return f"{name} not proved, since its sub-table {proof.blocked_by} is not"
-    if proof.earlier is not None:
-        verdict = "proved earlier" if proof.earlier.in_full else "nothing wrong in an earlier sample"
-        sample_text = "" if proof.earlier.in_full else f"{proof.earlier.proved:,} of "
-        return f"{name} {verdict}: {sample_text}{counted(proof.earlier.positions, 'position')}"
+    if (record := proof.earlier_proof) is not None:
+        verdict = "proved earlier" if record.in_full else "nothing wrong in an earlier sample"
+        sample_text = "" if record.in_full else f"{record.proved_positions:,} of "
+        return f"{name} {verdict}: {sample_text}{counted(record.positions, 'position')}"
     result = proof.result
     assert result is not None
     if not result.ok:
@@ -117,9 +117,9 @@ def _document(proof: TableProof) -> dict[str, Any]:
         table["error"] = str(proof.error)
     if proof.blocked_by is not None:
         table["waits_for"] = proof.blocked_by.name
-    if proof.earlier is not None:
-        table |= {"earlier": True, "sample": None if proof.earlier.in_full else proof.earlier.proved}
-        table |= fields(proof.earlier, "positions", "states", "seconds")
+    if (record := proof.earlier_proof) is not None:
+        table |= {"earlier": True, "sample": None if record.in_full else record.proved_positions}
+        table |= fields(record, "positions", "states", "seconds")
     if proof.result is not None:
         table |= fields(proof.result, "sample", "positions", "states", "seconds", "wrong")
         table["findings"] = list(map(_finding_document, proof.result.findings))

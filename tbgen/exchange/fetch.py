@@ -93,10 +93,10 @@ def read_list(source: FileSource) -> PublishedSet:
             for data in stream:
                 text += data
                 if len(text) > MAX_LIST_BYTES:
-                    raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
+                    raise TbgenError(f"{source.locate(LIST_NAME)} is too long to be a list of tables")
         return bytes(text)
 
-    return PublishedSet.parse(retry(read), source.place(LIST_NAME))
+    return PublishedSet.parse(retry(read), source.locate(LIST_NAME))
 
 
 def plan(
@@ -224,7 +224,7 @@ class _FetchStoppedError(Exception):
 def _fetch_file(
     entry: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
-    place, path = source.place(entry.file), directory / entry.file
+    place, path = source.locate(entry.file), directory / entry.file
     partial_path = _partial_path(path)
     with write_errors(partial_path), _locked_file(partial_path) as file:
         start = retry(lambda: _append(entry, source, file, report, stop))
@@ -259,7 +259,7 @@ def _append(
     A partial file that is too long is emptied first. If the source cannot start at the requested byte, the
     file is received from its beginning.
     """
-    offset, place = file.seek(0, os.SEEK_END), source.place(entry.file)
+    offset, place = file.seek(0, os.SEEK_END), source.locate(entry.file)
     if offset > entry.bytes:
         file.truncate(0)
         offset = file.seek(0)

@@ -41,7 +41,8 @@ _VERSION: Final = 1
 
 
 class UnusableFileError(TbgenError):
-    """A file is not a usable table or cell. The message is a predicate whose subject is the file."""
+    """A file is not a usable table or cell. The message continues a sentence that begins with the
+    file, such as "is not a usable cell"."""
 
 
 class PublishedFile(Struct, frozen=True):
@@ -126,7 +127,7 @@ class PublishedSet(_SetHead, frozen=True):
 
     @classmethod
     def of(cls, files: Iterable[PublishedFile]) -> Self:
-        """Return the set of these files, in the order of the list."""
+        """Return the set of these files: the tables by rules and in build order, the cells by file name."""
         ordered_files = sorted(files, key=lambda each: each.file)
         tables = [each for each in ordered_files if isinstance(each, PublishedTable)]
         tables.sort(key=lambda table: (table.rules.value, table.parsed_material))

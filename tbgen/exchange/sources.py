@@ -75,7 +75,7 @@ class DirectorySource:
             raise UsageError(f"there is no directory {directory} to fetch from")
         self._directory = directory
 
-    def place(self, name: str) -> str:
+    def locate(self, name: str) -> str:
         """Return the path of a file, for messages."""
         return str(self._directory / name)
 
@@ -107,7 +107,7 @@ class WebSource:
         self._base = parts._replace(path=f"{parts.path.rstrip('/')}/", query="", fragment="").geturl()
         self._pool = _make_pool(self._base)
 
-    def place(self, name: str) -> str:
+    def locate(self, name: str) -> str:
         """Return the address of a file, without a password."""
         parts = urllib.parse.urlsplit(self._base + urllib.parse.quote(name))
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
@@ -168,10 +168,11 @@ class WebSource:
         if response.status in (200, 206):
             reason = f"is sent compressed ({quote(coding)}): the server has to send files unchanged"
             raise self._refusal(name, reason)
-        if response.status == 416 and headers.pop("Range", ""):  # the file is shorter than the partial file
+        # Status 416: the server's file is not longer than the part of it that was received before.
+        if response.status == 416 and headers.pop("Range", ""):
             return self._request(name, address, headers)
         if response.status == 404:
-            raise RejectedFileError(f"there is no {self.place(name)}: is it the address of a published set?")
+            raise RejectedFileError(f"there is no {self.locate(name)}: is it the address of a published set?")
         error_of = self._interruption if response.status in _RETRIED_STATUSES else self._refusal
         raise error_of(name, f"was refused by the server (status {response.status})")
 
@@ -186,14 +187,15 @@ class WebSource:
     def _data(self, name: str, response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
             yield from response.stream(_CHUNK_BYTES, decode_content=False)
-        except (urllib3.exceptions.HTTPError, ValueError) as error:  # ValueError, as for a chunk of -5 bytes
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            # A ValueError is raised, for example, if a chunk has the length -5.
             raise self._interruption(name, f"was interrupted: {_reason(error)}") from None
 
     def _refusal(self, name: str, reason: str) -> RejectedFileError:
-        return RejectedFileError(f"{self.place(name)} {reason}")
+        return RejectedFileError(f"{self.locate(name)} {reason}")
 
     def _interruption(self, name: str, reason: str) -> InterruptedTransferError:
-        return InterruptedTransferError(f"{self.place(name)} {reason}")
+        return InterruptedTransferError(f"{self.locate(name)} {reason}")
 
 
 FileSource: TypeAlias = DirectorySource | WebSource
@@ -254,7 +256,7 @@ class _TimeLimit:
         self.is_over = True
         if self._socket is not None:
             with suppress(OSError):  # the socket is already closed
-                # Unlike the method of the TLS socket, this method of the base class keeps the state of TLS.
+                # Unlike ``SSLSocket.shutdown``, ``socket.shutdown`` does not change the state of TLS.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 

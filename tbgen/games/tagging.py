@@ -33,7 +33,7 @@ from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.reader import Game, read_game
 from tbgen.games.pgn.spelling import UNFINISHED, read_result
-from tbgen.games.pgn.splitter import LineStream, RawGame, Tag, split_games
+from tbgen.games.pgn.splitter import ByteStream, RawGame, Tag, split_games
 from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, download_url
@@ -72,7 +72,8 @@ def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outco
     """Return the outcome that a game's tags (:func:`tags_of`) record; None if they are missing or invalid.
 
     Result, basis and 50-move rule come from the tags, the scoring from the options. If the result is not
-    exact, its bounds may determine the points under this scoring although not under an earlier scoring.
+    exact, its bounds may determine the points under this scoring even if they did not under an
+    earlier scoring.
     """
     names = tags.RESULT_TAGS[options.variant]
     try:
@@ -174,14 +175,15 @@ class Adjudicator:
     :ivar directory: directory of the tables; None for the default directory.
     :ivar require_tables: whether a missing table is an error; if not, the accrued score counts, as the score
         of the moves played.
-    :ivar require_proof: whether it is an error if a table is missing, or no table can contain the final
-        position, and nothing else proves the result.
+    :ivar require_proof: whether it is an error if nothing proves the result. This means that the table is
+        missing or cannot exist (because no table can contain the final position), and that no other source
+        proves the result.
     :ivar syzygy: Syzygy files, for final positions that no table contains.
     :ivar solver: solver of final positions that no table contains.
     :ivar trust_tags: whether to read outcomes from tags written by tbgen instead of refereeing the games
         again. Games with unproved outcomes are adjudicated anyway, because tables may have been added. If
         ``options`` override rules in the tags, all games are adjudicated.
-    :ivar begin: called with each game before the game is adjudicated with the solver; None for no call.
+    :ivar on_solve: called with each game before the game is adjudicated with the solver; None for no call.
     """
 
     options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
@@ -192,7 +194,7 @@ class Adjudicator:
     syzygy: Syzygy | None = None
     solver: StateSolver | None = None
     trust_tags: bool = False
-    begin: Callable[[RawGame], object] | None = None
+    on_solve: Callable[[RawGame], object] | None = None
 
     def solverless(self) -> Adjudicator:
         """Return a copy of the adjudicator without its solver, for other processes.
@@ -201,7 +203,7 @@ class Adjudicator:
         still prove the results later.
         """
         if self.solver is None:
-            return replace(self, begin=None)
+            return replace(self, on_solve=None)
         return Adjudicator(self.options, self.directory, syzygy=self.syzygy, trust_tags=self.trust_tags)
 
     def outcome(self, raw: RawGame) -> Outcome:
@@ -220,10 +222,10 @@ class Adjudicator:
                 has_result = tagged.recorded in RESULTS
                 return tagged if has_result else replace(tagged, recorded=read_game(raw).result)
         game = read_game(raw)
-        if self.solver is not None and self.begin is not None:
-            self.begin(raw)
+        if self.solver is not None and self.on_solve is not None:
+            self.on_solve(raw)
         try:
-            _, outcome = self.judge(game)
+            _, outcome = self.outcome_of_moves(game)
         except UsageError as error:
             if error is game.error:
                 raise
@@ -233,7 +235,7 @@ class Adjudicator:
             return outcome.narrowed(tagged.bounds, Basis.SOLVED)
         return outcome
 
-    def judge(self, game: Game) -> tuple[Arbiter, Outcome]:
+    def outcome_of_moves(self, game: Game) -> tuple[Arbiter, Outcome]:
         """Return the arbiter of a game, and the outcome of its moves, ignoring any outcome in its tags.
 
         Raises the errors of :meth:`outcome`, but their messages do not name the game.
@@ -258,7 +260,7 @@ class Adjudicator:
 
 
 def tag_games(
-    stream: LineStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
+    stream: ByteStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
 ) -> Iterator[TaggedGame]:
     """Yield all games of a PGN stream in order, with outcomes. The games' raw bytes, joined, are the stream.
 
@@ -371,7 +373,7 @@ class Tally:
 
     bases: Counter[Basis] = field(default_factory=Counter)
     """Number of games by basis."""
-    missing: Counter[str] = field(default_factory=Counter)
+    missing_tables: Counter[str] = field(default_factory=Counter)
     """Number of games by the material of the missing table."""
     missing_syzygy: Counter[str] = field(default_factory=Counter)
     """Number of games by the name of the missing Syzygy file."""
@@ -400,7 +402,7 @@ class Tally:
         """
         self.bases[outcome.basis] += 1
         if outcome.missing is not None:
-            self.missing[outcome.missing.material] += 1
+            self.missing_tables[outcome.missing.material] += 1
             self._last_missing_error = outcome.missing
         if outcome.missing_syzygy:
             self.missing_syzygy[outcome.missing_syzygy] += 1
@@ -420,12 +422,12 @@ class Tally:
             places = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
             yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {places}"
         error = self._last_missing_error
-        if error is not None and len(self.missing) == 1:
+        if error is not None and len(self.missing_tables) == 1:
             yield str(error)
         elif error is not None:
-            command = build_command(sorted(self.missing), error.directory, error.rules)
-            games = counted(self.missing.total(), "game")
-            yield f"{len(self.missing)} tables are missing for {games}; build them with: {command}"
+            command = build_command(sorted(self.missing_tables), error.directory, error.rules)
+            games = counted(self.missing_tables.total(), "game")
+            yield f"{len(self.missing_tables)} tables are missing for {games}; build them with: {command}"
         if files := sorted(self.missing_syzygy):
             subject = f"Syzygy file {files[0]} is" if len(files) == 1 else f"{len(files)} Syzygy files are"
             command = shlex.join(["wget", *map(download_url, files)])
@@ -443,7 +445,7 @@ class Tally:
                 for doubt in Doubt
                 if self.doubts[doubt]
             },
-            "missing_tables": dict(sorted(self.missing.items())),
+            "missing_tables": dict(sorted(self.missing_tables.items())),
             "missing_syzygy": dict(sorted(self.missing_syzygy.items())),
             "unknown_scorings": dict(sorted(self.unknown_scorings.items())),
             "unsolvable": dict(sorted(self.unsolvable.items())),

@@ -9,7 +9,7 @@ from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.costs import BASE_MEMORY, copy_size, file_size, memory_to_build, seconds_to_build
+from tbgen.costs import BASE_MEMORY, file_size, memory_to_build, plain_copy_size, seconds_to_build
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, fresh_bytes
@@ -80,7 +80,7 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
     without pawns is copied only if this build makes it; otherwise, it is read only once.
     """
     return {
-        material: copy_size(material, variant)
+        material: plain_copy_size(material, variant)
         for material in {child for parent in todo for child in parent.successors() if child.men == parent.men}
         if is_packed(material) and (material.pawns or material in todo)
     }

@@ -109,13 +109,13 @@ def png(drawing: Figure) -> bytes:
     return file.getvalue()
 
 
-def img_tag(image: bytes, alternative: str) -> Markup:
+def img_tag(image: bytes, alt_text: str) -> Markup:
     """Return an SVG as an image that is embedded in a page, which then needs no separate file.
 
-    :param alternative: the description of the image for screen readers.
+    :param alt_text: the description of the image for screen readers.
     """
     source = b64encode(image).decode()
-    return Markup(f'<img src="data:image/svg+xml;base64,{source}" alt="{escape(alternative)}">')
+    return Markup(f'<img src="data:image/svg+xml;base64,{source}" alt="{escape(alt_text)}">')
 
 
 def set_log_scale(panel: Axes, top: float) -> None:

@@ -131,36 +131,37 @@ class EngineSettings:
     control: TimeControl = field(default_factory=TimeControl)
     restart: bool = False
     """Whether the engine is restarted before each game."""
-    start: float = START_SECONDS
+    start_limit: float = START_SECONDS
     """Time limit in seconds for starting and for answering ``isready``; each ``info`` line restarts it."""
-    stall: float = STALL_SECONDS
-    """Time limit in seconds for a move without a clock; ``info`` lines cannot extend ``start`` beyond it."""
+    stall_limit: float = STALL_SECONDS
+    """Time limit in seconds for a move without a clock; ``info`` lines cannot extend ``start_limit``
+    beyond it."""
 
 
-def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
+def find_command(program: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
     """Return the absolute path of a program, followed by its arguments.
 
-    :param words: the program. It is searched for in ``directory``, in the working directory of tbgen if it
-        is a path, and in the directories that a shell searches. If this finds nothing, the first word alone
-        is the program, and the other words are arguments.
-    :param arguments: further arguments, appended to those in ``words``.
+    :param program: the path or the name of the program. It is searched for in ``directory``, in the working
+        directory of tbgen if it is a path, and in the directories that a shell searches. If this finds
+        nothing, the first word alone is the program, and the other words are arguments.
+    :param arguments: further arguments, appended to those in ``program``.
 
     :raises UsageError: if no such program exists.
     """
-    interpretations = [[words]]
+    interpretations = [[program]]
     with contextlib.suppress(ValueError):
-        interpretations.append(split_words(words))
-    for program, *own_arguments in filter(None, interpretations):
+        interpretations.append(split_words(program))
+    for name, *own_arguments in filter(None, interpretations):
         directories = [directory] if directory is not None else []
-        directories += [Path()] if os.path.dirname(program) else []
-        local_paths = (each / Path(program).expanduser() for each in directories)
-        path = next((path for path in local_paths if path.is_file()), shutil.which(program))
+        directories += [Path()] if os.path.dirname(name) else []
+        local_paths = (each / Path(name).expanduser() for each in directories)
+        path = next((path for path in local_paths if path.is_file()), shutil.which(name))
         if path is None:
             continue
         if not os.access(path, os.X_OK):
             raise UsageError(f"{quote(str(path))} is not executable")
         return (os.path.abspath(path), *own_arguments, *arguments)
-    raise UsageError(f"there is no program {quote(words)}: give its path, or a name that a shell finds")
+    raise UsageError(f"there is no program {quote(program)}: give its path, or a name that a shell finds")
 
 
 class EngineReply(NamedTuple):
@@ -256,12 +257,12 @@ class Engine:
                 await self._wait_for(uci.configure({"Accrued": start_accrued or _EMPTY_VALUE}))
             self._game = game
         allowed_seconds, move = clock.allowed_seconds, None
-        wait_seconds = self.settings.stall if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
+        timeout = self.settings.stall_limit if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
         try:
-            async with asyncio.timeout(self.settings.start) as deadline:
+            async with asyncio.timeout(self.settings.start_limit) as deadline:
                 uci.answer, uci.on_thought = "", on_thought
-                uci.on_go = lambda: deadline.reschedule(uci.loop.time() + wait_seconds)
+                uci.on_go = lambda: deadline.reschedule(uci.loop.time() + timeout)
                 move = (await uci.play(board, limit, game=game)).move
         except TimeoutError:
             raise self._fault_of_delay(allowed_seconds) from None
@@ -302,7 +303,7 @@ class Engine:
         if not (self._uci.searching or self._uci.answer):
             return EngineFault(Fault.STALLED, "it does not get ready for the game")
         if allowed_seconds is None:
-            return EngineFault(Fault.STALLED, f"it has not moved after {duration(self.settings.stall)}")
+            return EngineFault(Fault.STALLED, f"it has not moved after {duration(self.settings.stall_limit)}")
         return EngineFault(Fault.TIME, f"it has not moved after {allowed_seconds:g} s")
 
     def _fault_of_error(self, error: EngineError) -> EngineFault:
@@ -337,9 +338,9 @@ class Engine:
 
         :raises EngineFault: if the engine does not answer in time, or has terminated.
         """
-        seconds, loop = self.settings.start, self._uci.loop
+        seconds, loop = self.settings.start_limit, self._uci.loop
         start_time = loop.time()
-        max_seconds = max(seconds, self.settings.stall)
+        max_seconds = max(seconds, self.settings.stall_limit)
 
         def extend(info: bytes) -> None:
             elapsed = loop.time() - start_time

@@ -161,9 +161,10 @@ def knockout_rounds(settings: EventSettings, lead: Lead) -> Rounds:
     places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
 
     def encounters(duels: Sequence[Pair], numbers: Iterable[int]) -> Sequence[Pair]:
-        """Return the encounters of each duel with the given numbers (from 0 within the duel).
+        """Return, for all duels, the encounters with the given numbers, counted from 0 within each duel.
 
-        Colours alternate between single games.
+        If each encounter is a single game and ``settings.swap`` is true, colours alternate between the
+        encounters of a duel.
         """
         single = settings.games == 1 and settings.swap
         return [(b, a) if single and number % 2 else (a, b) for number in numbers for a, b in duels]

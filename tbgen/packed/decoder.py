@@ -34,15 +34,15 @@ Moves: TypeAlias = NDArray[np.int64]
 """int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;
 square of a legal en passant capture after the move, in the target's numbering; -1 if there is none."""
 Exits: TypeAlias = NDArray[np.int64]
-"""int64 (n, 3): code of the value of the best zeroing moves, in which White is White of this table, not of
-the sub-table; smallest and greatest depth in plies of the positions after these moves. The code is NONE if
+"""int64 (n, 3): code of the value of the best zeroing moves, with the colours of this table, not of the
+sub-table; smallest and greatest depth in plies of the positions after these moves. The code is NONE if
 there are no zeroing moves, and DAMAGED if a value cannot be looked up."""
 Target: TypeAlias = tuple[Layout, Side]
 """The layout of a table that moves lead to, and the side to move there."""
 FreshLookUp: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
 """A function of the targets, in the order of their numbers, and of moves. It returns an array, int64 (n, 2),
-and the first error or None. For each move, the array contains D in plies, after the code of W, which is
-DAMAGED if it cannot be looked up."""
+and the first error or None. For each move, the array contains the code of W (DAMAGED if it cannot be
+looked up) and D in plies."""
 
 _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
@@ -121,8 +121,8 @@ class Decoded(NamedTuple):
 
     :ivar value: codes of W; DAMAGED if the value cannot be found.
     :ivar depth: D in plies.
-    :ivar accrued_value: codes of V(P, A). DAMAGED if the value cannot be found or is not needed: if there is
-        no accrued score, or if the rank of A exceeds the rank of W, so that V(P, A) is W.
+    :ivar accrued_value: codes of V(P, A). DAMAGED if the value cannot be found or is not needed. It is not
+        needed if there is no accrued score, or if the rank of A exceeds the rank of W, so that V(P, A) is W.
     :ivar error: the first error in the exits, or None.
     """
 
@@ -139,8 +139,8 @@ _TASK_POSITIONS: Final = 256
 _MAX_SINGLE_THREAD_POSITIONS: Final = 100
 """Maximum number of positions that are looked up by a single thread."""
 _PARTS_PER_THREAD: Final = 4
-"""Number of parts of the questions for each thread. With more parts, the load is balanced better, but each
-part needs the interpreter's lock."""
+"""Number of parts, per thread, into which the questions are divided. With more parts, the load is balanced
+better, but each part needs the interpreter's lock."""
 _POSITIONS_PER_RANKING: Final = 1 << 12
 """Number of positions whose ranks one thread finds at a time."""
 _NO_SLOT: Final = np.iinfo(np.int64).max

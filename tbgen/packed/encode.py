@@ -65,7 +65,7 @@ def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
         row, excess = share[context], int(share[context].sum()) - TOTAL
         if excess < 0:
             row[np.argmax(counts[context])] -= excess
-        while excess > 0:  # reduce the share that costs least
+        while excess > 0:  # reduce the share whose reduction costs least
             loss = np.where(row > 1, counts[context] / np.maximum(row, 1), np.inf)
             row[np.argmin(loss)] -= 1
             excess -= 1
@@ -126,7 +126,8 @@ def parts_of(first: int, end: int, size: int = _BLOCKS_PER_TASK) -> list[Part]:
 
 
 _MAX_BLOCK_BYTES: Final = 8 * BLOCK_SLOTS
-"""Upper bound of the size of a block in bytes: a position has at most five steps of at most twelve bits."""
+"""Upper bound of the size of a block in bytes. A position is encoded in at most five steps, each of at most
+twelve bits. A step encodes a symbol or a byte."""
 _SLOTS_PER_TASK: Final = 1 << 22
 """Number of slots that one task counts or flags."""
 
@@ -178,13 +179,13 @@ def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_co
 def step_shapes(value_symbols: int, depth_symbols: int, function_count: int) -> Shapes:
     """Return the numbers of contexts and of symbols in each, for values, depths, functions and bytes in turn.
 
-    ``depth_symbols`` is the number of symbols of half depths.
+    ``depth_symbols`` is the number of symbols for halved depths (``depth // 2``).
     """
     function_shape = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if function_count else (0, 0)
     return (VALUE_CONTEXTS, value_symbols), (DEPTH_CONTEXTS, depth_symbols), function_shape, (1, 256)
 
 
-def coding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Coding:
+def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Coding:
     """Return the data needed to decode a table.
 
     :param array_of: returns the array of a dataset.
@@ -206,10 +207,10 @@ def coding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Codi
     )
 
 
-def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return, for each dataset that a packed table stores as it is in memory, its array.
+def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
+    """Return the array of each dataset that a packed table stores unchanged.
 
-    Values and depths are not among them, because they are stored as blocks.
+    Values and depths are not included, because they are stored as encoded blocks.
     """
     functions, empty = table.functions, np.zeros(0, np.uint8)
     return {
@@ -236,7 +237,9 @@ class Encoder:
         self._blocks = table.layout.size // BLOCK_SLOTS
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
-        """Return the datasets of the table except counts and exceptions. They are decoded and compared first.
+        """Return the datasets of the table except counts and exceptions.
+
+        Before they are returned, the encoded blocks are decoded and compared with the table.
 
         :raises ValueError: if the slots that have values are not exactly those that stand for positions, or
             if the encoded table decodes to other values. Both are errors in the program.
@@ -253,7 +256,7 @@ class Encoder:
                 start=np.concatenate([starts_of(share).reshape(-1) for share in sizes]),
                 size=np.concatenate([share.reshape(-1) for share in sizes]),
             )
-            encoded = {**direct_arrays(self._table), schema.CODE: code}
+            encoded = {**unencoded_arrays(self._table), schema.CODE: code}
             encoded |= zip(_SHARE_DATASETS, sizes[:-1], strict=True)
             encoded |= self._encoded_blocks(pool, encoding)
             self._compare(pool, encoded)
@@ -261,7 +264,7 @@ class Encoder:
 
     @contextmanager
     def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
-        """While the block runs, flag the depths of the positions that need not be stored."""
+        """Within the ``with`` statement, flag the depths of the positions that need not be stored."""
         omitted = self._positions.omitted
 
         def toggle(part: Part) -> None:
@@ -290,7 +293,7 @@ class Encoder:
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
     def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
-        """Return the frequency of each step; every byte has the frequency 1."""
+        """Return the frequency of each step. Each of the 256 bytes is given the frequency 1."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
@@ -323,7 +326,7 @@ class Encoder:
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
         """Decode the encoded blocks, and compare them with the table."""
-        coding, content = coding_of(self._rows, encoded.__getitem__), self._content
+        coding, content = decoding_of(self._rows, encoded.__getitem__), self._content
         parts = parts_of(0, self._blocks)
         if not all(pool.map(lambda part: decode_blocks(coding, content, True, BUFFERS.blocks, *part), parts)):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
@@ -354,7 +357,7 @@ def packed_content(table: Table, positions: StoredPositions, threads: int = 2) -
 
 
 def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
-    """Return the manifest of a packed table with this content."""
+    """Return the manifest of the packed form of a table."""
     with ThreadPoolExecutor(threads) as pool:
         return manifest_of(schema.PACKED, table.facts(), pool.map(Dataset.manifest_line, _listed_data(table)))
 
@@ -363,4 +366,4 @@ def _listed_data(table: Table) -> list[Dataset]:
     """Return the datasets that the manifest lists."""
     no_numbers = np.zeros(0, np.uint32)
     number = no_numbers if table.functions is None else table.functions.number
-    return datasets(schema.CONTENT, {**direct_arrays(table), schema.FUNCTION_NUMBER: number})
+    return datasets(schema.CONTENT, {**unencoded_arrays(table), schema.FUNCTION_NUMBER: number})

@@ -17,7 +17,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
 from tbgen.packed.decoder import Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
-from tbgen.packed.encode import coding_of
+from tbgen.packed.encode import decoding_of
 from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
     DEPTH_CONTEXTS,
@@ -255,7 +255,7 @@ class PackedFile(StoredFile):
             raise self.damaged("its functions of accrued scores contradict its attributes")
         if len(start) and (start[0] or start[-1] != self.info.runs or (start[1:] < start[:-1]).any()):
             raise self.damaged("its functions do not begin and end with their entries")
-        coding = coding_of(rows_of(self.layout, self.side), self.data)
+        coding = decoding_of(rows_of(self.layout, self.side), self.data)
         values, functions = coding.value_stream, coding.function_stream
         for stream, dataset in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
             if int(stream.length.sum(dtype=np.int64)) != len(stream.data):

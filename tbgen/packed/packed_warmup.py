@@ -12,7 +12,7 @@ from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.packed.decoder import destinations_of, empty_batch
-from tbgen.packed.encode import coding_of, encoding_of, new_stream, step_shapes
+from tbgen.packed.encode import decoding_of, encoding_of, new_stream, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, find_values
@@ -33,7 +33,7 @@ _CODE: Final = np.zeros(2, np.uint8)
 
 def _coding() -> Coding:
     """Return an empty coding, whose arrays have the types that are the same in every coding."""
-    return coding_of(_ROWS, lambda dataset: np.zeros([0 for _ in dataset.shape], dataset.types[-1]))
+    return decoding_of(_ROWS, lambda dataset: np.zeros([0 for _ in dataset.shape], dataset.types[-1]))
 
 
 def ensure_compiled(emit: Callable[[str], object]) -> None:

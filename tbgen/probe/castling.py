@@ -121,7 +121,7 @@ def probe_cost(board: chess.Board) -> tuple[float, int]:
     tables are packed."""
     cells = required_cells(castling_cell_of(board), ())
     size = sum(c.cell.size for c in cells if c.cell.men > _MAX_SMALL_MEN and len(c.cell.mobile) > 2)
-    return sum(map(cell_seconds, cells)), (RATES.process["castling"] << 20) + memory_of("castling cell", size)
+    return sum(map(cell_seconds, cells)), (RATES.min_mib["castling"] << 20) + memory_of("castling cell", size)
 
 
 _MAX_KEPT_BYTES: Final = 1 << 30

@@ -55,7 +55,7 @@ def _reading_task(directories: Sequence[Path], material: Material, variant: Vari
     if layers:
         steps.append("accrued scores")
         memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
-    seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES_STEP: RATES.seconds.lines}
+    seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES_STEP: RATES.seconds.report_lines}
     return Task(material, variant, Cost(seconds, memory), info.digest, layers)
 
 
@@ -149,7 +149,7 @@ def plan_report(
             raise NothingToReportError(sentence)
         command = build_command(["--men", str(men or 3)], variants[0], directory)
         raise NothingToReportError(f"{where} has no tables; make some with: {command}")
-    cost = Cost({"data": RATES.seconds.data})
+    cost = Cost({"data": RATES.seconds.read_report_data})
     tasks = tuple(
         Task(material, variant, cost) if saved else _reading_task(directories, material, variant, layers)
         for variant in variants

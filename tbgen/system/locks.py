@@ -1,4 +1,5 @@
-"""Locks on open files, between processes. A lock ends when the locking process closes the file or ends.
+"""Locks on open files, between processes. A lock is released when the locking process closes the
+file or exits.
 
 The cache of kernels uses locks, so all kernels are compiled again when this module changes.
 """

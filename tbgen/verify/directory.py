@@ -33,7 +33,7 @@ from tbgen.verify.plan import (
     MIN_ANNOUNCED_SECONDS,
     ProofRecord,
     Proofs,
-    has_successor,
+    any_depends_on,
     plan_proofs,
     unpack_step,
 )
@@ -92,7 +92,7 @@ class ProvedTables:
         material = table.material
         if fresh_bytes(table.layout.size) <= MAX_CACHED_TABLE_BYTES:
             self._cache.put(material, (table.value, table.depth))
-        elif has_successor(self._remaining, material):
+        elif any_depends_on(self._remaining, material):
             file = self.tables.table(material)
             if file.info.packed:
                 with suppress(TbgenError):  # if there is no copy, the table is unpacked again
@@ -159,7 +159,7 @@ class TableProof:
     material: Material
     result: VerifyResult | None = None
     """The result of a new proof, whether or not it found wrong states."""
-    earlier: ProofRecord | None = None
+    earlier_proof: ProofRecord | None = None
     """The record of an earlier proof, which was not repeated."""
     error: TbgenError | None = None
     """The reason why the table cannot be read."""
@@ -169,7 +169,7 @@ class TableProof:
     @property
     def proved(self) -> bool:
         """Whether the table has been proved, now or earlier."""
-        return self.earlier is not None or (self.result is not None and self.result.ok)
+        return self.earlier_proof is not None or (self.result is not None and self.result.ok)
 
 
 def verify(
@@ -182,15 +182,16 @@ def verify(
     sample: int | None = None,
     seed: int = 0,
     threads: int = 2,
-    limit: int = 10,
+    max_findings: int = 10,
     proofs: Proofs | None = None,
 ) -> Iterator[TableProof]:
     """Prove tables and all their sub-tables, in build order, and yield the outcome for each.
 
-    A table is proved only if all its sub-tables of the same ``variant`` have been proved. The other keyword
-    parameters are those of :func:`tbgen.verify.proof.verify_table`.
+    A table is proved only if all its sub-tables of the same ``variant`` have been proved. The parameters
+    ``sample``, ``seed`` and ``threads`` are those of :func:`tbgen.verify.proof.verify_table`.
 
     :param tables: the open tables of the directory.
+    :param max_findings: maximum number of wrong states of each table that are described. All are counted.
     :param proofs: records of earlier proofs. A table with an earlier proof is not proved again, but read and
         compared with its digest. New proofs are added.
     :raises UsageError: if tables of this variant cannot be proved.
@@ -211,7 +212,7 @@ def verify(
     ensure_compiled(reporter.note)
     timed = TimedProgress(reporter, plan.seconds, order)
     prove = partial(
-        verify_table, sample=sample, seed=seed, threads=threads, limit=limit, progress=timed.progress
+        verify_table, sample=sample, seed=seed, threads=threads, limit=max_findings, progress=timed.progress
     )
     with temporary_copies(directory):
         proved_tables = ProvedTables(tables, order, threads, timed)
@@ -227,9 +228,9 @@ def verify(
                 else:
                     file = tables.table(material)
                     # The file may have changed since the plan was made.
-                    earlier = proofs.find(material, variant, file.info.digest, sample)
-                    result = _prove(file, proved_tables, None if earlier else prove)
-                    proof = TableProof(material, result, earlier)
+                    earlier_proof = proofs.find(material, variant, file.info.digest, sample)
+                    result = _prove(file, proved_tables, None if earlier_proof else prove)
+                    proof = TableProof(material, result, earlier_proof)
             except TbgenError as error:
                 proof = TableProof(material, error=error)
             if not proof.proved:

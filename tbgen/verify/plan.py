@@ -12,7 +12,7 @@ from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.costs import BASE_MEMORY, Cost, copy_size, layers_memory, memory_of, seconds_of
+from tbgen.costs import BASE_MEMORY, Cost, layers_memory, memory_of, plain_copy_size, seconds_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes
@@ -35,7 +35,7 @@ class ProofRecord:
     variant: Variant
     digest: str
     """Digest of the table's content, including values for accrued scores (docs/format.md)."""
-    proved: int
+    proved_positions: int
     """Number of proved positions: all, or a random sample."""
     positions: int
     """Number of positions of the table."""
@@ -46,10 +46,10 @@ class ProofRecord:
     @property
     def in_full(self) -> bool:
         """Whether all positions were proved."""
-        return self.proved == self.positions
+        return self.proved_positions == self.positions
 
     def __str__(self) -> str:
-        numbers = f"{self.proved} {self.positions} {self.states} {self.seconds:.1f}"
+        numbers = f"{self.proved_positions} {self.positions} {self.states} {self.seconds:.1f}"
         return f"{self.material} {self.variant} {self.digest} {numbers}"
 
 
@@ -72,7 +72,7 @@ class Proofs:
         record = self._records.get((material, variant))
         if record is None or record.digest != digest:
             return None
-        return record if record.in_full or (size is not None and record.proved >= size) else None
+        return record if record.in_full or (size is not None and record.proved_positions >= size) else None
 
     def add(self, record: ProofRecord) -> None:
         """Add a proof to the list and to the file, where it replaces any earlier proof of the same table.
@@ -121,7 +121,7 @@ def _parse(line: str) -> ProofRecord:
 
 
 CACHE_BYTES: Final = 1 << 30
-"""Size limit, in bytes, of the cache in memory of proved tables that later tables need."""
+"""Size limit, in bytes, of the in-memory cache of proved tables that later tables need."""
 MAX_CACHED_TABLE_BYTES: Final = CACHE_BYTES // 4
 """Size in bytes of the largest table that is cached in memory."""
 
@@ -137,12 +137,12 @@ class ProofTask:
     """One table to prove."""
 
     material: Material
-    earlier: ProofRecord | None = None
+    earlier_proof: ProofRecord | None = None
     """An earlier proof, which suffices if the table has not changed since."""
     cost: Cost = field(default_factory=Cost)
     """The estimated cost; empty for a table that cannot be read, and for a plain table with an earlier proof.
 
-    The memory does not include cached tables. The disk is for plain copies that later tables need.
+    The memory does not include cached tables. The disk space is for plain copies that later tables need.
     """
 
 
@@ -157,7 +157,7 @@ class ProofPlan:
     @property
     def to_do(self) -> list[Material]:
         """The tables without an earlier proof."""
-        return [task.material for task in self.tasks if task.earlier is None]
+        return [task.material for task in self.tasks if task.earlier_proof is None]
 
     @property
     def seconds(self) -> float:
@@ -204,25 +204,25 @@ def plan_proofs(
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
     later_tables = list(infos)
-    ready = {material for material, info in infos.items() if info is None or _is_unpacked(directory, info)}
+    ready = {material for material, info in infos.items() if info is None or _is_ready(directory, info)}
     tasks = []
     for material, info in infos.items():
         later_tables = [each for each in later_tables if each != material]
-        earlier = None if info is None else proofs.find(material, variant, info.digest, sample)
-        if info is None or (earlier is not None and not info.packed):
-            tasks.append(ProofTask(material, earlier))
+        earlier_proof = None if info is None else proofs.find(material, variant, info.digest, sample)
+        if info is None or (earlier_proof is not None and not info.packed):
+            tasks.append(ProofTask(material, earlier_proof))
             continue
         packed = tables_to_unpack(material.successors(), ready.__contains__)
         packed += [material] if info.packed else []
         steps = {unpack_step(each): seconds_of("unpacking", layout_of(each).size, threads) for each in packed}
         memory = [_unpacking_memory(each, material) for each in packed]
-        if earlier is None:
+        if earlier_proof is None:
             steps[STATES_STEP] = seconds_of(f"proof {variant}", info.size, threads)
             memory.append(_proof_memory(material, info))
-        copied = {each for each in packed if each not in ready and has_successor(later_tables, each)}
+        copied = {each for each in packed if each not in ready and any_depends_on(later_tables, each)}
         ready |= copied
-        cost = Cost(steps, max(memory), sum(copy_size(each, variant) for each in copied))
-        tasks.append(ProofTask(material, earlier, cost))
+        cost = Cost(steps, max(memory), sum(plain_copy_size(each, variant) for each in copied))
+        tasks.append(ProofTask(material, earlier_proof, cost))
     return ProofPlan(directory, tuple(tasks))
 
 
@@ -239,9 +239,9 @@ def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | 
         return None
 
 
-def _is_unpacked(directory: Path, info: TableInfo) -> bool:
-    """Whether a table need not be unpacked for other tables, because it is plain, has a plain copy, or will
-    be cached."""
+def _is_ready(directory: Path, info: TableInfo) -> bool:
+    """Return whether a table need not be unpacked for other tables, because it is plain, has a plain copy, or
+    will be cached."""
     if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_TABLE_BYTES:
         return True
     try:
@@ -253,8 +253,8 @@ def _is_unpacked(directory: Path, info: TableInfo) -> bool:
     return copy is not None
 
 
-def has_successor(materials: Iterable[Material], material: Material) -> bool:
-    """Whether ``material`` is a successor of one of ``materials``."""
+def any_depends_on(materials: Iterable[Material], material: Material) -> bool:
+    """Return whether one of ``materials`` has ``material`` as a successor."""
     return any(material in other.successors() for other in materials)
 
 

@@ -17,7 +17,7 @@ from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.statements import gap_text
-from tbgen.beyond.structures import QUEEN, homes_below, wholes_cost
+from tbgen.beyond.structures import QUEEN, homes_below, values_cost
 from tbgen.beyond.table_source import Tables
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.score import NONE, Code
@@ -234,7 +234,7 @@ def test_the_cost_is_estimated(known: ExitBounds) -> None:
     several = promoted.cells_to_solve(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
     mobile = known.wins.mobile
     (seconds, memory), (more_seconds, more_memory) = (
-        wholes_cost(each, mobile) for each in ([alone], several)
+        values_cost(each, mobile) for each in ([alone], several)
     )
     assert more_seconds == pytest.approx(2 * len(several) * seconds)
     assert more_memory > memory > 0
@@ -309,7 +309,7 @@ def test_the_cost_of_promotions_is_reported_if_memory_is_short(
     kings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
-    _, needed = wholes_cost([whole], 2)
+    _, needed = values_cost([whole], 2)
     solution, _ = solved(kings, monkeypatch, needed - 1)
     assert solution.value is None
     assert solution.stopped_by is Stop.MEMORY

@@ -7,7 +7,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
-from tbgen.beyond.knowledge import CellLayers, ExitBounds, States, resolved_keys
+from tbgen.beyond.knowledge import CellLayers, ExitBounds, States, proved_keys
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
@@ -21,14 +21,14 @@ RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 
 
 def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
-    """Return whether the cell has values everywhere, whether the play is resolved, and the reported depth."""
+    """Return whether the cell has values everywhere, whether depths are proved, and the reported depth."""
     board = chess.Board(fen)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     with tbgen.open_tablebase(tables) as opened:
         known = ExitBounds(Tables(opened), SolvedCells())
         search = Search(known, root, root.position_score, meter, lambda *_: None)
         search.run()
-        play = resolved_keys(States(known, CellLayers(known, meter, root.cell, None)), known, root)
+        play = proved_keys(States(known, CellLayers(known, meter, root.cell, None)), known, root)
         assert not play or root.key in play
         return known.cells.has_values(root.cell.canonical()[0]), bool(play), search.answer().depth
 
@@ -45,7 +45,7 @@ def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [100, *exhaustive([10_000])])
 def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All values are available, however many positions have to be examined."""
-    monkeypatch.setattr("tbgen.beyond.knowledge._MAX_RESOLVED_POSITIONS", most)
+    monkeypatch.setattr("tbgen.beyond.knowledge._MAX_EXAMINED_POSITIONS", most)
     values, play, depth = settled(BLOCKED, small)
     assert (values, play) == (True, most > 100)
     assert depth is not None

@@ -77,7 +77,7 @@ def test_an_exact_value(capsys: Capture) -> None:
         "value           G0.5  (White holds it)",
         "depth           29 plies",
         "White           can force G0.5 (Black is stalemated)",
-        "Black           can keep White from better than G0.5",
+        "Black           can keep White from anything better than G0.5",
         "solved          1 cell",
         "best play: 29 plies",
     ):

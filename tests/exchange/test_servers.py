@@ -215,4 +215,4 @@ def test_no_source() -> None:
 
 
 def test_a_password_is_not_shown() -> None:
-    assert source_of("https://me:secret@example.org/set/").place("x") == "https://example.org/set/x"
+    assert source_of("https://me:secret@example.org/set/").locate("x") == "https://example.org/set/x"

@@ -9,7 +9,7 @@ import pytest
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.costs import copy_size
+from tbgen.costs import plain_copy_size
 from tbgen.errors import TbgenError
 from tbgen.generator import BuiltTable, Estimate, build, estimate, missing_tables, one_table
 from tbgen.generator.runner import LOCK_NAME, schedule_of
@@ -140,7 +140,7 @@ def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.Monke
         assert not schedule_of([Material.parse("KQvKN")], R).copies
         schedule = schedule_of(missing_tables(wanted, own, R), R)
         promoted = map(Material.parse, ("KQvKN", "KRvKN", "KBvKN", "KNvKN"))
-        copied = {material: copy_size(material, R) for material in promoted}
+        copied = {material: plain_copy_size(material, R) for material in promoted}
         assert schedule.copies == copied
         assert min(copied.values()) > 0
         disk = sum(schedule.estimate(material, 2).disk for material in schedule.todo)

@@ -37,7 +37,7 @@ def test_engines_in_the_words_of_cute_chess(tmp_path: Path) -> None:
     assert one.command == (sys.executable, "-S", "-E")
     assert one.options == {"Hash": "16", "Own Book": "false", "Threads": "2"}
     assert (one.control, one.restart) == (TimeControl(40, 60), True)
-    assert (other.name, other.directory, other.stall) == (Path(sys.executable).name, tmp_path, 7)
+    assert (other.name, other.directory, other.stall_limit) == (Path(sys.executable).name, tmp_path, 7)
     assert other.control == TimeControl(0, 60, 2, margin=0.2)
 
 

@@ -67,7 +67,7 @@ def test_what_is_proved_takes_nothing_but_to_be_unpacked(directory: Path) -> Non
     proofs = proofs_of(directory, "KvK", "KNvK")
     plan = plan_proofs(ORDER, directory, R, proofs=proofs)
     assert plan.to_do == ORDER[2:]
-    assert [task.earlier is None for task in plan.tasks] == [False, False, True]
+    assert [task.earlier_proof is None for task in plan.tasks] == [False, False, True]
     own = {name: unpack_step(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [], "KNvK": [own["KNvK"]], "KNNvK": [own["KNNvK"], STATES]}
     assert plan.disk > 0

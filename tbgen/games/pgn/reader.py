@@ -17,7 +17,7 @@ from tbgen.games.outcome import RESULTS, Basis, Doubt
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
-from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
+from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
 from tbgen.text import legible
 
 _ANNOTATION_WORDS: Final = (
@@ -126,7 +126,7 @@ class Game:
         return read_ending(values, self.comment)
 
 
-def read_games(stream: LineStream) -> Iterator[Game]:
+def read_games(stream: ByteStream) -> Iterator[Game]:
     """Yield the games of a PGN stream. A broken game has an ``error``, and reading continues after it.
 
     Chess960 is supported; games of other variants count as broken. Unlike ordinary PGN readers, this function

@@ -45,7 +45,7 @@ _EMPTY_LINE: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
 """A line without content."""
 
 
-class LineStream(Protocol):
+class ByteStream(Protocol):
     """A source of bytes, such as an open binary file."""
 
     def read(self, size: int, /) -> bytes:
@@ -80,13 +80,14 @@ class RawGame:
     moves_start: int = 0
     """Offset of the moves in the bytes."""
     flaw: str = ""
-    """A reason, other than its moves, why the game cannot be read, such as its size; otherwise empty."""
+    """The reason why the game cannot be read, such as its size; empty if there is none. Errors in the moves
+    are not included."""
     malformed: bool = False
     """Whether a line among the tags is not a tag."""
     has_unusual_case: bool = False
-    """Whether the name of a tag that is read is not in its usual upper and lower case."""
+    """Whether the name of any tag in ``tags.READ_NAMES`` is spelled with unusual capitalisation."""
     is_rest: bool = False
-    """Whether the bytes only continue a game that is too long."""
+    """Whether the bytes are only the rest, or a part of the rest, of a game that is too long."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -108,7 +109,7 @@ class RawGame:
         return self.is_rest or (not self.tags and not self.malformed and self.moves_start == len(self.data))
 
 
-def split_games(stream: LineStream) -> Iterator[RawGame]:
+def split_games(stream: ByteStream) -> Iterator[RawGame]:
     """Yield the games of a PGN stream.
 
     A game begins with one of these:
@@ -134,7 +135,7 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     game, number = _GrowingGame(1, 1), 1
     for line in read_lines(stream):
         if line.isspace():
-            game.skip(line)
+            game.add_empty_line(line)
         else:
             start = game.cut_offset(line)
             if start:
@@ -149,8 +150,11 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     yield from game.flush()
 
 
-def read_lines(stream: LineStream) -> Iterator[bytes]:
-    """Yield lines with their line breaks (LF, CR LF or CR). Lines above ``MAX_BYTES`` come in parts."""
+def read_lines(stream: ByteStream) -> Iterator[bytes]:
+    """Yield lines with their line breaks (LF, CR LF or CR).
+
+    Lines longer than ``MAX_BYTES`` are yielded in parts.
+    """
     rest = bytearray()
     while block := stream.read(_BLOCK_BYTES):
         if rest.endswith(b"\n") or (rest.endswith(b"\r") and not block.startswith(b"\n")):
@@ -225,7 +229,7 @@ class _GrowingGame:
         tag = _TAG.match(text)
         return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._names)
 
-    def skip(self, line: bytes) -> None:
+    def add_empty_line(self, line: bytes) -> None:
         """Append an empty line. This must be fast, because files may have millions of empty lines."""
         self._data += line
         self._is_after_gap |= not self._is_in_comment
@@ -274,7 +278,8 @@ class _GrowingGame:
             _, brace, text = text.partition(b"}")
             if not brace:
                 return
-        outside = _COMMENT.sub(b" ", text + b"\n}")  # the last brace closes an open comment, else it remains
+        # The appended brace closes an open comment. If no comment is open, the brace remains.
+        outside = _COMMENT.sub(b" ", text + b"\n}")
         self._is_in_comment = not outside.endswith(b"}")
         text = outside[:-1].rstrip()
         if text:
@@ -282,7 +287,7 @@ class _GrowingGame:
             self._last_text = self._last_text[-TAIL_BYTES:] + b"\n" + text
 
     def flush(self, is_cut_off: bool = False) -> Iterator[RawGame]:
-        """Yield the game, or another part of a game that is too long, and continue without its bytes.
+        """Yield the game, or the next part of a game that is too long, and drop the bytes yielded.
 
         :param is_cut_off: whether the next game has cut off the tags of this game.
         """
@@ -299,7 +304,7 @@ class _GrowingGame:
 
 
 def _plain_line(line: bytes) -> bytes:
-    """Return a line with :func:`plain` applied to all but a text in quotation marks, the value of a tag."""
+    """Return a line with :func:`plain` applied to everything except the quoted value of a tag."""
     if not _ODD_CHARACTER.search(line):
         return line
     quoted = _QUOTED.search(line)

@@ -129,7 +129,7 @@ def _label(name: str) -> str:
     return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
 
 
-def _embedded_image(drawing: Figure, alternative: str) -> Markup:
+def _embedded_image(drawing: Figure, alt_text: str) -> Markup:
     with warnings.catch_warnings():  # the browser has the letters that matplotlib's font lacks
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        return img_tag(svg(drawing), alternative)
+        return img_tag(svg(drawing), alt_text)

@@ -31,7 +31,7 @@ _NUMBERS_NOTE: Final = "the columns have the numbers of the rows"
 
 
 def crosstable(standings: Standings) -> StandingsTable:
-    """Return the crosstable with all games of each two players, in the form of TCEC's crosstables.
+    """Return the crosstable with all games between each pair of players, in the form of TCEC's crosstables.
 
     TCEC's cutechess-cli (``*_crosstable.txt``) and TCEC's page used this form in 2021
     (github.com/TCEC-Chess, tceccutechess and tcecgui).
@@ -97,7 +97,7 @@ def _counts(meeting: GamesOfPlayer) -> str:
     return f"+{meeting.results.wins} ={meeting.results.draws} -{meeting.results.losses}"
 
 
-def endings(standings: Standings) -> StandingsTable:
+def basis_counts(standings: Standings) -> StandingsTable:
     """Return the number of games for each basis."""
     columns = [
         Column("basis", "basis", "value", is_text=True),
@@ -107,8 +107,8 @@ def endings(standings: Standings) -> StandingsTable:
     return StandingsTable.of("endings", "How games ended", columns, bases)
 
 
-def bounds(standings: Standings) -> StandingsTable:
-    """Return the possible places and sums of players; without rows if all values are proved."""
+def possible_places(standings: Standings) -> StandingsTable:
+    """Return the possible places and total points of players; without rows if all values are proved."""
     certainty, chess = standings.certainty, standings.order.order_by is OrderBy.CHESS
     points = TIEBREAKS["rmobility" if chess else "points"]
 
@@ -187,7 +187,7 @@ def changed_players(standings: Standings) -> StandingsTable:
     return StandingsTable.of("changed_players", title, columns, standings.players if gains else (), note)
 
 
-def test_table(standings: Standings) -> StandingsTable | None:
+def sprt_table(standings: Standings) -> StandingsTable | None:
     """Return the state of the test as a table; None if there is no test."""
     test = standings.sprt
     if test is None:
@@ -241,7 +241,10 @@ _ELO_WORDS: Final = {
 
 
 def game_list(standings: Standings) -> StandingsTable:
-    """Return all games, with White's points. If all are from one file, only CSV files contain its name."""
+    """Return all games, with White's points.
+
+    If all games are from one file, only the CSV version of the table contains the name of the file.
+    """
     columns = [
         Column("number", "game", is_text=True),
         Column("round", "round", lambda game: game.round or None),
@@ -267,7 +270,8 @@ def _result_cell(game: GameRecord) -> Cell:
 
 
 _HISTOGRAM_RANKS: Final = 8
-"""Number of ranks with their own columns in histograms for readers. Higher ranks share the last column."""
+"""Number of ranks with their own columns in histograms outside CSV files. Higher ranks share the last
+column."""
 _MAX_CROSSTABLE_PLAYERS: Final = 64
 """Maximum number of players in the crosstables of a page. If there are more, the page has no crosstables."""
 
@@ -423,7 +427,10 @@ def _pair_count(number: int, meeting: GamesOfPlayer) -> int:
 
 
 def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standings) -> StandingsTable:
-    """Return the number of games for each player, colour and score held by the side that ``kind`` implies."""
+    """Return, for each player and colour, the number of games with each score.
+
+    Only scores held by the player (``given``) or by the opponent (``suffered``) are counted.
+    """
 
     def column(name: str, ranks: Sequence[int]) -> Column:
         def count(side: GamesOfPlayer) -> int:
@@ -448,19 +455,19 @@ _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "standings": _places_table,
     "crosstable": crosstable,
     "crosspoints": crosspoints,
-    "bounds": bounds,
+    "bounds": possible_places,
     "scorings": _scorings,
     "ratings": _ratings,
     "colours": _colours,
     "meetings": _meetings,
     "given": partial(_histogram, "given", "Results that the player holds"),
     "suffered": partial(_histogram, "suffered", "Results that the opponent holds"),
-    "endings": endings,
+    "endings": basis_counts,
     "left_out": left_out_games,
     "doubtful": doubtful_games,
     "changed_games": changed_games,
     "changed_players": changed_players,
-    "sprt": test_table,
+    "sprt": sprt_table,
     "games": game_list,
 }
 
