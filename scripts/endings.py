@@ -173,26 +173,27 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
     turned = sum(ending.turned for ending in endings.shown)
     yield "# Surprising endings"
     yield (
-        "This page is for chess players. After it you know twenty endings of six men and more in which best "
-        "play changes a draw most. Any of them can be solved again by one command, with more time for a "
-        "better answer:"
+        f"This page is for chess players. It shows {counted(len(endings.shown), 'ending')} of six men or "
+        "more in which best play would have changed the result of a drawn game the most. One command solves "
+        "any of them again:"
     )
     yield f'```\ntbgen solve "{endings.shown[0].fen} {endings.shown[0].accrued}"\n```'
     yield (
         "Engines' games are often stopped as draws while much can still be won in r-mobility. The positions "
-        "are final positions of TCEC's stopped draws, ordered by the proved change: the difference between "
-        "the exponential points of the accrued score and those of the value, or of the nearest possible "
-        f"value. Of {counted(endings.solved, 'position')} that were solved in part or in full, "
-        f"{endings.narrowed} have another value than the accrued score; of those below, best play turns "
-        f"{turned} to the other side."
+        "are final positions of TCEC games that were stopped as draws, ordered by the proved change: the "
+        "difference between the exponential [points](referee.md#points) of the accrued score and those of "
+        "the value (the score that best play reaches), or of the nearest possible value. Of "
+        f"{counted(endings.solved, 'position')} that were solved in part or in full, {endings.narrowed} have "
+        f"a value that differs from the accrued score; in {turned} of those below, it belongs to the other "
+        "side. Each line shows at most twelve plies, so it need not reach the value; the accrued score at "
+        "its end is in brackets."
     )
     for number, ending in enumerate(endings.shown, 1):
         yield from _ending_section(number, ending, folder)
     yield "## How this page is made"
     yield (
-        "The positions are final positions of games in "
-        "[TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0). "
-        "`benchmarks/real_endings.py` solves them, and `scripts/endings.py --results FILE` "
+        "The games are from [TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0). "
+        "`benchmarks/real_endings.py` solves their final positions, and `scripts/endings.py --results FILE` "
         "makes the page from its results. Times count from the start of the process. Arrows show the first "
         "moves, and green squares the mobile men of the cell that proves the score ([solve.md](solve.md))."
     )
@@ -204,13 +205,13 @@ def _ending_section(number: int, ending: Ending, folder: str) -> Iterator[str]:
     yield f"## {number}. {_title(ending)}"
     yield f"![{board_words(board)}]({folder}/{number:02}.svg)"
     yield (
-        f"{event.replace('_', ' ')}, `{ending.fen}`, {'White' if board.turn else 'Black'} to move. On the "
-        f"board it was {ending.accrued}, {EXPONENTIAL.text(ending.accrued)} points. {_value_text(ending)} "
-        f"Proved after {duration(ending.seconds)} and {counted(ending.cells, 'cell')}."
+        f"{event.replace('_', ' ')}, `{ending.fen}`, {'White' if board.turn else 'Black'} to move. The "
+        f"accrued score was {ending.accrued} ({EXPONENTIAL.text(ending.accrued)} points). "
+        f"{_value_text(ending)} Proved after {duration(ending.seconds)} and {counted(ending.cells, 'cell')}."
     )
     if ending.line:
-        name = "Best play" if ending.bounds.exact else "To show it"
-        yield f"{name}: {_san(board, ending.line)}, {ending.line[-1].accrued} by then."
+        name = "Best play" if ending.bounds.exact else f"Play towards {ending.nearest}"
+        yield f"{name}: {_san(board, ending.line)} ({ending.line[-1].accrued})."
 
 
 def _title(ending: Ending) -> str:
@@ -220,9 +221,9 @@ def _title(ending: Ending) -> str:
 def _value_text(ending: Ending) -> str:
     """Return a sentence on the result of best play."""
     if ending.bounds.exact:
-        return f"With best play it is {ending.lower}, {EXPONENTIAL.text(ending.lower)} points."
+        return f"The value is {ending.lower} ({EXPONENTIAL.text(ending.lower)})."
     points = " to ".join(EXPONENTIAL.text(end) for end in ending.bounds)
-    return f"With best play it is {ending.bounds.words}, {points} points."
+    return f"The value is {ending.bounds.words} ({points})."
 
 
 def _san(board: chess.Board, line: Sequence[Ply]) -> str:

@@ -78,7 +78,12 @@ CLAIMS: Final = (
         "A man that is bound to a colour does not mate, however strong.", 1, False, "KBvK K[BD]vK K[BDD]vK"
     ),
     Claim("A rook does not beat a bishop or a knight.", 2, False, "KRvKB KRvKN"),
-    Claim("A minor more than an equal piece does not win.", 2, False, "KBNvKB KRNvKR KQBvKQ"),
+    Claim(
+        "An extra minor piece does not win if each side also has one piece of the same kind.",
+        2,
+        False,
+        "KBNvKB KRNvKR KQBvKQ",
+    ),
     Claim("Two bishops beat a knight, but for the 50-move rule.", 4, True, "KBBvKN"),
     Claim("Commoner and knight beat a knight.", 4, True, "KN[WF]vKN"),
     Claim("The waffle, the FAD and the bede do not mate alone.", 3, False, "K[WA]vK K[FAD]vK K[BD]vK"),
@@ -181,23 +186,24 @@ def _page(mating: Mating) -> Iterator[str]:
     wrong = [entry for entry in judged if not entry.potential.agrees]
     yield "# What men can mate"
     yield (
-        "This page is for authors of engines and friends of fairy pieces. After it you know which men can "
-        "force mate, alone, in pairs and against each other, and where the rule of thumb of engines is "
-        "wrong. One command answers the same for any man:"
+        "This page is for engine authors and fans of fairy pieces. It tells you which men can force mate, "
+        "alone, in pairs and against each other, and where the rule of thumb that engines use is wrong. One "
+        "command answers the same questions for any man:"
     )
     yield '```\ntbgen build "K[WD]vK" "K[WD][WD]vK" && tbgen report --mating "[WD]"\n```'
     yield (
-        f"The page covers {counted(len(mating.entries), 'ending')} of {len(mating.men)} men. The rule is "
-        f"that of Pair-o-Max; it is right in {len(judged) - len(wrong)} of the {len(judged)} endings for "
-        "which it predicts anything. [report.md](report.md#mating-potential-of-any-men) explains words and "
-        "columns, and [described.md](described.md) the men in brackets. Shares are those of the open "
-        "positions in which mate is forced, with the attacker to move and not to move; longest ways count "
-        "plies. There is no 50-move rule."
+        f"The page covers {counted(len(mating.entries), 'ending')} with {len(mating.men)} kinds of men. The "
+        f"rule is that of Pair-o-Max; it is right in {len(judged) - len(wrong)} of the {len(judged)} endings "
+        "for which it predicts anything. [report.md](report.md#mating-potential-of-any-men) explains words "
+        "and columns, and [described.md](described.md) the men in brackets. A *share* is the percentage of "
+        "open positions in which the attacker can force mate, first with the attacker to move, then with the "
+        "defender to move. *Longest* is the longest forced mate, in plies. There is no 50-move rule."
     )
     yield "## Alone and in pairs"
     yield (
-        "One man and two of it against a bare king, on squares of both colours if they are bound to one. "
-        "*Typical* is the typical score with the lone king to move, where no general win exists."
+        "One man, and two of the same kind, against a bare king. Two men bound to a colour stand on squares "
+        "of opposite colours. *Typical* is the typical score with the lone king to move; it is given where "
+        "there is no general win."
     )
     columns = ("share", "longest", "typical")
     rows: Iterator[Sequence[str]] = (
@@ -209,8 +215,9 @@ def _page(mating: Mating) -> Iterator[str]:
     )
     yield "## Against pieces of chess"
     yield (
-        "The man that is ahead by the values of men, its share, and the typical score with the other side to "
-        "move where no general win exists. General wins are bold."
+        "Each cell names the man of greater value and gives its share. General wins are bold; elsewhere the "
+        "typical score with the other side to move follows. Scores with a minus belong to the man in "
+        "brackets."
     )
     rows = ((_name(man), *(_duel(mating, man, piece) for piece in _PIECES)) for man in mating.men)
     yield _table(("man", *_PIECES.values()), rows)
@@ -218,8 +225,8 @@ def _page(mating: Mating) -> Iterator[str]:
     signs = {man: [_sign(mating, man, other) for other in mating.men] for man in mating.men}
     without_wins = ", ".join(_name(man) for man, row in signs.items() if not any(row))
     yield (
-        "The man of a row wins in general against that of a column (●), or in some open positions (○). "
-        f"These never win by force: {without_wins}."
+        "The man of the row wins in general against the man of the column (●), or only in some open "
+        f"positions (○). These never win by force: {without_wins}."
     )
     rows = ((_name(man), *row) for man, row in signs.items() if any(row))
     yield _table(("", *map(_name, mating.men)), rows)
@@ -234,15 +241,16 @@ def _page(mating: Mating) -> Iterator[str]:
     yield _beside(mating)
     yield "## What the wiki says"
     yield (
-        f"Sentences of the [wiki of the rules]({WIKI}) on basic endings, and the share of each score in the "
-        "positions without captures, whichever side holds it or is to move."
+        f"The table shows what the [wiki of the rules]({WIKI}) says about basic endings, and the share of "
+        "each score among the positions without captures. The shares count both holders and both "
+        "sides to move together."
     )
     yield _table(("ending", "wiki", "scores it names", "others"), map(mating.wiki, WIKI_SENTENCES))
     yield "## How this page is made"
     yield (
-        "`tbgen build` makes the tables, of up to four men in 1 to 3 s each and of five in a minute. `tbgen "
-        "report` lists them, `scripts/mating.py --list list.json` saves the list, and `scripts/mating.py` "
-        "makes the page from it and from `docs/tables`:"
+        "`tbgen build` makes each table of up to four men in 1 to 3 s, and the one of five men in a minute. "
+        "`tbgen report` lists them, `scripts/mating.py --list list.json` saves the list, and "
+        "`scripts/mating.py` makes the page from it and from `docs/tables`:"
     )
     named = " ".join(
         f'"{name}"' if "[" in name else name for name in map(str, filter(_is_mixed, mating.entries))
@@ -312,7 +320,10 @@ def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
 def _marks(mating: Mating, judged: Sequence[MatingEntry]) -> Iterator[str]:
     """Yield the marks of men by the tables, and the success of the rule with them."""
     marks = mating.marks()
-    yield f"The rule needs three marks of men. For men of less than {MIN_MATING_LEAD} pawns these tables say:"
+    yield (
+        f"The rule needs three marks of men. For men worth less than {MIN_MATING_LEAD} pawns, these tables "
+        "give:"
+    )
     marks_by_name = {
         "mate alone": (marks.mating, MULLER.mating),
         "do not mate in pairs": (marks.no_pair, MULLER.no_pair),
@@ -339,14 +350,14 @@ def _beside(mating: Mating) -> str:
     pair = mating.of("[F][F]")[0].potential.truth.white
     forced, opened = pair.to_move.forced + pair.waiting.forced, pair.to_move.open + pair.waiting.open
     return (
-        "FairyGen, the generator of H. G. Muller, counts the same forced mates, by the moves that they take, "
-        "in all endings that were compared ([described.md](described.md#how-it-is-known-to-be-right)).\n\n"
-        "Longest ways count to mate. Some programs count to the capture that decides, FairyGen too by "
-        f"default. So KQvKR takes {rook} plies here, and 62 where it ends with the rook; "
-        f"{_name('KQvK[WF]')} takes {queen} either way, for the longest way mates with the commoner on the "
-        f"board.\n\nTwo ferzes mate by force in {forced} of {opened:,} open positions on the full board, in "
-        "FairyGen as here. All are of one kind: in `8/8/8/8/[F]7/8/2K5/k1[F]5 w`, c1b2+ leaves Black a1a2 "
-        "alone, and a4b3 mates."
+        "In every ending that was compared, FairyGen by H. G. Muller finds the same number of forced mates "
+        "of each length ([described.md](described.md#how-it-is-known-to-be-right)).\n\n"
+        "The longest wins are counted up to mate; some programs, such as FairyGen by default, stop at the "
+        f"capture that decides. So the longest win of KQvKR takes {rook} plies here, and 62 up to the "
+        f"capture of the rook; that of {_name('KQvK[WF]')} takes {queen} either way, because it ends in mate "
+        f"with the commoner still on the board.\n\nOn the full board, two ferzes mate by force in {forced} "
+        f"of {opened:,} open positions, in FairyGen as here. All are of one kind: in "
+        "`8/8/8/8/[F]7/8/2K5/k1[F]5 w`, c1b2+ leaves Black only a1a2, and a4b3 mates."
     )
 
 

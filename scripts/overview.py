@@ -123,21 +123,21 @@ def _add_introduction(page: Page, report: Report) -> None:
             for counts in (*table.distribution.canonical, *table.distribution.en_passant)
         )
         parts.append(
-            f"{counted(len(tables), 'table')} by {variant.label}, {count:,} positions up to symmetry"
+            f"{counted(len(tables), 'table')} by {variant.label} with {count:,} positions up to symmetry"
         )
     page.add(
         "# What the tables say",
-        "This page is for chess players and researchers. After it you know the longest wins, the strangest "
-        "positions and the typical result of every endgame in r-mobility, which has no draws. A website with "
-        "all numbers, lines and plots is one command away:",
+        "This page is for chess players and researchers. It shows the longest wins, the strangest "
+        "positions and the typical result of every endgame in r-mobility, which has no draws. One command "
+        "makes a website with all numbers, lines and plots:",
         "```\ntbgen report --from docs/tables --out site\n```",
         "A score is the number of moves that a side was left with, plus one half if it was not in check: "
         "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check. The lowest score since the last "
         "capture or pawn move counts ([theory](theory.md), [words](glossary.md)). White is the side named "
         "first, scores with a minus are Black's, and depths count plies until the accrued score is the "
         "value.",
-        f"The numbers come from {'; '.join(parts)}. `tbgen report --save docs/tables` saved their data, and "
-        "`scripts/overview.py` makes this page from these data.",
+        f"The numbers come from {', and '.join(parts)}. `tbgen report --save docs/tables` saved their data, "
+        "and `scripts/overview.py` makes this page from these data.",
     )
 
 
@@ -152,8 +152,8 @@ def _add_records(page: Page, records: Sequence[OverallRecord]) -> None:
     for record in longest:
         _add_record(page, _way(record.holders[0]), record.holders[0])
     page.add(
-        "For every score, the table has the longest way to it and the number of positions with a way of that "
-        "length; positions that differ only by symmetry or colours count once."
+        "For every score, the table gives the longest way to it and the number of positions with a way of "
+        "that length; positions that differ only by symmetry or colours count once."
     )
     page.add_table(
         ("score", "plies", "positions", "material", "example"),
@@ -200,7 +200,8 @@ def _movetext(record: Record) -> str:
 def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[OverallRecord]) -> None:
     page.add(
         "## The strangest positions",
-        "The data have the longest way to every value for every material. These positions are the extremes:",
+        "The data contain the longest way to every value for every material. These positions are the "
+        "extremes:",
     )
     candidates = [
         (record.value.rank, -table.mating.rule.advantage, -record.depth, record.material, record)
@@ -224,7 +225,7 @@ def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[
             page, _way(record), record, f"{_holder(record)} has nothing but the king, and holds the score."
         )
     highest = records[-1].holders[0]
-    _add_record(page, _way(highest), highest, "No best play of both sides ends with a higher score.")
+    _add_record(page, _way(highest), highest, "Best play by both sides never ends with a higher score.")
 
 
 def _way(record: Record) -> str:
@@ -244,9 +245,9 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
         return
     page.add(
         "## Where less is more",
-        "In these endgames the side with less, by the rule of thumb of [reports](report.md), holds the score "
-        "most often in positions that are drawn in chess. The last column has the share of the positions in "
-        "which it mates.",
+        "In these endgames the side with less (by the rule of thumb of [reports](report.md)) holds the score "
+        "most often in positions that are drawn in chess. The last column gives the share of the positions "
+        "in which it mates.",
     )
     page.add_table(
         ("material", "with less", "to move", "drawn positions that it holds", "mates in"),
@@ -296,9 +297,9 @@ def _add_decided(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "## Drawn in chess, decided here",
         f"At least {percent(MIN_DRAWN)} of the positions of these endgames are drawn in chess, with either "
-        "side to move. In r-mobility one side holds the score in most quiet positions (below), with either "
-        "side to move. The table has the most frequent value and its share of the quiet positions, lowest "
-        "values first.",
+        "side to move. In r-mobility one side holds the score in most quiet positions (defined below), "
+        "whoever is to move. The table gives the most frequent value and its share of the quiet positions, "
+        "lowest values first.",
     )
     page.add_table(
         ("material", "drawn in chess", "White to move", "in", "Black to move", "in"),
@@ -335,7 +336,7 @@ def _add_differences(page: Page, report: Report) -> None:
             _, material, fen, example = min(turned)
             page.add(
                 f"### {material}: {meaning(example.r)} in {plies(example.r_depth)}, or {meaning(example.wg)}",
-                f"Without resets the other side holds the score, in {plies(example.wg_depth)}.",
+                f"Without resets the other side reaches its score in {plies(example.wg_depth)}.",
             )
             page.add_diagram(f"{material}.rules", fen)
             page.add(f"{NAMES[not chess.Board(fen).turn]} to move, `{fen}`")
@@ -346,9 +347,9 @@ def _add_endgames(page: Page, tables: Sequence[TableReport]) -> None:
     page.add_list(endgame_highlights(tables))
     page.add(
         "The typical value is the most frequent value of quiet positions, in which the game is not over and "
-        "nothing can be captured. The table has this value, its share of the quiet positions, and the "
-        "longest way in the whole table. All placements count, including those with both bishops of a side "
-        "on squares of one colour, nearly half of all."
+        "nothing can be captured. The table gives this value, its share of the quiet positions, and the "
+        "longest way in the whole table. All placements count, even the nearly half in which both bishops of "
+        "a side are on one colour."
     )
     page.add_table(
         ("material", "White to move", "in", "Black to move", "in", "longest way"),

@@ -93,8 +93,8 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
     yield from (
         "# The set, table by table",
         "",
-        "This page is for those who build, fetch or check tables. After it you know the size, the cost and "
-        "the proof of each one. This command lists your own tables:",
+        "This page is for those who build, fetch or check tables. It shows the size, the cost and the proof "
+        "of each one. This command lists your own tables:",
         "",
         "```",
         "tbgen info",
@@ -103,13 +103,13 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         "The columns are:",
         "",
         "- *positions*: legal positions up to symmetry;",
-        "- *longest*: the longest way to the goal, over every accrued score in tables that store their "
-        "depths, as those of up to four men do;",
-        "- *file*: its size;",
-        "- *built in*: wall time from its sub-tables; most tables were built two at a time, while the "
-        "machine did other work;",
-        "- *states proved*: states that `tbgen verify` has checked, each against its successors, and the "
-        "time of the proof.",
+        "- *longest*: the greatest depth, also for accrued scores if the table stores their depths, as "
+        "tables of up to four men do;",
+        "- *file*: the size of the file;",
+        "- *built in*: wall time of the build from its sub-tables; most tables were built two at a time, "
+        "while the machine did other work;",
+        "- *states proved*: the states that `tbgen verify` has checked, each against its successors; then "
+        "the time of the proof.",
         "",
         "`docs/tables/set.json` has the SHA-256 of the files and the digests of the contents; "
         "`scripts/set_page.py` makes this page from it and from the lists of proofs.",

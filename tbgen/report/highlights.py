@@ -345,7 +345,7 @@ def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
     extreme = max(differences, key=lambda each: each.share)
     if extreme.share:
         part = f"{percent(extreme.share)} of its positions"
-        yield f"The rules differ most in {extreme.material}: {part} have another value."
+        yield f"The rules differ most in {extreme.material}: {part} have a different value."
     extreme = max(differences, key=_holder_changes)
     if number := _holder_changes(extreme):
         part = f"{counted(number, 'position')} of {extreme.material}"

@@ -180,7 +180,7 @@ def test_differences() -> None:
             found("KPvK", ("G1.5", "-G0.5", 30)),
         ]
     ) == [
-        "The rules differ most in KNvK: 5.1 % of its positions have another value.",
+        "The rules differ most in KNvK: 5.1 % of its positions have a different value.",
         "In 30 positions of KPvK the other side holds the score, more than anywhere else.",
         "Nothing differs in KvK.",
     ]

@@ -73,8 +73,8 @@ def test_the_page_has_all_of_them(tmp_path: Path) -> None:
     endings.write_page(data, tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
     assert "## 1. G3.0 is between G1.0 and G0.0" in text
-    assert "To show it: 3. Kd1 Kd8, G1.0 by then." in text
-    assert "Best play: 4. Kd1 Kd8, G3.0 by then." in text
+    assert "Play towards G1.0: 3. Kd1 Kd8 (G1.0)." in text
+    assert "Best play: 4. Kd1 Kd8 (G3.0)." in text
     assert "Proved after 2.5 s and 9 cells." in text
     assert sorted(path.name for path in data.glob("*.svg")) == ["01.svg", "02.svg", "03.svg"]
     assert "arrow" in (data / "01.svg").read_text()
