@@ -84,8 +84,8 @@ class Meter:
         """Maps a number of slots, and whether the cell was solved again, to the seconds of the last
         solution."""
         self._sweep_seconds: dict[int, float] = {}
-        """Maps a number of slots to the seconds of the sweeps in the last solution, without looking up
-        exits."""
+        """Maps a number of slots to the seconds that the sweeps of the last solution took, not counting
+        the look-ups of exits."""
         self._search_seconds: dict[int, float] = {}
         """Maps a number of slots to the seconds of the last search for forced mates in a cell of this
         size."""
@@ -93,7 +93,7 @@ class Meter:
         """For each cell with reserved time and memory: its number of slots, and whether it is solved
         again."""
         self.forcing_bytes = 0
-        """Bytes that the search for forcing moves uses. Callers of :meth:`has_memory` do not add them."""
+        """Bytes that the search for forcing moves uses. :meth:`has_memory` adds them; its callers do not."""
 
     @property
     def seconds_left(self) -> float:
@@ -107,7 +107,7 @@ class Meter:
 
     @contextmanager
     def reserving(self, sizes: Iterable[int], repeated: bool = False) -> Iterator[None]:
-        """Reserve time and memory for cells that will be solved later, and count them against the limit now.
+        """Reserve time and memory for cells to be solved later, and count these cells against the limit.
 
         :param sizes: number of slots of each cell.
         :param repeated: whether the cells have been solved before.
@@ -138,7 +138,7 @@ class Meter:
     def require_sweep_seconds(self, size: int) -> None:
         """Check that enough time remains for the sweeps of a cell of ``size`` slots.
 
-        Called repeatedly while the exits are looked up, because the time for that is hard to predict.
+        Called repeatedly while the exits are looked up, because the time of the look-ups is hard to predict.
 
         :raises OutOfBudgetError: if not enough time remains.
         """
@@ -155,7 +155,7 @@ class Meter:
         """
         return self.has_memory(used_bytes + memory_needed(max([size, *(each for each, _ in self._reserves)])))
 
-    def extend(self, seconds: float) -> None:
+    def extend_time_limit(self, seconds: float) -> None:
         """Extend the time limit by the seconds that were spent on work that does not count."""
         self._deadline += seconds
 

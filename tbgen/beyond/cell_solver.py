@@ -33,7 +33,8 @@ class CellSolver:
     :param root: the cell of the searched position. No answer is possible without its solution.
     :param prover: proves each solution; the time for this does not count. None if nothing is to be proved.
     :ivar layers: the layers of the solved cells.
-    :ivar ledger: records the question of the search, and which cells are solved or refused.
+    :ivar ledger: records the question of the search, and which cells are solved or refused
+        (:mod:`tbgen.beyond.ledger`).
     """
 
     def __init__(self, exits: ExitBounds, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
@@ -44,7 +45,7 @@ class CellSolver:
     def is_complete(self, cell: Cell) -> bool:
         """Return whether a cell and the small cells that it depends on are solved.
 
-        If an earlier run kept the cell on disk, the small cells may be unsolved, because they are not kept.
+        If an earlier process kept the cell on disk, the small cells, which are not kept, may be unsolved.
         """
         max_slots = min(MAX_SMALL_SLOTS, cell.size)
         is_solved = self.ledger.is_solved(cell)
@@ -71,7 +72,7 @@ class CellSolver:
         self._solve_unchecked(task)
 
     def solve_wins(self, home: Cell) -> Stop | None:
-        """Find the forced mates after a promotion, unless they were found or refused before.
+        """Find the forced mates after a promotion, unless this has been done or refused before.
 
         :param home: the home of the promotion. If it is another kind of cell, nothing happens.
         :returns: the scarce resource if the budget does not allow the search; the home is then refused. None
@@ -80,31 +81,31 @@ class CellSolver:
         if home in self.ledger.refused_wins:
             return None
         try:
-            for whole in list(self._exits.wins.cells_to_solve(home)):
-                self._find_wins(whole, home)
+            for whole_cell in list(self._exits.wins.cells_to_solve(home)):
+                self._find_wins(whole_cell, home)
         except OutOfBudgetError as error:
             self.ledger.refused_wins.add(home)
             return error.stop
         return None
 
-    def _find_wins(self, whole: Cell, home: Cell) -> None:
+    def _find_wins(self, whole_cell: Cell, home: Cell) -> None:
         """Find the forced mates in a whole cell, in which the promoted man is mobile too.
 
         :param home: the home of the promotion.
         :raises OutOfBudgetError: if the search needs more time or memory than remains.
         """
-        self._meter.require_seconds(self._meter.mate_search_seconds(whole.size))
-        if not self._meter.has_memory(self.layers.free_memory(home) + memory_of("wins", whole.size)):
+        self._meter.require_seconds(self._meter.mate_search_seconds(whole_cell.size))
+        if not self._meter.has_memory(self.layers.free_memory(home) + memory_of("wins", whole_cell.size)):
             raise OutOfBudgetError(Stop.MEMORY)
-        start, rounds = time.perf_counter(), self._prover is not None
-        wins = self._exits.wins.solve(whole, self._exits, with_rounds=rounds, threads=self._meter.threads)
-        self._meter.record_mate_search(whole.size, time.perf_counter() - start)
-        self.ledger.add_wins(whole)
+        start, prove = time.perf_counter(), self._prover is not None
+        wins = self._exits.wins.solve(whole_cell, self._exits, with_rounds=prove, threads=self._meter.threads)
+        self._meter.record_mate_search(whole_cell.size, time.perf_counter() - start)
+        self.ledger.add_wins(whole_cell)
         if self._prover is not None:
             self._prover.prove_wins(wins)
 
     def _solve_small_below(self, cell: Cell, slots_left: int) -> int:
-        """Solve the small cells that a cell depends on, each after its own small cells.
+        """Solve the small cells that a cell depends on, directly or indirectly, dependencies first.
 
         :param slots_left: maximum number of slots to solve in total.
         :returns: the part of ``slots_left`` that was not used.
@@ -120,7 +121,7 @@ class CellSolver:
     def _solve_below_large_homes(self, cell: Cell, max_slots: int) -> None:
         """Solve small cells that the large homes of a cell depend on.
 
-        These small cells bound most recaptures.
+        The solutions of these small cells give bounds for most recaptures.
 
         :param max_slots: maximum number of slots to solve in total.
         """
@@ -150,7 +151,7 @@ class CellSolver:
         self._meter.require_cell(cell.size, cell in self._exits.cells)
         if not self._meter.has_memory_for(cell.size, self.layers.free_memory(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
-        # Freeing memory takes time if cells have to be closed.
+        # Freeing memory takes time if open cells have to be packed.
         self._meter.require_cell(cell.size, cell in self._exits.cells)
 
     def _solve_unchecked(self, task: CellTask) -> bool:

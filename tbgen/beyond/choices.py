@@ -95,19 +95,20 @@ class Chooser:
 
         The choice is the first item that applies:
 
-        - the forced mates after a promotion, if the cell is the home of one whose mates have not been found;
+        - the forced mates after a promotion, if ``home`` is the home of this promotion and the mates have not
+          been found;
         - the cells ahead of the root, if they cost much less than all cells below ``home`` and need little of
           the remaining time;
         - the cell after all cells that it depends on, if time allows;
         - the cells ahead of the root, if time allows;
         - the cell alone.
 
-        :param end: the end to solve for, which is the best end for the side that moves into the cell.
+        :param end: the end to solve for: the one that is best for the side that moves into the cell.
         :param above: the solved cells from which play leads to the cell.
         """
-        promotion_homes, wholes = self._wins_to_find([home], self._meter.seconds_left)
+        promotion_homes, whole_cells = self._wins_to_find([home], self._meter.seconds_left)
         if promotion_homes:
-            return self._bundle([], above, promotion_homes, wholes)
+            return self._bundle([], above, promotion_homes, whole_cells)
         all_below = self._choice_below(home, above)
         ahead = self._find_ahead(home, end) if home.size > MAX_SMALL_SLOTS and above == {self._root} else None
         if all_below is None:
@@ -138,22 +139,22 @@ class Chooser:
         (:mod:`tbgen.beyond.structures`).
 
         :param homes: cells to consider. Those that are not homes of promotions are ignored.
-        :param max_seconds: maximum total time. If this or the remaining time is exceeded, the result is
-            empty.
+        :param max_seconds: maximum total time. If finding the mates takes longer than this or than the
+            remaining time, the result is empty.
         """
         promotion_homes: dict[Cell, None] = {}
-        seconds, wholes = 0.0, set[Cell]()
+        seconds, whole_cells = 0.0, set[Cell]()
         for home in homes:
             if home in self._ledger.refused_wins or self._exits.has_table_of(home):
                 continue
             for whole in self._exits.wins.cells_to_solve(home):
-                if whole not in wholes:
+                if whole not in whole_cells:
                     seconds += self._meter.mate_search_seconds(whole.size)
-                    wholes.add(whole)
+                    whole_cells.add(whole)
                 promotion_homes[home] = None
                 if seconds > max_seconds or not self._meter.allows(seconds, 0):
                     return (), set()
-        return tuple(promotion_homes), wholes
+        return tuple(promotion_homes), whole_cells
 
     def _find_ahead(self, home: Cell, end: int) -> Choice | None:
         """Return the choice that solves one end of a cell and of the cells ahead.
@@ -188,13 +189,13 @@ class Chooser:
         tasks: list[CellTask],
         cells_above: set[Cell],
         promotion_homes: tuple[Cell, ...] = (),
-        wholes: Iterable[Cell] = (),
+        whole_cells: Iterable[Cell] = (),
     ) -> Choice:
         """Return the choice to solve ``tasks``, with its cost.
 
-        :param wholes: the whole cells in which forced mates are found for ``promotion_homes``.
+        :param whole_cells: the whole cells in which forced mates are found for ``promotion_homes``.
         """
-        wins_cost = sum(max(whole.size // _WINS_SPEEDUP, MIN_COST_SLOTS) * len(ENDS) for whole in wholes)
+        wins_cost = sum(max(whole.size // _WINS_SPEEDUP, MIN_COST_SLOTS) * len(ENDS) for whole in whole_cells)
         slots = cost_of(tasks) + wins_cost + cost_of(map(CellTask, cells_above))
         last_cell = tasks[-1].cell if tasks else promotion_homes[-1]
         is_late = bool(whole_cells_of(last_cell, self._exits.wins.mobile)) and not is_queening(last_cell)

@@ -1,7 +1,7 @@
 """Estimates of the cost of solving positions, before anything is solved or compiled.
 
-Positions are solved in *cells* (docs/glossary.md). The size of a cell is its number of *slots*, which is
-the number of its positions for one side to move (either side).
+Positions are solved in *cells* (docs/glossary.md). The size of a cell is its number of *slots*, that is, of
+its positions with one side to move.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StructureDocument(Document):
 
 
 class WholeCellsDocument(Document):
-    """Whole cells: those in which a promoted man is mobile too. They have one more mobile man than others.
+    """Whole cells, in which a promoted man is also mobile. They have one more mobile man than other cells.
 
     Their values are found only if nothing else remains to try (docs/solve_reference.md, Promotions).
     """
@@ -86,13 +86,13 @@ def estimate(
         processors do not count.
     :param max_cells: maximum number of cells to count.
     """
-    available, threads = make_table_check(tables), min(threads, processor_count())
-    cells, complete = cells_to_solve(chain.from_iterable(roots), available, max_cells)
+    has_table, threads = make_table_check(tables), min(threads, processor_count())
+    cells, complete = cells_to_solve(chain.from_iterable(roots), has_table, max_cells)
     further_cells = {
         home
         for cell in cells
         for home in homes_below(cell, promotions=True)
-        if home not in cells and not available(home)
+        if home not in cells and not has_table(home)
     }
     whole_cells = {cell.canonical()[0] for home in further_cells for cell in whole_cells_of(home, MAX_MOBILE)}
     return EstimateDocument(
@@ -112,21 +112,21 @@ def estimate(
 
 
 def cells_to_solve(
-    roots: Iterable[Cell], available: Callable[[Cell], bool], max_cells: int
+    roots: Iterable[Cell], has_table: Callable[[Cell], bool], max_cells: int
 ) -> tuple[frozenset[Cell], bool]:
     """Return ``roots`` and all cells that they depend on, apart from promotions.
 
     :param roots: canonical cells.
-    :param available: returns whether a table contains the positions of a cell. Such a cell is left out.
+    :param has_table: returns whether a table contains the positions of a cell. Such a cell is left out.
     :param max_cells: maximum number of cells.
     :returns: the cells, and whether the set is complete.
     """
     cells: set[Cell] = set()
     complete = True
     for root in roots:
-        if not available(root):
+        if not has_table(root):
             below = cells_below(
-                root, lambda cell: cell in cells or available(cell), limit=max_cells - len(cells)
+                root, lambda cell: cell in cells or has_table(cell), limit=max_cells - len(cells)
             )
             cells.update(below)
             complete &= root in below

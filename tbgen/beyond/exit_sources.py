@@ -1,8 +1,8 @@
 """The interface of exit sources, and Syzygy files as an exit source.
 
-An exit source has bounds of positions that moves out of a cell lead to. Such moves follow a *route*, which
-leads to a *destination* cell. A *block* is an array of the bounds of all positions after a route.
-docs/glossary.md explains the terms.
+An exit source provides bounds for the positions that moves out of a cell lead to. Such moves follow a
+*route*, which leads to a *destination* cell. A *block* is an array of the bounds of all positions after a
+route. docs/glossary.md explains the terms.
 """
 
 import sys
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     def intersection(self, other: Self) -> Self:
         """Return the intersection of two answers, with the depths of the first one whose depth is exact."""
         depths = (each.depths for each in (self, other) if each.depth is not None)
-        return type(self)(self.bounds.within(other.bounds), next(depths, None))
+        return type(self)(self.bounds.intersection(other.bounds), next(depths, None))
 
     @property
     def swapped(self) -> Self:
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 class ExitSource(ABC):
     """A source of bounds, such as tables, solved cells or files of other programs. Thread-safe.
 
-    A source has bounds of a cell if it has them for any symmetric image of the cell. ``block`` and
+    A source has bounds for a cell if it has bounds for any symmetric image of the cell. ``block`` and
     ``fresh_bounds`` return the same bounds, for fresh states. The result of ``bounds_for_any_accrued``
     holds for every accrued score, so it is never narrower than that of ``fresh_bounds``. An unknown depth is
     stored as the depth that claims least. In the lower game this is ``FAR_DEPTH`` for White's scores and 0
@@ -75,7 +75,7 @@ class ExitSource(ABC):
 
     @abstractmethod
     def knows(self, route: Route) -> bool:
-        """Return whether the source has bounds of the positions that a zeroing route leads to."""
+        """Return whether the source has bounds for the positions that a zeroing route leads to."""
 
     @abstractmethod
     def block(self, route: Route, end: int) -> Block | None:
@@ -94,7 +94,7 @@ class ExitSource(ABC):
         """Return the bounds of a position in its fresh state; None if unavailable."""
 
     def bounds_for_any_accrued(self, position: CellPosition) -> Interval | None:
-        """Return bounds of a position that hold with any accrued score; None if unavailable."""
+        """Return bounds that hold for a position with any accrued score; None if unavailable."""
         return None
 
 
@@ -132,9 +132,9 @@ _BOUNDS_BY_WINNER: Final = (
 )
 """Bounds of a position, indexed by its winner or :data:`_NO_POSITION`."""
 _DEPTHS_BY_WINNER: Final = {Winner.WHITE: (FAR_DEPTH, 0), Winner.BLACK: (0, FAR_DEPTH)}
-"""Maps a winner to the depths in plies in the lower and the upper game. The files have no depths, so these
-claim as little as possible: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the upper game, a win
-by Black has the reverse."""
+"""Maps a winner to the depths in plies in the lower and the upper game. The files have no depths, so
+these depths claim as little as possible: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the
+upper game; for a win by Black it is the reverse."""
 
 
 class SyzygyExits(ExitSource):
@@ -156,11 +156,11 @@ class SyzygyExits(ExitSource):
         return self._has_cell(route.destination)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return bounds of a position that hold with any accrued score; None if its cell has no block."""
+        """Return bounds that hold for a position with any accrued score; None if its cell has no block."""
         return self.bounds_for_any_accrued(position) if self._has_cell(position.cell) else None
 
     def bounds_for_any_accrued(self, position: CellPosition) -> Interval | None:
-        """Return bounds of a position that hold with any accrued score; None if the files do not cover it.
+        """Return bounds that hold for a position with any accrued score; None if no file covers the position.
 
         :raises DamagedTableError: if a file cannot be used.
         """

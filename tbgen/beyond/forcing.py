@@ -5,13 +5,12 @@ into tables. The other side may play any answer. A position in which few answers
 a good score. So a perpetual check proves a bound, and so does any other way to keep the opponent at a few
 moves.
 
-A search has a *target*, the score to prove. After each of the attacker's first few
-moves, the accrued score may still be worse than the target. The number of these moves is the *patience* of
-the search. Once the accrued score has reached
-the target, or after a capture or pawn move of the opponent, it must not become worse than the target. The
-accrued score can change only a limited number of times, so infinite play also reaches the target. A position
-is therefore good for the attacker unless it is refuted. This is a safety game, whose winning positions are a
-greatest fixed point [1].
+A search has a *target*, the score to prove. After each of the attacker's first few moves, the accrued score
+may still be worse than the target. The number of these moves is the *patience* of the search. Once the
+accrued score has reached the target, or after a capture or pawn move of the opponent, the accrued score must
+not become worse than the target. The accrued score can change only a limited number of times, so infinite
+play also reaches the target. A position is therefore good for the attacker unless it is refuted. This is a
+safety game, whose winning positions are a greatest fixed point [1].
 
 The search follows the play in which the attacker has one move in each position and the opponent has all
 answers. When all positions of this play have been examined, the bound is proved. In each position the search
@@ -50,15 +49,15 @@ from tbgen.board.score import (
 
 ValueFinder: TypeAlias = Callable[[chess.Board], Signed | None]
 """Function that returns the value of a position after a capture or pawn move; None if no table has it."""
-_Key: TypeAlias = tuple[int | None, ...]
+_PositionKey: TypeAlias = tuple[int | None, ...]
 """Identifies a position with its accrued score and patience."""
 _MAX_ANSWERS: Final = 4
 """Maximum number of answers to a forcing move that does not give check."""
 _MIN_EXAMINED_POSITIONS: Final = 4
 """Minimum number of positions that are examined before the play is followed again from its start."""
 _EXAMINED_DIVISOR: Final = 32
-"""The play is followed again when one in this many of its positions has been examined, but not before
-``_MIN_EXAMINED_POSITIONS``."""
+"""The play is followed again when 1 / ``_EXAMINED_DIVISOR`` of its positions have been examined, but at least
+``_MIN_EXAMINED_POSITIONS`` of them."""
 _PATIENCE: Final = 3
 """Number of the attacker's first moves after which the accrued score may be worse than the target."""
 
@@ -78,7 +77,7 @@ class ForcingMove(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A move of the other side, and the position after it. The move is None if the attacker moves first."""
+    """A move of the other side, and the position after it. For the initial position, the move is None."""
 
     move: chess.Move | None
     position: "AttackPosition"
@@ -117,8 +116,8 @@ class AttackPosition:
         return self.moves == [] and self.value is None
 
     @property
-    def best(self) -> ForcingMove:
-        """The move that play follows: the one whose answers have the fewest unexamined positions."""
+    def best_move(self) -> ForcingMove:
+        """The move that play follows: the one whose answers lead to the fewest unexamined positions."""
         assert self.moves, "the position is examined, not refuted, and has no value"
         return min(self.moves, key=_search_cost)
 
@@ -147,7 +146,7 @@ class ForcingProof:
 
     def moves(self) -> Iterator[chess.Move]:
         """Yield the moves in the initial position after which the bound holds."""
-        yield from (position.best.move if move is None else move for move, position in self.roots)
+        yield from (position.best_move.move if move is None else move for move, position in self.roots)
 
     def chosen_moves(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
         """Yield each position with the attacker to move, its accrued score, and the attacker's move.
@@ -157,10 +156,10 @@ class ForcingProof:
         """
         for attack in sorted(_positions_of_play(self.roots), key=lambda attack: -attack.patience):
             if attack.value is None:
-                yield attack.board, to_gscore(attack.folded_score), attack.best.move
+                yield attack.board, to_gscore(attack.folded_score), attack.best_move.move
 
     def line(self) -> Iterator[chess.Move]:
-        """Yield play that ends with the bound; play that may last for ever ends at a repeated position."""
+        """Yield the moves of play that ends with the bound. Infinite play ends at a repeated position."""
         paths: dict[AttackPosition, list[chess.Move]] = {}
         for move, position in self.roots:
             paths.setdefault(position, [] if move is None else [move])
@@ -170,7 +169,7 @@ class ForcingProof:
                     yield from paths[attack]
                     return
                 continue
-            move, score, answers = attack.best
+            move, score, answers = attack.best_move
             if code_of(score) == self.bound and (attack in self.cycle_positions or not answers):
                 yield from paths[attack]
                 yield from self._repeating_play(attack)
@@ -184,12 +183,12 @@ class ForcingProof:
         seen: set[AttackPosition] = set()
         while attack not in seen and attack.value is None:
             seen.add(attack)
-            yield attack.best.move
-            score = attack.best.score
+            yield attack.best_move.move
+            score = attack.best_move.score
             replies = [
                 reply
-                for reply in attack.best.answers
-                if reply.position in self.cycle_positions and reply.position.best.score == score
+                for reply in attack.best_move.answers
+                if reply.position in self.cycle_positions and reply.position.best_move.score == score
             ]
             unseen = [reply for reply in replies if reply.position not in seen]
             if not replies:
@@ -207,7 +206,7 @@ class ForcingSearch:
     :param board: the initial position, not over and without castling rights.
     :param accrued: the accrued score.
     :param white: whether White is the attacker.
-    :param rank: rank of the target, up to G63.0.
+    :param rank: rank of the target, at most the rank of G63.0.
     :param answers: maximum number of answers to a move without check; 0 for checks only.
     :param value_of: returns the value of a position; None if no table has it.
     """
@@ -217,7 +216,7 @@ class ForcingSearch:
     ) -> None:
         self.white, self.rank, self.max_answers, self._value_of = white, rank, answers, value_of
         self._target_merit = merit(Signed(rank if white else ~rank), white)
-        self._positions: dict[_Key, AttackPosition] = {}
+        self._positions: dict[_PositionKey, AttackPosition] = {}
         patience = 0 if self._reaches(accrued) else _PATIENCE
         root = board.copy(stack=False)
         self._roots = (
@@ -262,7 +261,7 @@ class ForcingSearch:
         :param positions: the positions of the play with the attacker to move.
         """
         final_scores = [attack.value for attack in positions if attack.value is not None]
-        best = {attack: attack.best for attack in positions if attack.value is None}
+        best = {attack: attack.best_move for attack in positions if attack.value is None}
         final_scores += [move.score for move in best.values() if not move.answers]
         # Play may last for ever only where the accrued score does not change.
         cycles = {
@@ -295,12 +294,12 @@ class ForcingSearch:
             _propagate_refutation(attack)
 
     def _forcing_moves(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[ForcingMove]:
-        """Yield the forcing moves that reach the target, or any forcing moves as long as patience lasts.
+        """Yield the forcing moves that reach the target and, if patience remains, other forcing moves.
 
         If a move ends the game or leads into a table and reaches the target, only this move is yielded.
         """
         forcing_moves = []
-        for move in board.legal_moves if self.max_answers else _checking_moves(board):
+        for move in board.legal_moves if self.max_answers else _checks_and_moves_into_tables(board):
             next_board = board.copy(stack=False)
             next_board.push(move)
             zeroing = board.is_zeroing(move)
@@ -325,7 +324,8 @@ class ForcingSearch:
     def _answers(self, board: chess.Board, accrued: Signed, patience: int) -> list[Reply]:
         """Return the legal moves of the other side in a state, with the positions after them.
 
-        :param patience: the remaining patience. It is lost if the accrued score has reached the target.
+        :param patience: the remaining patience. None remains after a zeroing answer, or once the accrued
+            score has reached the target.
         """
         answers = []
         for move in board.legal_moves:
@@ -350,7 +350,7 @@ def _positions_of_play(roots: list[Reply]) -> Iterator[AttackPosition]:
     queue = list(seen)
     for attack in queue:
         yield attack
-        for _, position in attack.best.answers if attack.moves else ():
+        for _, position in attack.best_move.answers if attack.moves else ():
             if position not in seen:
                 seen[position] = None
                 queue.append(position)
@@ -388,14 +388,14 @@ def _propagate_refutation(attack: AttackPosition) -> None:
                     queue.append(predecessor)
 
 
-def _checking_moves(board: chess.Board) -> Iterator[chess.Move]:
+def _checks_and_moves_into_tables(board: chess.Board) -> Iterator[chess.Move]:
     """Yield the moves that give check, and the captures and pawn moves that may lead into tables."""
     king, near_tables = board.king(not board.turn), chess.popcount(board.occupied) <= MAX_MEN + 1
     assert king is not None, "positions are valid"
     diagonal = chess.BB_DIAG_ATTACKS[king][chess.BB_DIAG_MASKS[king] & board.occupied]
     straight = chess.BB_RANK_ATTACKS[king][chess.BB_RANK_MASKS[king] & board.occupied]
     straight |= chess.BB_FILE_ATTACKS[king][chess.BB_FILE_MASKS[king] & board.occupied]
-    lines = diagonal | straight  # including the first man on each, whose move may discover check
+    lines = diagonal | straight  # including the first man on each line, whose move may discover check
     pawn_squares = chess.BB_PAWN_ATTACKS[not board.turn][king]
     checking_squares = (
         chess.BB_EMPTY,
@@ -485,7 +485,7 @@ class ForcingSearches:
                 for search in tuple(self._open[white]):
                     if search in self._open[white]:
                         search.run(limit, has_time)
-                        self._drop_useless(search)
+                        self._drop_useless_searches(search)
                 self._meter.forcing_bytes = _POSITION_BYTES * sum(s.size for s in chain(*self._open.values()))
                 yield
             if has_time():
@@ -502,7 +502,7 @@ class ForcingSearches:
         self._open, self._meter.forcing_bytes = {white: [] for white in chess.COLORS}, 0
         gc.collect()  # positions refer to each other in cycles
 
-    def _drop_useless(self, search: ForcingSearch) -> None:
+    def _drop_useless_searches(self, search: ForcingSearch) -> None:
         """Drop the searches that the outcome of a search makes useless.
 
         After a proof these are the searches for targets that the bound reaches. After a refutation they are

@@ -1,8 +1,8 @@
-"""The gaps of a solution: the kinds of moves that keep its bounds apart, as they are shown to a user.
+"""The gaps of a solution: the kinds of moves that make its bounds differ, described for a user.
 
 If White chooses moves by their upper bounds and Black by their lower bounds, each side plays for the best
-score that it may still hope for (docs/solve_reference.md). This play keeps the bounds apart. A *gap* is a
-kind of move in this play that leads out of all solved cells, to positions without exact values.
+score that it may still hope for (docs/solve_reference.md). This play is the reason why the bounds differ. A
+*gap* is a kind of move in this play that leads out of all solved cells, to positions without exact values.
 """
 
 from collections import Counter, defaultdict
@@ -44,7 +44,7 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A kind of move that keeps the bounds apart.
+    """A kind of move that makes the bounds of a state differ.
 
     :ivar side: the side that moves.
     :ivar man: name of the man that moves, such as ``g-pawn`` or ``rook``.
@@ -146,7 +146,7 @@ class Gaps:
         return cell in self._search.exits.cells or self._search.exits.has_table_of(cell)
 
     def _examine(self, position: CellPosition, accrued: Code, deviations: int) -> None:
-        """Follow the moves of a state that keep its bounds apart, and record those that are gaps."""
+        """Follow the moves of a state that make its bounds differ, and record those that are gaps."""
         bounds = self._search.probe(position, accrued).bounds
         if bounds.clamped(self._window).exact:
             return
@@ -155,7 +155,7 @@ class Gaps:
             scores[step.move], answer = self._score_and_bounds_after(step, accrued)
             moves.append((step, answer))
         if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.is_inside):
-            bounds = bounds.within(best_of([answer.bounds for _, answer in moves], position.board))
+            bounds = bounds.intersection(best_of([answer.bounds for _, answer in moves], position.board))
         for step, _ in followed_moves(moves, bounds, position.board, self._window):
             if step.is_inside or (step.zeroing and step.after.cell in self._search.exits.cells):
                 self._add_state(deviations, step.after, scores[step.move])
@@ -217,10 +217,10 @@ class Gaps:
         return Need.TIME if fits_memory else Need.MEMORY, mobile, seconds, memory
 
 
-def _man_name(piece: chess.Piece, square: chess.Square) -> str:
+def _man_name(man: chess.Piece, square: chess.Square) -> str:
     """Return the name of a man. The name of a pawn contains its file."""
-    name = chess.piece_name(piece.piece_type)
-    return f"{chess.FILE_NAMES[chess.square_file(square)]}-{name}" if piece.piece_type == chess.PAWN else name
+    name = chess.piece_name(man.piece_type)
+    return f"{chess.FILE_NAMES[chess.square_file(square)]}-{name}" if man.piece_type == chess.PAWN else name
 
 
 def _action(board: chess.Board, move: chess.Move) -> str:

@@ -80,8 +80,8 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
     return Job(fen.board, to_gscore(accrued_in_r_mobility(fen.board, stated)), tables, name=name)
 
 
-def merged_jobs(jobs: Iterable[Job]) -> list[Job]:
-    """Merge all jobs with the same state into one. Its bounds have to suffice for each of them.
+def merge_jobs(jobs: Iterable[Job]) -> list[Job]:
+    """Merge all jobs with the same state into one. The bounds of the merged job have to suffice for each.
 
     The merged jobs have the order of the first occurrences.
     """
@@ -124,7 +124,7 @@ class JobCost(NamedTuple):
     seconds: float
     """Time for the unsolved cells that the position depends on, apart from promotions; infinite if there are
     too many to count."""
-    men: int
+    man_count: int
     """Number of men on the board."""
     size: int
     """Number of slots of the position's own cell, which is the largest of its cells."""
@@ -156,7 +156,7 @@ class JobCosts:
     def _cells_of(self, job: Job) -> tuple[Cell | None, list[Cell]]:
         """Return a position's cell, and all cells to solve for it.
 
-        The result is None and an empty list if a table contains the position or it cannot be solved.
+        The result is None and an empty list if a table contains the position, or solving it is impossible.
         """
         try:
             root, *_ = roots_of(job.board, self._memory)
@@ -188,7 +188,7 @@ def make_table_check(tables: Tablebase) -> Callable[[Cell], bool]:
     return lambda cell: cell.men <= MAX_MEN and cell.material()[0] in materials
 
 
-__all__ = ["CellProver", "JobTurn", "Prove", "SolveCounts", "SolveProof", "Solver"]
+__all__ = ["CellProver", "JobTurn", "ProveFunction", "SolveCounts", "SolveProof", "Solver"]
 
 FIRST_SECONDS: Final = 60.0
 """Time for a position in the first round if no time limit is specified."""
@@ -206,7 +206,7 @@ class SolveProof(NamedTuple):
     """Why the attempt ended with an interval; None if it proved the value."""
 
 
-Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], SolveProof]
+ProveFunction: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], SolveProof]
 """Function that solves one position as far as a budget allows, such as a :class:`CellProver`."""
 
 
@@ -249,8 +249,8 @@ class CellProver:
         solution = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
         return SolveProof(solution.proved, solution.stopped_by)
 
-    def prepare(self, board: chess.Board, tables: Tablebase) -> None:
-        """Compile the kernels that solving a position needs. Solving time does not include this."""
+    def compile_kernels_for(self, board: chess.Board, tables: Tablebase) -> None:
+        """Compile the kernels that solving a position needs. The time for solving does not include this."""
         may_have_table = chess.popcount(board.occupied) <= MAX_MEN
         has_table = may_have_table and Material.of_board(board)[0] in tables.materials
         if not has_table and not board.clean_castling_rights():
@@ -307,7 +307,7 @@ class JobTurn(NamedTuple):
     job_count: int
     """Number of positions in this round."""
     seconds_left: float | None
-    """Estimated time for this position and the later ones of the round; None for the first one."""
+    """Estimated time for this position and the later ones of the round; None for the first position."""
 
 
 @dataclass(kw_only=True)
@@ -315,10 +315,10 @@ class Solver:
     """Solves positions, such as those in which games stopped, one at a time, and stores the results.
 
     :param seconds: time for one position. If None, there are rounds: each position first gets a minute, and
-        in each further round four times as much, as long as more time may help and ``total`` allows it.
+        in each further round four times as much, as long as more time may help and ``total_time`` allows it.
     :param memory: memory in bytes, as in :class:`tbgen.beyond.budget.Budget`.
     :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`.
-    :param total: time in seconds for all positions together; None for no limit.
+    :param total_time: time in seconds for all positions together; None for no limit.
     :param results: earlier results. New results are added to them.
     :param file_count: number of Syzygy files that may be used.
     :param progress: called with the progress of a position while it is being solved.
@@ -326,21 +326,21 @@ class Solver:
         results. By default it raises the interrupt. If it returns, no other position is started.
     :param prove: the function that solves a position.
     :param is_solved: returns whether a canonical cell is already solved.
-    :param prepare: called with each position and its tables before its time begins.
+    :param before_attempt: called with each position and its tables before the time for the position begins.
     :ivar counts: the outcomes of :meth:`solve`.
     """
 
     seconds: float | None = FIRST_SECONDS
     memory: int = Budget.memory
     threads: int = Budget.threads
-    total: float | None = None
+    total_time: float | None = None
     results: SolveResults = field(default_factory=SolveResults)
     file_count: int = 0
     progress: SolveProgress = ignore_solve_progress
     interrupt: Callable[[KeyboardInterrupt], None] = _raise_interrupt
-    prove: Prove = field(default_factory=CellProver)
+    prove: ProveFunction = field(default_factory=CellProver)
     is_solved: Callable[[Cell], bool] = lambda _: False
-    prepare: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
+    before_attempt: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
 
     counts: SolveCounts = field(default_factory=SolveCounts, init=False)
     turn: JobTurn | None = field(default=None, init=False)
@@ -371,7 +371,7 @@ class Solver:
         :raises TbgenError: if a table cannot be used, or the result cannot be stored.
         """
         counts, job = self.counts, Job(board, accrued, tables, suffice)
-        seconds = next(self._rounds())
+        seconds = next(self._round_seconds())
         if self._needs_work(job, seconds):
             self._attempt(job, seconds)
         counts.asked += 1
@@ -392,9 +392,9 @@ class Solver:
 
         :raises TbgenError: if a result cannot be stored.
         """
-        remaining, costs = merged_jobs(jobs), JobCosts(self.memory, self.is_solved)
+        remaining, costs = merge_jobs(jobs), JobCosts(self.memory, self.is_solved)
         max_seconds = math.inf if self.seconds is None else self.seconds
-        for seconds in self._rounds():
+        for seconds in self._round_seconds():
             yield from (job for job in remaining if not self._needs_work(job, max_seconds))
             remaining = [job for job in remaining if self._needs_work(job, max_seconds)]
             waiting = [job for job in remaining if self._needs_work(job, seconds)]
@@ -424,7 +424,7 @@ class Solver:
     def stopped_by(self, job: Job) -> Stop | None:
         """Return why no more has been proved about a state.
 
-        The reason is None if the value is proved, or if only an earlier run attempted the state.
+        The reason is None if the value is proved, or if the state was attempted only in an earlier process.
         """
         proved = self.results.get(job.state)
         if proved is not None and proved.bounds.exact:
@@ -433,7 +433,7 @@ class Solver:
         return self._stops.get(job.state, not_attempted)
 
     def stop(self) -> None:
-        """Start no other position. If another thread is solving one, it stops after the current cell.
+        """Start no other position. A thread that is solving a position stops after the current cell.
 
         From now on the solver only returns results that it already has.
         """
@@ -448,14 +448,14 @@ class Solver:
             raise KeyboardInterrupt
         self.progress(stage)
 
-    def _rounds(self) -> Iterator[float]:
+    def _round_seconds(self) -> Iterator[float]:
         """Return an iterator that gives, for each round, the seconds for one position."""
         if self.seconds is not None:
             return iter((self.seconds,))
         return (FIRST_SECONDS * _ROUND_FACTOR**number for number in count())
 
     def _needs_work(self, job: Job, seconds: float) -> bool:
-        """Return whether a state needs narrower bounds and an attempt of this time may find them."""
+        """Return whether a state needs narrower bounds, and an attempt with this time limit may find them."""
         if job.state in self._errors:
             return False
         proved = self.results.get(job.state)
@@ -470,7 +470,7 @@ class Solver:
         """Return ``seconds``, or what remains of the total time if that is less."""
         if self._is_stopped:
             return 0.0
-        remaining = math.inf if self.total is None else self.total - self.counts.seconds
+        remaining = math.inf if self.total_time is None else self.total_time - self.counts.seconds
         return max(0.0, min(seconds, remaining))
 
     def _attempt(self, job: Job, seconds: float) -> None:
@@ -482,7 +482,7 @@ class Solver:
         self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
         start, interrupt = time.perf_counter(), None
         try:
-            self.prepare(job.board, job.tables)
+            self.before_attempt(job.board, job.tables)
             start = time.perf_counter()
             budget = Budget(allowed, self.memory, threads=self.threads)
             proof = self.prove(job.board, job.accrued, job.tables, budget, self._report)

@@ -1,4 +1,4 @@
-"""Solved cells on disk, for later positions.
+"""Solved cells that are kept on disk for positions solved later.
 
 Each cell that is large enough has a file. The file name consists of the men of the cell and a digest of the
 cell's name (docs/solve_reference.md). Any number of processes and machines may share a directory: files are
@@ -44,7 +44,7 @@ _REMEDY: Final = "choose another directory for cells"
 
 _logger = logging.getLogger(__name__)
 Stamp: TypeAlias = tuple[int, int, int]
-"""Identifies one version of a file: inode number, bytes, and time of the last change in nanoseconds."""
+"""Identifies one version of a file: inode number, size in bytes, and time of last change in nanoseconds."""
 
 
 class KeptCells:
@@ -76,7 +76,7 @@ class KeptCells:
         if old_count := sum(1 for _ in directory.glob(_OLD_FILE_PATTERN)):
             warn(f"{directory} has {old_count} cells of an earlier version, which are of no use: remove them")
 
-    def unproved_subdirectory(self) -> "KeptCells":
+    def unproved_cells(self) -> "KeptCells":
         """Return the cells of the subdirectory for unproved bounds, which is created if necessary.
 
         The result also reads the cells of this directory, but does not change them.
@@ -111,7 +111,7 @@ class KeptCells:
         except FileNotFoundError:  # another process has just removed it
             return None
         except (OSError, CellFileError) as error:
-            self.refuse(cell, str(error) if isinstance(error, CellFileError) else f"{error.strerror}")
+            self.mark_unusable(cell, str(error) if isinstance(error, CellFileError) else f"{error.strerror}")
             return None
         if stamp is not None:
             self._last_stamps[cell] = stamp
@@ -119,7 +119,7 @@ class KeptCells:
                 os.utime(path, ns=(time.time_ns(), stamp[2]))
         return bounds
 
-    def refuse(self, cell: Cell, reason: str) -> None:
+    def mark_unusable(self, cell: Cell, reason: str) -> None:
         """Mark the file of a cell as unusable until it is replaced.
 
         :param reason: the reason, which follows a colon in the message.

@@ -80,7 +80,7 @@ class ExitBounds:
         """Drop everything from memory that can be computed or read again."""
         self._lookaheads.clear()
         self.tables.forget()
-        self.cells.forget()
+        self.cells.close_all()
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the best lower or upper bounds of the positions after a route; None if unavailable."""
@@ -154,13 +154,13 @@ class ExitBounds:
     def fresh_bounds(self, position: CellPosition) -> Interval:
         """Return the bounds of a position in its fresh state. They agree with :meth:`block`."""
         bounds, final = self._stored_bounds(position)
-        return bounds if final else bounds.within(self._lookahead_bounds(position))
+        return bounds if final else bounds.intersection(self._lookahead_bounds(position))
 
     def bounds_for_any_accrued(self, position: CellPosition) -> Interval:
         """Return bounds of a position that hold with any accrued score."""
         bounds = WORST
         for source in () if position.is_over else self._sources:
-            bounds = bounds.within(source.bounds_for_any_accrued(position) or bounds)
+            bounds = bounds.intersection(source.bounds_for_any_accrued(position) or bounds)
         return bounds
 
     def _lookahead_bounds(self, position: CellPosition) -> Interval:
@@ -186,7 +186,7 @@ class ExitBounds:
                 return bounds, True
             source_bounds = source.fresh_bounds(position)
             if source_bounds is not None:
-                bounds, final = bounds.within(source_bounds), final or source.final
+                bounds, final = bounds.intersection(source_bounds), final or source.final
         return bounds, final or bounds.exact
 
 

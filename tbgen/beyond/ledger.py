@@ -1,4 +1,4 @@
-"""The ledger of a search: its question, its solutions and its refusals. Also counts of proved states.
+"""The ledger of a search: its question, solutions and refusals. Also the numbers of proved states.
 
 The question of a search is where in a certain interval the value of its state lies. Scores beyond this
 interval may count as mates without changing the answer (:mod:`tbgen.cells.window`). So the interval is the
@@ -43,7 +43,7 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _Solved(NamedTuple):
+class _Entry(NamedTuple):
     """An entry of the ledger: the number of a solution, and the window in which it was found."""
 
     number: int
@@ -51,7 +51,7 @@ class _Solved(NamedTuple):
 
 
 class Ledger:
-    """The question of a search, and its solutions. Solutions are numbered from 1 on.
+    """The question of a search, and its solutions. Solutions are numbered from 1.
 
     All cells are canonical. The colours of the question are those of the state's canonical cell.
 
@@ -59,7 +59,7 @@ class Ledger:
     :param root: the cell of the state.
     :param use_windows: whether cells may be solved in windows. A proof needs all scores.
     :ivar last_number: number of the last solution. Searches for forced mates and solutions of whole cells are
-        numbered too.
+        also numbered.
     :ivar refused_cells: cells that need too much time or memory, or whose scores cannot be stored.
     :ivar refused_wins: homes of promotions for which finding forced mates needs too much time or memory.
     :ivar refused_promotions: homes of promotions for which finding values needs too much time or memory.
@@ -68,12 +68,12 @@ class Ledger:
     def __init__(self, exits: ExitBounds, root: Cell, *, use_windows: bool) -> None:
         self._exits, self._root, self._use_windows = exits, root, use_windows
         self._question = ALL_SCORES
-        self._relevant: dict[Cell, Interval] = {}
-        """The scores that the current question distinguishes in a cell, for the cells requested so far."""
+        self._scores_by_cell: dict[Cell, Interval] = {}
+        """Maps each cell requested so far to the scores that the current question distinguishes in it."""
         self._last_tried: Interval | None = None
         """The interval that the state had when the narrow window around its accrued score was last tried."""
         self.last_number = 0
-        self._last_solution: dict[tuple[Cell, int], _Solved] = {}
+        self._last_solution: dict[tuple[Cell, int], _Entry] = {}
         """Maps a cell and an end to the last solution of the cell at this end."""
         self._wins_number: dict[Cell, int] = {}
         """Maps each whole cell, and its mirror image, to the number of the solution that found its forced
@@ -87,7 +87,7 @@ class Ledger:
     def set_question(self, interval: Interval) -> None:
         """Set the question: where in an interval the value of the state lies."""
         self._question = interval if self._use_windows else ALL_SCORES
-        self._relevant.clear()
+        self._scores_by_cell.clear()
 
     def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
         """Yield the intervals for successive questions.
@@ -107,11 +107,11 @@ class Ledger:
 
     def relevant_scores(self, cell: Cell) -> Interval:
         """Return the interval of scores that the question needs to distinguish in a cell."""
-        if cell not in self._relevant:
+        if cell not in self._scores_by_cell:
             colours = {False} if cell == self._root else possible_colour_swaps(self._root, cell)
             questions = [self._question.swapped if swapped else self._question for swapped in colours]
-            self._relevant[cell] = reduce(Interval.hull, questions) if questions else ALL_SCORES
-        return self._relevant[cell]
+            self._scores_by_cell[cell] = reduce(Interval.hull, questions) if questions else ALL_SCORES
+        return self._scores_by_cell[cell]
 
     def window(self, cell: Cell) -> Interval:
         """Return the window in which a cell is to be solved."""
@@ -120,14 +120,14 @@ class Ledger:
     def complete_window(self, cell: Cell) -> Interval:
         """Return the window in which solving a cell now would find the best possible bounds.
 
-        It is limited by the windows in which the homes of the cell were solved.
+        This window is limited by the windows in which the homes of the cell were solved.
         """
         complete = self.window(cell)
         for home in homes_below(cell, promotions=True):
             window = self._exits.cells.window(home) if home in self._exits.cells else ALL_SCORES
             if window != ALL_SCORES:
                 for swapped in possible_colour_swaps(cell, home):
-                    complete = complete.within(window.swapped if swapped else window)
+                    complete = complete.intersection(window.swapped if swapped else window)
         return complete
 
     def add_solutions(self, all_bounds: Iterable[Bounds], solution_count: int = 1) -> None:
@@ -138,23 +138,23 @@ class Ledger:
         number = self.last_number + solution_count
         for bounds in all_bounds:
             ends = product([bounds.cell], bounds.ends)
-            self._last_solution |= dict.fromkeys(ends, _Solved(number, bounds.window))
+            self._last_solution |= dict.fromkeys(ends, _Entry(number, bounds.window))
         self.last_number = number
 
-    def add_wins(self, whole: Cell) -> None:
+    def add_wins(self, whole_cell: Cell) -> None:
         """Record that the forced mates in a whole cell have been found."""
         self.last_number += 1
-        self._wins_number |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.last_number)
+        self._wins_number |= dict.fromkeys((whole_cell, whole_cell.image(MIRROR_FILES)), self.last_number)
 
-    def add_looked_up(self, cells: Iterable[Cell]) -> None:
+    def add_table_cells(self, cells: Iterable[Cell]) -> None:
         """Record that cells are now looked up in tables. Cells above them may then be solved again."""
-        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Solved(self.last_number + 1, ALL_SCORES))
+        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Entry(self.last_number + 1, ALL_SCORES))
 
-    def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
+    def add_ends_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Record that a cell has been solved at some ends with the pawns of one side standing still."""
         self._solved_ahead |= {(cell, end) for end in ends}
 
-    def add_complete(self, cell: Cell) -> None:
+    def add_complete_cell(self, cell: Cell) -> None:
         """Record that a cell has been solved after all cells that it depends on."""
         self._solved_ahead -= {(cell, end) for end in ENDS}
 
@@ -165,8 +165,8 @@ class Ledger:
     def is_answered(self, cell: Cell, end: int) -> bool:
         """Return whether one end of a cell was last solved in a window that is wide enough for the question.
 
-        If only the other end has been solved, the result depends on the search that solved it. It is False
-        for an earlier search. It may be True for this search, because
+        If only the other end has been solved, the result depends on which search has solved it. If it was an
+        earlier search, the result is False. If it was this search, the result may be True, because
         :class:`tbgen.beyond.choices.Chooser` and the search for promotions then take care of this end.
         """
         if (solution := self._last_solution.get((cell, end))) is not None:
@@ -195,7 +195,8 @@ class Ledger:
         """Return whether solving one end of a cell again may narrow its bounds.
 
         This is possible in three cases: this search has not solved this end, the bounds of ``home`` have
-        become narrower since then, or the window of the last solution is no longer wide enough.
+        become narrower since the last solution of ``cell``, or the window of that solution is no longer wide
+        enough.
 
         :param home: a cell that moves from the cell lead to.
         :param swapped: whether these moves lead to ``home`` with swapped colours.

@@ -208,7 +208,7 @@ class LineMaker:
             goal = self._best_move(position, accrued, end).goal
             return _LineGoal(goal.value, 0 if goal.value == accrued else min(goal.depth + 1, _UNKNOWN_DEPTH))
         value, depths = self.searches[end].probe(position, accrued)
-        combined = value.within(self._exits.bounds_for_any_accrued(position))
+        combined = value.intersection(self._exits.bounds_for_any_accrued(position))
         if combined[end] != value[end]:
             return _LineGoal(combined[end], _UNKNOWN_DEPTH)
         return _LineGoal(value[end], depths[end] if depths else 0)

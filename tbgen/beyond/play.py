@@ -132,7 +132,7 @@ class PlayFollower:
         self._play.states.setdefault(here.cell, []).append((here, accrued))
         moves = [(step, self._states.answer_after(step, accrued)) for step in here.moves()]
         # A bound may be better than the bounds of all moves if solutions in several windows are combined.
-        bounds = bounds.within(best_of([then.bounds for _, then in moves], here.board))
+        bounds = bounds.intersection(best_of([then.bounds for _, then in moves], here.board))
         for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, window, wide=self._wide)):
             if step.is_inside:
                 score = carried_score(step, accrued)
@@ -226,5 +226,5 @@ def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window
     bounds = states.look_up(position, accrued).bounds
     clamped = bounds.clamped(window)
     best = best_of([states.answer_after(step, accrued).bounds for step in position.moves()], position.board)
-    narrowed = clamped.within(best.clamped(window))
+    narrowed = clamped.intersection(best.clamped(window))
     return {end for end in ENDS if narrowed[end] != clamped[end] or bounds[end] == WORST[end]}

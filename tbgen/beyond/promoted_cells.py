@@ -61,7 +61,7 @@ from tbgen.cells.games import solve_values
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, FAR_DEPTH, Interval
-from tbgen.cells.wins import Wins, after_step, solve_wins, without_man, without_pawn
+from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.words import Codes, Words
 
@@ -159,7 +159,7 @@ class WonCells(ExitSource):
             wins = self._wins.get(cell.image(symmetry))
             if wins is not None:
                 image = CellPosition(board, board.occupied & ~board.pawns).image(symmetry)
-                mate = wins.has(BLACK_TO_MOVE, image.slot)
+                mate = wins.is_won(BLACK_TO_MOVE, image.slot)
                 return Interval(_MATE_CODES[winner], _MATE_CODES[winner]) if mate else None
         return None
 
@@ -187,7 +187,7 @@ class WonCells(ExitSource):
         for pawn in chess.scan_forward(cell.black_pawns):
             below.append(without_pawn(cell, pawn))
             if pawn >= 16 and pawn - 8 not in cell.standing:
-                below.append(after_step(cell, pawn, pawn - 8, PAWN))
+                below.append(cell_after_step(cell, pawn, pawn - 8, PAWN))
         for number, man in enumerate(cell.mobile if cell.black_pawns else ()):
             if man.piece and man.colour == BLACK_TO_MOVE:
                 below.append(without_man(cell, number))
@@ -197,10 +197,10 @@ class WonCells(ExitSource):
         """Return whether White wins a position according to the solution of its own cell, not of an image."""
         position = CellPosition(board, board.occupied & ~board.pawns)
         wins = self._wins.get(position.cell)
-        return wins is not None and wins.has(side_of(board), position.slot)
+        return wins is not None and wins.is_won(side_of(board), position.slot)
 
     def _find_wins_image(self, route: Route) -> "_WinsImage | None":
-        """Return the forced mates of the whole cell that a route leads to; None if it is not solved."""
+        """Return the forced mates of the whole cell that a route leads to; None if the cell is not solved."""
         whole = whole_cell(route.destination, route.side, self.mobile)
         if route.promoted_on is None or whole is None or not is_queening(route.destination):
             return None
@@ -285,8 +285,8 @@ class PromotedCells:
         routes = (route for route in whole_routes(cell, self._mobile) if route.promoted_on is None)
         return tuple(route.destination for route in routes if not self._tables.knows(route))
 
-    def _is_solved(self, whole: Cell, kind: int, end: int, window: Interval) -> bool:
-        images = (self._solved.get((whole.image(each), kind, end)) for each in symmetries(SIDES[0]))
+    def _is_solved(self, cell: Cell, kind: int, end: int, window: Interval) -> bool:
+        images = (self._solved.get((cell.image(each), kind, end)) for each in symmetries(SIDES[0]))
         return any(solved is not None and solved.covers(window) for solved in images)
 
     def solve(
@@ -342,31 +342,31 @@ class PromotedCells:
                     yield _bounds_of_home(cell, kind, square, codes_by_end, window)
             self._solved |= {(cell, kind, end): window for end in compressed_codes}
 
-    def _whole_exits(self, source: Knowledge, solved_wholes: "Mapping[Cell, _WholeValues]") -> Knowledge:
+    def _whole_exits(self, source: Knowledge, solved_cells: "Mapping[Cell, _WholeValues]") -> Knowledge:
         """Return the bounds of the exits of a whole cell.
 
-        The bounds of other whole cells come from tables or from ``solved_wholes``. All other bounds come from
+        The bounds of other whole cells come from tables or from ``solved_cells``. All other bounds come from
         ``source``.
         """
 
         def block(route: Route, end: int) -> Block | None:
             if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
                 return source.block(route, end)
-            whole, side = solved_wholes.get(route.destination), side_after(route)
+            whole, side = solved_cells.get(route.destination), side_after(route)
             # After a double step that may be captured en passant, only one end is bounded.
             if whole is None or (route.ep_square is not None and end != end_of(side)):
                 return None
             return Block(whole.values(end, side), np.zeros(0, np.uint16))
 
         def same_ends(route: Route) -> bool:
-            whole = solved_wholes.get(route.destination)
+            whole = solved_cells.get(route.destination)
             return source.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
 
         return SomeKnowledge(block, source.bound, same_ends)
 
 
 def _bounds_of_home(
-    whole: Cell, kind: int, square: int, codes_by_end: Mapping[int, Codes], window: Interval
+    cell: Cell, kind: int, square: int, codes_by_end: Mapping[int, Codes], window: Interval
 ) -> Bounds:
     """Return bounds of the canonical cell in which a promoted man is frozen on a square of the last rank.
 
@@ -374,9 +374,9 @@ def _bounds_of_home(
         on the square. The slots number the squares of the other men.
     :param window: the window in which the values were found.
     """
-    others, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
+    others, promoted = list(cell.mobile), man_of(WHITE_TO_MOVE, kind)
     others.remove(promoted)
-    home, symmetry = Cell.of_men(others, whole.standing | {square: promoted}).canonical()
+    home, symmetry = Cell.of_men(others, cell.standing | {square: promoted}).canonical()
     legal, swapped = legal_slots(home), symmetry & MIRROR_RANKS
     side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in others]
     value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)

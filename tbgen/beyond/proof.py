@@ -43,7 +43,7 @@ from tbgen.probe.tablebase import Tablebase
 
 MAX_PROVED_WINS: Final = 200
 """Maximum number of lost positions that are proved in a whole cell."""
-_TRIES: Final = 100
+_TRIES_PER_POSITION: Final = 100
 """Average number of random slots that may be tried to find one lost position."""
 _MATE_CODE: Final = Code(0)
 """Code of a mate by White."""
@@ -57,9 +57,9 @@ def prove_wins(wins: Wins, exits: ExitBounds, rng: random.Random) -> int:
     :raises WrongBoundError: if one of the positions is not proved.
     """
     proved = 0
-    for _ in range(MAX_PROVED_WINS * _TRIES):
+    for _ in range(MAX_PROVED_WINS * _TRIES_PER_POSITION):
         slot = rng.randrange(wins.cell.size)
-        if wins.has(BLACK_TO_MOVE, slot):
+        if wins.is_won(BLACK_TO_MOVE, slot):
             board = wins.cell.board_of(BLACK_TO_MOVE, slot)
             assert board is not None
             _prove_win(wins, exits, board, int(wins.rounds[slot]))
@@ -72,7 +72,7 @@ def prove_wins(wins: Wins, exits: ExitBounds, rng: random.Random) -> int:
 def _prove_win(wins: Wins, exits: ExitBounds, board: chess.Board, round_: int) -> None:
     for move in board.legal_moves:
         after = _board_after(board, move)
-        if not (_is_win(exits, after) if board.is_zeroing(move) else _nears_win(wins, exits, after, round_)):
+        if not (_is_win(exits, after) if board.is_zeroing(move) else _can_win(wins, exits, after, round_)):
             raise _wrong_win_error(board, move)
     if not any(board.legal_moves) and not board.is_check():
         raise _wrong_win_error(board, chess.Move.null())
@@ -85,7 +85,7 @@ def _wrong_win_error(board: chess.Board, move: chess.Move) -> WrongBoundError:
     )
 
 
-def _nears_win(wins: Wins, exits: ExitBounds, board: chess.Board, round_: int) -> bool:
+def _can_win(wins: Wins, exits: ExitBounds, board: chess.Board, round_: int) -> bool:
     """Return whether White has a move to a proved mate, or to a lost position of an earlier round."""
     for move in board.legal_moves:
         after = _board_after(board, move)
@@ -94,7 +94,7 @@ def _nears_win(wins: Wins, exits: ExitBounds, board: chess.Board, round_: int) -
                 return True
         else:
             slot = wins.cell.slot(wins.cell.squares_of(after))
-            if wins.has(BLACK_TO_MOVE, slot) and wins.rounds[slot] < round_:
+            if wins.is_won(BLACK_TO_MOVE, slot) and wins.rounds[slot] < round_:
                 return True
     return False
 
@@ -120,7 +120,7 @@ _Key: TypeAlias = tuple[str, GScore]
 
 
 def prove_forcing(board: chess.Board, accrued: GScore, tables: Tablebase, proof: ForcingProof) -> int:
-    """Prove a bound of a state by the forcing moves that its proof chooses; return the number of states.
+    """Prove a bound of a state by the forcing moves that ``proof`` chooses; return the number of states.
 
     Every end of play must have a score that satisfies the bound. Infinite play repeats states in a cycle, and
     the accrued score does not change in a cycle. So it suffices to show that no cycle contains a state whose
@@ -136,7 +136,7 @@ def prove_forcing(board: chess.Board, accrued: GScore, tables: Tablebase, proof:
         return score >= bound if proof.white else score <= bound
 
     violating: dict[_Key, list[_Key]] = {}
-    """The states whose accrued score violates the bound, each with its successors of the same kind."""
+    """Maps each state whose accrued score violates the bound to its successors that also violate it."""
     queue = [(board.copy(stack=False), accrued)]
     seen = {_key(queue[0])}
     for here, score in queue:
@@ -199,7 +199,7 @@ _BARE_KING_BOUNDS: Final = (Code(254), Code(1))
 
 
 class Prover:
-    """Proves results as they are found, and counts the proved states. The time for proofs does not count.
+    """Proves results as they are found, and counts the proved states. Proofs use no time of the budget.
 
     All methods raise :class:`tbgen.beyond.cell_proof.WrongBoundError` if a result is wrong.
 
@@ -218,13 +218,13 @@ class Prover:
         cell = bounds.cell
         self._run_proof(
             lambda: self._run_cell_proof(cell, lambda proof, exits: proof.prove(bounds, exits)),
-            cells=1,
-            sampled=int(cell.size > _MAX_FULL_SLOTS),
+            cell_count=1,
+            sampled_count=int(cell.size > _MAX_FULL_SLOTS),
         )
 
     def prove_wins(self, wins: Wins) -> None:
         """Prove some of the forced mates in a cell, from the current bounds of its exits."""
-        self._run_proof(lambda: prove_wins(wins, self._exits, self._random), cells=1, sampled=1)
+        self._run_proof(lambda: prove_wins(wins, self._exits, self._random), cell_count=1, sampled_count=1)
 
     def prove_forcing(self, board: chess.Board, accrued: GScore, proof: ForcingProof) -> None:
         """Prove a bound of a state by forcing moves.
@@ -248,16 +248,16 @@ class Prover:
         exits = _ProvedExits(self._exits, self._random)
         return prove(self._last_cell_proof, exits) + sum(exits.proved_counts)
 
-    def _run_proof(self, prove: Callable[[], int], cells: int = 0, sampled: int = 0) -> None:
+    def _run_proof(self, prove: Callable[[], int], cell_count: int = 0, sampled_count: int = 0) -> None:
         """Call ``prove``, which returns the number of proved states. Count them, and extend the time limit.
 
-        :param cells: number of solutions that are proved.
-        :param sampled: number of these solutions in which only a sample of the positions is proved.
+        :param cell_count: number of solutions that are proved.
+        :param sampled_count: number of these solutions in which only a sample of the positions is proved.
         """
-        start, earlier = time.perf_counter(), self.proof
+        start, old = time.perf_counter(), self.proof
         states = prove()
-        self.proof = ForwardProof(earlier.cells + cells, earlier.states + states, earlier.sampled + sampled)
-        self._meter.extend(time.perf_counter() - start)
+        self.proof = ForwardProof(old.cells + cell_count, old.states + states, old.sampled + sampled_count)
+        self._meter.extend_time_limit(time.perf_counter() - start)
 
 
 class _ProvedExits:
@@ -275,7 +275,7 @@ class _ProvedExits:
 
     def block(self, route: Route, end: int) -> Block | None:
         """Prove the lower or upper bounds of the positions after a route, and return them."""
-        route = route.unrestricted
+        route = route.without_landing
         key = route.side, route.destination, route.promoted_on, route.is_quiet, route.ep_square, end
         if key not in self._blocks:
             copied, block = self._checked_block(route, end), self._exits.block(route, end)
@@ -287,7 +287,7 @@ class _ProvedExits:
         return self._blocks[key]
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return the bound of all positions of a route, weakened to what a bare king proves."""
+        """Return the bound of all positions after a route, limited to what a bare king proves."""
         is_bare = [man.kind for man in route.destination.all_men if man.colour != SIDES[end]] == [KING]
         claimed_bound = self._exits.bound(route, end)
         proved = _BARE_KING_BOUNDS[end] if is_bare else WORST[end]
@@ -298,7 +298,7 @@ class _ProvedExits:
         return False
 
     def _checked_block(self, route: Route, end: int) -> Block | None:
-        """Return the bounds that the sources have of the positions after a route, and check some of them."""
+        """Return the sources' bounds for the positions after a route, and check some of them."""
         block = self._exits.stored_block(route, end)
         if block is not None:
             for slot in (self._random.randrange(len(block.value)) for _ in range(_CHECKED_POSITION_COUNT)):
@@ -307,7 +307,7 @@ class _ProvedExits:
         return block
 
     def _check_bound(self, route: Route, slot: int, end: int, claimed_bound: Code) -> None:
-        """Compare the bound that a block has of one position with the bounds that are looked up for it.
+        """Compare a block's bound for one position with the bounds that are looked up for the position.
 
         :raises WrongBoundError: if the looked-up bounds do not confirm the bound in the block.
         """
@@ -325,7 +325,7 @@ class _ProvedExits:
             # Exit sources ignore packed tables for positions that look like those after a promotion.
             value = self._exits.tables.fresh_value(board)
             if value is not None:
-                bounds = bounds.within(Interval(code_of(value), code_of(value)))
+                bounds = bounds.intersection(Interval(code_of(value), code_of(value)))
             if not _confirms(bounds, end, claimed_bound):
                 lower, upper, claim = map(GScore.from_code, (*bounds, claimed_bound))
                 raise WrongBoundError(

@@ -35,7 +35,7 @@ _HEADER_LINE: Final = b'{"format": "results of solving positions, by tbgen", "ve
 
 
 class StateName(NamedTuple):
-    """The name of a state in files: the texts of its position and accrued score."""
+    """The name of a state in files: its position and its accrued score, as strings."""
 
     position: str
     """The first four fields of the FEN."""
@@ -128,7 +128,7 @@ class SolveResults:
     def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add the result of a new attempt.
 
-        :raises TbgenError: if it contradicts an earlier result, or cannot be written.
+        :raises TbgenError: if the result contradicts an earlier result, or cannot be written.
         """
         self.restore(state, proved, effort)
         lower, upper = map(str, proved.bounds)
@@ -138,7 +138,7 @@ class SolveResults:
     def restore(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add the result of an attempt without writing it to the file.
 
-        :raises TbgenError: if it contradicts an earlier result.
+        :raises TbgenError: if the result contradicts an earlier result.
         """
         earlier = self._proved.get(state)
         try:

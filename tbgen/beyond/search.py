@@ -229,7 +229,7 @@ class Search:
                 if self._meter.allows(seconds_of("look-ups", cell.size, self._meter.threads), 0):
                     cells.add(tables.look_up_bounds(cell))
                     looked_up.add(cell)
-        self._ledger.add_looked_up(looked_up)
+        self._ledger.add_table_cells(looked_up)
         return self._solve_again(set[Cell]().union(*map(play.all_cells_above, looked_up)), play)
 
     def _has_time(self) -> bool:
@@ -334,9 +334,9 @@ class Search:
             if choice.is_ahead or not self._ledger.is_done(each.cell):
                 self._solver.solve_after_small_cells(each)
                 if choice.is_ahead:
-                    self._ledger.add_ahead(each.cell, each.ends)
+                    self._ledger.add_ends_ahead(each.cell, each.ends)
                 else:
-                    self._ledger.add_complete(each.cell)
+                    self._ledger.add_complete_cell(each.cell)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
         """Solve cells again, the lowest first, at ends where this may narrow bounds of states in the play.

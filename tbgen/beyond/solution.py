@@ -84,7 +84,7 @@ class Solution:
         bound. Both plans are best play if the value is proved in cells. A plan has at most twelve plies. It
         ends earlier if the next ply would be expensive to find. It is empty if the solution comes from
         tables, and for a bound that always holds.
-    :ivar gaps: the kinds of moves that keep the bounds apart, the most frequent kind first.
+    :ivar gaps: the kinds of moves that make the bounds differ, the most frequent kind first.
     :ivar narrowing: the cost of the cells that might close the gaps; None if no such cells were found.
     :ivar proof: the numbers of cells and states proved forward; None if no proof was requested.
     :ivar line: best play of both sides until the accrued score equals the value, or until only Syzygy files
@@ -162,7 +162,7 @@ class BoundsCollector:
         """Number of times that a cell was solved."""
 
     @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _recording_interrupt(self) -> Iterator[None]:
         """Record an interrupt, which ends the enclosed work."""
         try:
             yield
@@ -173,11 +173,11 @@ class BoundsCollector:
     def run_search(self, search: Search) -> None:
         """Run a search and add its bounds, even if the search is interrupted.
 
-        The search does not run after an interrupt, or if the value has already been proved. If its cell
-        cannot be solved, only the bounds that are available without the cell are added.
+        The search does not run after an interrupt, or if the value has already been proved. If the search's
+        cell cannot be solved, only the bounds that are available without the cell are added.
         """
         is_over, stop, refusal = search.position.is_over, None, None
-        with self._interruptible():
+        with self._recording_interrupt():
             try:
                 if not (is_over or self.interrupt or self.best.bounds.exact):
                     stop = search.run()
@@ -221,7 +221,7 @@ class BoundsCollector:
         :param options: positional arguments of :meth:`tbgen.beyond.forcing.ForcingSearches.turns`.
         :param add: whether to add the bounds now.
         """
-        with self._interruptible():
+        with self._recording_interrupt():
             for _ in () if self.interrupt or self.best.bounds.exact else searches.turns(*options):
                 if add:
                     self._add_forcing_bounds(searches, prover)
@@ -229,7 +229,7 @@ class BoundsCollector:
                     if self.best.bounds.exact:
                         break
         if add:
-            with self._interruptible():
+            with self._recording_interrupt():
                 self._add_forcing_bounds(searches, prover)
 
     def _add_forcing_bounds(self, searches: ForcingSearches, prover: "Prover | None") -> None:

@@ -81,7 +81,7 @@ class SolvedCells(ExitSource):
         buffers = max((_PACKING_BYTES_PER_SLOT * bounds.cell.size for bounds in packing), default=0)
         return self._packed.size + self._open.size + sum(bounds.nbytes for bounds in packing) + buffers
 
-    def forget(self) -> None:
+    def close_all(self) -> None:
         """Close all cells."""
         self._close(self._open.clear())
 
@@ -98,13 +98,13 @@ class SolvedCells(ExitSource):
         :param bounds: the new bounds. Their arrays are changed.
         :param window: the scores between which the exits allow no better bounds.
         """
-        cell, window = bounds.cell, window.within(bounds.window)
+        cell, window = bounds.cell, window.intersection(bounds.window)
         self.wait_for_packing()
         if self._kept is not None and self._kept.has_changed(cell) and (from_disk := self._read(cell)):
             bounds = combine_bounds(from_disk, bounds)
         if (earlier := self.get(cell)) is not None:
             if set(earlier.ends) - set(bounds.ends):  # these ends were solved in the earlier window
-                window = window.within(earlier.window)
+                window = window.intersection(earlier.window)
             bounds = combine_bounds(earlier, bounds)
         bounds = replace(bounds, window=window)
         self._unpacked.add(cell)
@@ -113,7 +113,7 @@ class SolvedCells(ExitSource):
             self._close([bounds])
 
     def wait_for_packing(self) -> None:
-        """Wait until no cell is being packed. After this, kept cells are all on disk."""
+        """Wait until no cell is being packed. Afterwards, all kept cells are on disk."""
         if (task := self._packing_task) is not None:
             wait([task])  # an interruption does not stop the task
             self._packing_task = None
@@ -128,9 +128,9 @@ class SolvedCells(ExitSource):
         self._records[cell] = _CellStatus(self.version(cell) + is_narrower, bounds.window, bounds.ends)
         self._close(self._open.put(cell, bounds))
 
-    def _close(self, closed: Iterable[Bounds]) -> None:
+    def _close(self, closed_bounds: Iterable[Bounds]) -> None:
         """Pack and keep those closed cells that have no packed form, large cells in the background."""
-        to_pack = [bounds for bounds in closed if bounds.cell in self._unpacked]
+        to_pack = [bounds for bounds in closed_bounds if bounds.cell in self._unpacked]
         for bounds in to_pack:  # first of all, so that an interrupt loses no cell
             self._packing[bounds.cell] = bounds
             self._unpacked.remove(bounds.cell)
@@ -175,7 +175,7 @@ class SolvedCells(ExitSource):
         try:
             return unpack(packed, cell)
         except ValueError as error:
-            self._kept.refuse(cell, str(error))
+            self._kept.mark_unusable(cell, str(error))
             return None
 
     def version(self, cell: Cell) -> int:
@@ -264,22 +264,22 @@ def end_of(side: Side) -> int:
     return UPPER if side else LOWER
 
 
-def combine_bounds(earlier: Bounds, later: Bounds) -> Bounds:
+def combine_bounds(old_bounds: Bounds, new_bounds: Bounds) -> Bounds:
     """Return the better of two bounds for every position, at both ends.
 
-    The result has the arrays and the window of ``later``.
+    The result has the arrays and the window of ``new_bounds``.
     """
-    if later.is_shared:
-        return later
+    if new_bounds.is_shared:
+        return new_bounds
     for end, is_worse_than in ((LOWER, np.greater), (UPPER, np.less)):
         for side in SIDES:
-            value, depth = later.value[end, side], later.depth[end, side]
+            value, depth = new_bounds.value[end, side], new_bounds.depth[end, side]
             for first in range(0, len(value), _CHUNK_POSITIONS):
                 chunk = slice(first, first + _CHUNK_POSITIONS)
-                codes, old_codes = value[chunk], earlier.value[end, side, chunk]
+                codes, old_codes = value[chunk], old_bounds.value[end, side, chunk]
                 is_worse = is_worse_than(codes, old_codes)
-                if later.window != ALL_SCORES:  # a bound at the limit of a window has no depth
-                    is_worse |= (codes == old_codes) & later.window.lacks_depth(codes, end)
+                if new_bounds.window != ALL_SCORES:  # a bound at the limit of a window has no depth
+                    is_worse |= (codes == old_codes) & new_bounds.window.lacks_depth(codes, end)
                 np.copyto(codes, old_codes, where=is_worse)
-                np.copyto(depth[chunk], earlier.depth[end, side, chunk], where=is_worse)
-    return replace(later, ends=tuple(sorted({*earlier.ends, *later.ends})))
+                np.copyto(depth[chunk], old_bounds.depth[end, side, chunk], where=is_worse)
+    return replace(new_bounds, ends=tuple(sorted({*old_bounds.ends, *new_bounds.ends})))

@@ -61,7 +61,7 @@ def solve(
     line: bool = False,
     progress: SolveProgress = ignore_solve_progress,
 ) -> Solution:
-    """Solve a position of any number of men in r-mobility, with an accrued score.
+    """Solve a position with any number of men in r-mobility, for a given accrued score.
 
     Repetition and the 50-move rule are ignored.
 
@@ -119,7 +119,7 @@ def make_exit_bounds(
     """
     sources: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
     if kept is not None and not all(source.proved for source in sources):
-        kept = kept.unproved_subdirectory()
+        kept = kept.unproved_cells()
     return ExitBounds(
         Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _UNPACKED_CELLS_DIVISOR), *sources
     )
@@ -175,7 +175,7 @@ def _solve_with_cells(
         prover = Prover(exit_bounds, meter)
 
     def report(bounds: Interval, cells: int, cells_left: int | None = None, eta: float | None = None) -> None:
-        lower, upper = scores(collection.best.bounds.within(bounds))
+        lower, upper = scores(collection.best.bounds.intersection(bounds))
         progress(SolveStage(lower, upper, collection.solve_count + cells, cells_left, eta))
 
     searches, report_turn = None, partial(report, WORST, 0)

@@ -117,7 +117,7 @@ def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
     """
     homes: dict[Cell, Side] = {}
     for route in routes_of(lineup_of_cell(cell)):
-        if not route.is_quiet and route.promoted_on is None and (route.side == side or not route.by_pawn):
+        if not route.is_quiet and route.promoted_on is None and (route.side == side or not route.is_by_pawn):
             home, symmetry = home_of_route(route).canonical()
             homes[home] = SIDES[1 - side] if symmetry & MIRROR_RANKS else side
     return tuple(homes.items())

@@ -155,7 +155,7 @@ def remove_impossible_en_passant(board: chess.Board) -> bool:
 
 
 def _is_possible_double_step(board: chess.Board, square: chess.Square) -> bool:
-    """Return whether the last move can have been a pawn's double step over the square."""
+    """Return whether the last move can have been a pawn's double step over ``square``."""
     rank, forward = (5, -8) if board.turn else (2, 8)
     if chess.square_rank(square) != rank:
         return False

@@ -154,14 +154,14 @@ class BoundsGame:
         """Number of frame slots for each cell slot, and which of these frame slots is used."""
 
     def solve(
-        self, stopped: Event | None = None, out: Block | None = None, crew: Crew | None = None
+        self, stop_event: Event | None = None, out: Block | None = None, crew: Crew | None = None
     ) -> Block:
         """Return the fresh values and depths, shape (2, slots of the cell) each.
 
-        :param stopped: event that another thread sets to cancel the work.
+        :param stop_event: event that another thread sets to cancel the work.
         :param out: the block to write to and return; if None, a new one.
         :param crew: the threads that share the work; they may work on another game at the same time.
-        :raises CancelledError: if ``stopped`` has been set.
+        :raises CancelledError: if ``stop_event`` has been set.
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
         """
         if any(max_moves(self._frame.cell, side) > MAX_COUNTED_MOVES for side in SIDES):
@@ -172,7 +172,7 @@ class BoundsGame:
             ranks = 0
             for _ in self._solver(workspace, self._sweep_results(buffer), crew).solve_ranks():
                 ranks += 1
-                if stopped is not None and stopped.is_set():
+                if stop_event is not None and stop_event.is_set():
                     raise CancelledError
             deepest = max(attacker.scratch.max_depth[0] for attacker in workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
@@ -183,7 +183,7 @@ class BoundsGame:
         """Return the exits of all positions with ``side`` to move. Their depths include the exit move.
 
         :param bound: value to return, with depth 0, for positions that have no exit, or whose exit is worse
-            than this for the side. If it is ``NONE``, no exit counts as worse.
+            than this value for the side. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
@@ -211,19 +211,19 @@ class BoundsGame:
         self._pool.depth[begin : begin + len(block.value)] = block.depth
 
     def layer(
-        self, fresh: Block, accrued: GScore, *, is_complete: bool = True, out: Block | None = None
+        self, fresh_block: Block, accrued: GScore, *, is_complete: bool = True, out: Block | None = None
     ) -> Block:
         """Return the values and depths with the given accrued score, shape (2, slots of the cell) each.
 
         The value is ``NONE`` where the accrued score does not matter, so that the fresh value applies.
 
-        :param fresh: the result of :meth:`solve` for this game.
-        :param is_complete: whether ``fresh`` has the values of all positions. If not, it must have
+        :param fresh_block: the result of :meth:`solve` for this game.
+        :param is_complete: whether ``fresh_block`` has the values of all positions. If not, it must have
             at least the values of the positions whose position rank is less than the rank of the accrued
             score; for these positions the result is ``NONE``.
         :param out: the block to write to and return; if None, a new one.
         """
-        buffer, fresh_buffer = self._buffer_for(out), self._frame_block(fresh)
+        buffer, fresh_buffer = self._buffer_for(out), self._frame_block(fresh_block)
         buffer.value[:], buffer.depth[:] = NONE, 0
         holder = SIDES[not accrued.white]
         with self._counted_workspace() as workspace:
@@ -318,7 +318,7 @@ def pools_of_ends(
 
 
 def part_of(block: Block, route: Route) -> Block:
-    """Return the positions that a route leads to, from a block that may cover the whole destination."""
+    """Return the bounds of the positions that a route leads to, from a block that may have more positions."""
     cell = route.destination
     if route.landing is None or len(block.value) < cell.size:
         return block
@@ -356,7 +356,7 @@ def gather_block(
     cell: Cell,
     men: Sequence[tuple[Side, int]],
     symmetry: int,
-    stored: Block,
+    stored_block: Block,
     pawnless: bool = False,
     worst_and_other: tuple[Code, Codes] | None = None,
 ) -> Block:
@@ -372,10 +372,10 @@ def gather_block(
         becomes 0 where the stored bound is the worst one and the bound at the other end is better. With None,
         all depths are copied.
     """
-    worst, other = worst_and_other or (NONE, stored.value)
+    worst, other = worst_and_other or (NONE, stored_block.value)
     shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
     block = empty_block((cell.size,))
-    gather((*stored, other), shifts, squares, symmetry, pawnless, worst, *block)
+    gather((*stored_block, other), shifts, squares, symmetry, pawnless, worst, *block)
     return block
 
 

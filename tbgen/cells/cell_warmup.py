@@ -21,9 +21,9 @@ from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.retro.ranks import Crew, StageTimes
 
 KERNEL_FAMILY: Final = __name__
-"""Name of the kernels that solve cells in the compiler cache."""
+"""Name, in the compiler cache, of the family of kernels that solve cells."""
 
-_KQK: Final = (chess.A1, chess.B1, chess.H8)
+_SQUARES: Final = (chess.A1, chess.B1, chess.H8)
 """Squares of the men in the position of KQvK whose cell is solved."""
 
 _logger = logging.getLogger(__name__)
@@ -50,5 +50,5 @@ def compile_kernels(announce: Callable[[str], object] = _logger.warning) -> None
             BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
             solve_values(cell, SomeKnowledge(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
-            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQK), lambda *_: None)
+            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _SQUARES), lambda *_: None)
             gather((*block, block.value), np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, 0, *block)

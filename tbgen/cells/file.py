@@ -1,4 +1,4 @@
-"""The file of a solved cell: its packed bounds and their digest (docs/solve_reference.md has the format).
+"""The file of a solved cell: its packed bounds and their digest. docs/solve_reference.md has the format.
 
 Reading and checking a file needs no compiler; ``tbgen.cells.packing`` unpacks the bounds.
 """
@@ -22,7 +22,7 @@ _VERSION: Final = b"2"
 """Format version, which changes whenever bounds of older versions become unusable."""
 _DIGEST_BYTES: Final = 32
 _HASH_DIGITS: Final = 24
-_FILE_NAME: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_HASH_DIGITS}}}{re.escape(SUFFIX)}")
+_FILE_NAME_PATTERN: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_HASH_DIGITS}}}{re.escape(SUFFIX)}")
 
 
 class PackedSide(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ def check_cell(path: Path) -> str:
     """
     data = path.read_bytes()
     name = _decode_cell(data).cell
-    with suppress(ValueError):  # a letter of the name does not stand for a man
+    with suppress(ValueError):  # raised if a letter of the name stands for no man
         if file_name(name) == path.name.split(SUFFIX)[0] + SUFFIX:
             return _split_digest(data)[0].hex()
     raise CellFileError(f"it contains the cell {printable(name)}")
@@ -140,7 +140,7 @@ def check_directory(directory: Path) -> None:
 
 def is_file_name(name: str) -> bool:
     """Return whether a file name has the form of :func:`file_name`."""
-    return _FILE_NAME.fullmatch(name) is not None
+    return _FILE_NAME_PATTERN.fullmatch(name) is not None
 
 
 def _sort_key(letter: str) -> int:
@@ -154,7 +154,7 @@ def encode_cell(name: str, bounds: PackedBounds) -> bytes:
 
 
 def _split_digest(data: bytes) -> tuple[bytes, bytes]:
-    """Return the digest that is stored in a file, and the encoded cell, whose digest it should be."""
+    """Return the digest that a file states, and the encoded cell, which should have this digest."""
     head, _, rest = data.partition(b"\n")
     if not head.startswith(_FORMAT):
         raise CellFileError("it is not the file of a cell, or is damaged")

@@ -62,7 +62,7 @@ class Games:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(knowledge.same_ends, routes))
-        if self._single_game:  # with exact values, one game may also do for cells above this one
+        if self._single_game:  # with exact values, one game may also suffice for the cells above
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]
@@ -84,12 +84,12 @@ class Games:
         """The ends that these games solve."""
         return set(self._games)
 
-    def add(self, earlier: "Games") -> None:
+    def add(self, games: "Games") -> None:
         """Add earlier games of the same cell for the ends that these games do not solve."""
-        if not self._single_game and not earlier._single_game and earlier.ends - self.ends:
-            self._windows |= {end: earlier._windows[end] for end in earlier._games.keys() - self._games}
-            self._games = earlier._games | self._games
-            self._nbytes += earlier.nbytes
+        if not self._single_game and not games._single_game and games.ends - self.ends:
+            self._windows |= {end: games._windows[end] for end in games._games.keys() - self._games}
+            self._games = games._games | self._games
+            self._nbytes += games.nbytes
 
     def solve(self) -> Bounds:
         """Return the bounds of the cell's positions in fresh states.
@@ -127,7 +127,7 @@ class Games:
     def _bounds(
         self, solve_end: Callable[[int, Block], Block], single: bool, stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        """Return the bounds at the ends that these games solve; values at another end are undefined.
+        """Return the bounds at the ends that these games solve; values at any other end are undefined.
 
         :param solve_end: writes the values and depths of the game at the given end into the given block.
         :param single: whether the game at the lower end serves both ends.
@@ -149,13 +149,13 @@ class Games:
                 raise
         window = self._windows[min(self._games)]
         if single:
-            value, depth = _doubled(value), _doubled(depth)
+            value, depth = _double_first_axis(value), _double_first_axis(depth)
         for end in set(ENDS) - self.ends:
             depth[end] = 0
         return Bounds(self.cell, value, depth, tuple(sorted(self.ends)), window)
 
 
-def _doubled(array: NDArray[_Number]) -> NDArray[_Number]:
+def _double_first_axis(array: NDArray[_Number]) -> NDArray[_Number]:
     """Return a view of an array in which the only element of its first axis appears twice."""
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))
 

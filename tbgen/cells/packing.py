@@ -138,7 +138,7 @@ def _digit_order(cell: Cell, mover: Side) -> list[int]:
 
 
 def legal_slots(cell: Cell) -> list[Flags]:
-    """Return which slots are legal positions: one array for each side to move."""
+    """Return which slots are legal positions: one array of booleans for each side to move."""
     frame = frame_of_cell(cell)
     words = frame.frame.words
     legal = np.zeros((len(SIDES), words), np.uint64)

@@ -37,7 +37,7 @@ class Route:
     the accrued score still counts."""
     ep_square: int | None = None
     """The square of a possible en passant capture after the move; None if there is none."""
-    by_pawn: bool = False
+    is_by_pawn: bool = False
     """Whether the moves are pawn moves."""
     is_castling: bool = False
     """Whether the move is castling. After it, the side has no castling rights, wherever its men stand."""
@@ -45,7 +45,7 @@ class Route:
     """The man that has landed: its index among the destination's mobile men, and its square; else None."""
 
     @property
-    def unrestricted(self) -> Self:
+    def without_landing(self) -> Self:
         """The same route without ``landing``. It stands for all positions of the destination, whatever the
         square of the man that has landed."""
         return self if self.landing is None else replace(self, landing=None)
@@ -89,8 +89,8 @@ class _RoutesOfSide:
         """Index of each mobile man in the lineup."""
         self.own_men = [index for index, man in enumerate(self.cell.mobile) if man.colour == side]
         """Indices of the side's mobile men."""
-        self.mobile_victims = [index for index, man in enumerate(self.cell.mobile) if self._may_capture(man)]
-        self.standing_victims = {square for square, man in self.standing.items() if self._may_capture(man)}
+        self.mobile_victims = [index for index, man in enumerate(self.cell.mobile) if self._is_victim(man)]
+        self.standing_victims = {square for square, man in self.standing.items() if self._is_victim(man)}
 
     def routes(self) -> Iterator[Route]:
         """Yield the routes."""
@@ -108,7 +108,7 @@ class _RoutesOfSide:
         if self.own_men:
             yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.mobile_victims)
 
-    def _may_capture(self, man: Man) -> bool:
+    def _is_victim(self, man: Man) -> bool:
         return man.colour != self.side and man.kind != KING
 
     def _victims(self, square: int) -> Sequence[int]:
@@ -167,16 +167,16 @@ class _RoutesOfSide:
         if man is not None:
             standing[target] = man_of(self.side, promotion) if promotion else man
         mobile = [each for index, each in enumerate(self.cell.mobile) if index != victim]
-        by_pawn = man is not None and man.kind == PAWN
-        quiet = man is not None and not by_pawn and captured_man is None and victim == _NO_MAN
+        is_by_pawn = man is not None and man.kind == PAWN
+        quiet = man is not None and not is_by_pawn and captured_man is None and victim == _NO_MAN
         return Route(
             self.side,
             _route_number(origin, target, 0 if victim == _NO_MAN else self.index[victim] + 1, promotion),
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,
-            self._ep_square(origin, target) if by_pawn else None,
-            by_pawn,
+            self._ep_square(origin, target) if is_by_pawn else None,
+            is_by_pawn,
         )
 
     def _ep_square(self, origin: int, target: int) -> int | None:

@@ -44,10 +44,10 @@ class Interval(NamedTuple):
         """Return whether this interval contains the other interval."""
         return self.lower >= other.lower and self.upper <= other.upper
 
-    def within(self, other: "Interval") -> Self:
+    def intersection(self, other: "Interval") -> Self:
         """Return the intersection with another interval. If it is empty, ``lower`` is better than ``upper``.
 
-        >>> Interval(Code(250), Code(10)).within(Interval(Code(255), Code(20)))
+        >>> Interval(Code(250), Code(10)).intersection(Interval(Code(255), Code(20)))
         Interval(lower=250, upper=20)
         """
         return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import PROMOTIONS
 from tbgen.cells.cell import PAWN, Cell, man_of
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.kernels.wins import WinSearch, find_lost, record_wins, win_by_captures
+from tbgen.cells.kernels.wins import WinSearch, find_capture_wins, find_lost_positions, record_wins
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.frame import legal_words
@@ -30,7 +30,7 @@ _MIN_SHARED_SLOTS: Final = 64**4
 _MAX_ROUNDS: Final = 256
 """Maximum number of rounds, whose numbers fit into one byte. Wins that need more rounds are not found."""
 _MAX_MOVES: Final = 256
-"""Capacity of buffers for the quiet moves of one side. No position has more."""
+"""Capacity of buffers for the quiet moves of one side. No position has more quiet moves."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Wins:
         """Size of the arrays in bytes."""
         return self.won.nbytes + self.rounds.nbytes
 
-    def has(self, side: Side, slot: int) -> bool:
+    def is_won(self, side: Side, slot: int) -> bool:
         """Return whether White wins the position of a slot with ``side`` to move."""
         return bool(int(self.won[side, slot >> 6]) >> (slot & 63) & 1)
 
@@ -104,9 +104,9 @@ def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Exe
         for part, ranks in enumerate(all_ranks)
     ]
     newly_lost = np.zeros(frame.words if with_rounds else 0, np.uint64)
-    list(executor.map(win_by_captures, parts))
+    list(executor.map(find_capture_wins, parts))
     for round_ in range(1, _MAX_ROUNDS):
-        if not sum(executor.map(find_lost, parts, repeat(round_), repeat(newly_lost))):
+        if not sum(executor.map(find_lost_positions, parts, repeat(round_), repeat(newly_lost))):
             break
         if with_rounds:
             list(executor.map(record_wins, parts, repeat(round_), repeat(newly_lost)))
@@ -158,7 +158,7 @@ def without_pawn(cell: Cell, square: int) -> Cell:
     return replace(cell, white_pawns=white, black_pawns=black)
 
 
-def after_step(cell: Cell, origin: int, target: int, kind: int = PAWN) -> Cell:
+def cell_after_step(cell: Cell, origin: int, target: int, kind: int = PAWN) -> Cell:
     """Return the cell after the step of a black pawn. A promoted man is frozen in this cell."""
     men = cell.standing.copy()
     del men[origin]
@@ -175,7 +175,7 @@ def _get_pushes(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDA
                 break
             for kind in (PAWN,) if target >= 8 else PROMOTIONS:
                 pushes.append((pawn - 8, target, place))
-                cells_after.append(after_step(cell, pawn, target, kind))
+                cells_after.append(cell_after_step(cell, pawn, target, kind))
     legal, won = both = np.zeros((2, len(cells_after), cell.size // 64), np.uint64)
     for row, cell_after in enumerate(cells_after):
         both[:, row] = _legal_and_won(cell_after, WHITE_TO_MOVE, wins_of, executor)

@@ -125,7 +125,7 @@ def _adjudicate_position(text: str, adjudication: Adjudication, with_line: bool,
 
 
 def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool) -> int:
-    """Adjudicate the games of files in order. If they can be read twice, a first pass solves positions."""
+    """Adjudicate the games of files in order. If files can be read twice, a first pass solves positions."""
     worst = 0
     documents: list[dict[str, Any]] = []
     if adjudication.solves_first:
@@ -192,9 +192,9 @@ def _text(report: _GameReport) -> Iterator[str]:
     yield ""
     yield f"{side_to_move(board)} to move{'' if variant is Variant.R_MOBILITY else f', {variant.label}'}"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
-    yield f"basis           {_basis(report)}"
+    yield f"basis           {_basis_text(report)}"
     yield f"accrued score   {outcome.accrued}"
-    yield f"points          {_points(report)}  (White-Black)"
+    yield f"points          {_points_text(report)}  (White-Black)"
     if report.line is not None:
         yield ""
         yield from line_text(report.arbiter.board, report.line)
@@ -203,7 +203,7 @@ def _text(report: _GameReport) -> Iterator[str]:
 def _summary(game: Game, report: _GameReport) -> Iterator[str]:
     outcome = report.outcome
     white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
-    result = f"result {outcome.value}  ({_basis(report)})  points {_points(report)}"
+    result = f"result {outcome.value}  ({_basis_text(report)})  points {_points_text(report)}"
     if outcome.doubts:
         result += f"  doubtful: {', '.join(outcome.doubts)}"
     yield f"{game.number}. {white} - {black}  {printable(game.result)}  accrued {outcome.accrued}  {result}"
@@ -211,7 +211,7 @@ def _summary(game: Game, report: _GameReport) -> Iterator[str]:
         yield from line_text(report.arbiter.board, report.line)
 
 
-def _basis(report: _GameReport) -> str:
+def _basis_text(report: _GameReport) -> str:
     outcome = report.outcome
     if outcome.depth is not None:
         return f"{outcome.basis}, {plies(outcome.depth)} to go"
@@ -223,7 +223,7 @@ def _basis(report: _GameReport) -> str:
     return f"{basis}: {outcome.bounds.words}"
 
 
-def _points(report: _GameReport) -> str:
+def _points_text(report: _GameReport) -> str:
     scoring = report.outcome.settings.scoring
     name = "" if scoring.scheme is Scheme.EXPONENTIAL else f" {scoring.scheme.value}"
     return f"{scoring.text(report.outcome.value)}{name}"

@@ -50,7 +50,7 @@ def run(
     its digest. The same command resumes broken transfers.
 
     With --cells, solved cells of the set are fetched in the same way instead of tables. The arguments
-    then name the men of cells.
+    then name materials, such as KRPvKRP, whose cells are fetched.
 
     A set does not prove that its tables and cells are correct. For tables, your own build or tbgen verify
     proves this. The digests of the tables that tbgen's developers built are in docs/tables of its source.
@@ -104,7 +104,7 @@ class _FetchReport:
         self.fetched: list[PublishedFile] = []
 
     def summary(self) -> str:
-        """Return a text with the numbers of files to fetch, of existing files, and of files that differ."""
+        """Return, in words, the numbers of files to fetch, of existing files, and of files that differ."""
         parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes_to_receive)}"]
         if self._plan.present_files:
             parts.append(f"{len(self._plan.present_files)} in {self._plan.directory} already")

@@ -101,7 +101,7 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
             f"  {info.form:6} {accrued if variant.layered else '-':8} {size_text(info.bytes):>10}"
             f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{layers_text and f', {layers_text}'}"
         )
-    missing = " ".join(_missing([entry.material for entry in entries if entry.missing]))
+    missing = " ".join(_missing_names([entry.material for entry in entries if entry.missing]))
     if missing:
         yield ""
         yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
@@ -111,7 +111,7 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
             yield f"{counted(count, 'table')} for the rules {other}: tbgen info --rules {other}"
 
 
-def _missing(materials: Sequence[Material]) -> Iterator[str]:
+def _missing_names(materials: Sequence[Material]) -> Iterator[str]:
     """Yield the names of missing tables, or their number if too many have the same number of men."""
     for men, group in groupby(materials, lambda material: material.men):
         names = [material.name for material in group]
@@ -163,7 +163,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
         "tables": [entry.document().plain() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
-        **_unusable(entries),
+        **_unusable_tables(entries),
     }
 
 
@@ -185,10 +185,10 @@ def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
         for entry in entries
         if (info := entry.info)
     ]
-    return {"tables": tables, "fresh": fresh, "digest": digest, **_unusable(entries)}
+    return {"tables": tables, "fresh": fresh, "digest": digest, **_unusable_tables(entries)}
 
 
-def _unusable(entries: Sequence[Entry]) -> dict[str, Any]:
+def _unusable_tables(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the missing tables, and the damaged tables with their errors."""
     damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.missing}
     return {"missing": [entry.material for entry in entries if entry.missing], "damaged": damaged}

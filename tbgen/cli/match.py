@@ -55,7 +55,7 @@ def _struct(option: str, struct: type[Struct]) -> WordList:
     return WordList(lambda words: struct_of(option, words, struct))
 
 
-def _processors(text: str) -> tuple[int, ...]:
+def _parse_processors(text: str) -> tuple[int, ...]:
     return processors_of(text, usable_processors())
 
 
@@ -100,7 +100,7 @@ def _parse_share(text: str) -> float:
     raise UsageError(f"{quote(text)} is not a share: expected a number from 0 to 1")
 
 
-def _names(*names: str, **attributes: Any) -> Setting:
+def _setting(*names: str, **attributes: Any) -> Setting:
     """Return a setting with an option's names: each with two minus signs and, as in Cute Chess, with one."""
     return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names), **attributes)
 
@@ -153,36 +153,36 @@ class EventOptions(OptionGroup):
     engine: Annotated[
         Sequence[list[str]],
         WordList(),
-        _names("engine", heading="Players", multiple=True, callback=_join_values),
+        _setting("engine", heading="Players", multiple=True, callback=_join_values),
     ]
-    each: Annotated[Sequence[list[str]], WordList(), _names("each", multiple=True, callback=_join_values)]
-    format: Annotated[Format | None, _names("format", "tournament", heading="Event")]
-    rounds: Annotated[Count | None, _names("rounds")]
-    games: Annotated[Count | None, _names("games")]
-    seeds: Annotated[Count | None, _names("seeds")]
-    concurrency: Annotated[Count | None, WholeNumber(1, 512), _names("concurrency")]
-    processors: Annotated[tuple[int, ...] | None, ParsedType("LIST", _processors), _names("affinity")]
-    pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
-    event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
-    site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
-    wait: Annotated[int | None, WholeNumber(0), _names("wait"), Setting(metavar="MS")]
+    each: Annotated[Sequence[list[str]], WordList(), _setting("each", multiple=True, callback=_join_values)]
+    format: Annotated[Format | None, _setting("format", "tournament", heading="Event")]
+    rounds: Annotated[Count | None, _setting("rounds")]
+    games: Annotated[Count | None, _setting("games")]
+    seeds: Annotated[Count | None, _setting("seeds")]
+    concurrency: Annotated[Count | None, WholeNumber(1, 512), _setting("concurrency")]
+    processors: Annotated[tuple[int, ...] | None, ParsedType("LIST", _parse_processors), _setting("affinity")]
+    pgn: Annotated[Path | None, _setting("pgn", "pgnout"), Setting(metavar="FILE")]
+    event: Annotated[str | None, _setting("event"), Setting(metavar="NAME")]
+    site: Annotated[str | None, _setting("site"), Setting(metavar="NAME")]
+    wait: Annotated[int | None, WholeNumber(0), _setting("wait"), Setting(metavar="MS")]
     recover: Annotated[bool | None, Setting("--recover/--no-recover", "-recover/-no-recover", default=None)]
     log: Directory | None
     openings: Annotated[
-        OpeningSettings | None, _struct("openings", OpeningSettings), _names("openings", heading="Openings")
+        OpeningSettings | None, _struct("openings", OpeningSettings), _setting("openings", heading="Openings")
     ]
-    start: Annotated[StartKind | None, _names("variant")]
-    seed: Annotated[int | None, WholeNumber(0), _names("seed", "srand"), Setting(metavar="N")]
+    start: Annotated[StartKind | None, _setting("variant")]
+    seed: Annotated[int | None, WholeNumber(0), _setting("seed", "srand"), Setting(metavar="N")]
     swap: Annotated[bool | None, Setting("--swap/--noswap", "-swap/-noswap", default=None)]
-    reverse: Annotated[bool, _names("reverse")]
-    repeat: Annotated[bool, _names("repeat")]
-    resign: Annotated[ResignRule | None, _struct("resign", ResignRule), _names("resign", heading="Ends")]
-    draw: Annotated[DrawRule | None, _struct("draw", DrawRule), _names("draw")]
-    moves: Annotated[int | None, WholeNumber(0), _names("maxmoves", metavar="N")]
+    reverse: Annotated[bool, _setting("reverse")]
+    repeat: Annotated[bool, _setting("repeat")]
+    resign: Annotated[ResignRule | None, _struct("resign", ResignRule), _setting("resign", heading="Ends")]
+    draw: Annotated[DrawRule | None, _struct("draw", DrawRule), _setting("draw")]
+    moves: Annotated[int | None, WholeNumber(0), _setting("maxmoves", metavar="N")]
     verify: Annotated[float | None, ParsedType("SHARE", _parse_share), Setting("--verify-adjudications")]
-    test: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word), _names("sprt")]
-    interval: Annotated[int | None, WholeNumber(0), _names("ratinginterval", heading="Output", metavar="N")]
-    ends: Annotated[int | None, WholeNumber(0), _names("outcomeinterval", metavar="N")]
+    test: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word), _setting("sprt")]
+    interval: Annotated[int | None, WholeNumber(0), _setting("ratinginterval", heading="Output", metavar="N")]
+    ends: Annotated[int | None, WholeNumber(0), _setting("outcomeinterval", metavar="N")]
 
     @property
     def settings(self) -> EventSettings:
@@ -213,8 +213,8 @@ def run(
     referee: RefereeOptions,
     directory: TableDirectory,
     play_on: Annotated[bool, Setting(heading="Ends")],
-    syzygy: Annotated[SyzygyFiles, _names("syzygy", "tb")],
-    tbpieces: Annotated[int, WholeNumber(3, MAX_MEN), _names("tbpieces"), Setting(metavar="N")] = MAX_MEN,
+    syzygy: Annotated[SyzygyFiles, _setting("syzygy", "tb")],
+    tbpieces: Annotated[int, WholeNumber(3, MAX_MEN), _setting("tbpieces"), Setting(metavar="N")] = MAX_MEN,
     live: Annotated[
         str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE_ADDRESS, metavar="[HOST:PORT]")
     ],
@@ -283,7 +283,7 @@ run.reword = partial(translate, warn=_remark)
 
 
 class EventReport:
-    """Prints the course of an event, line by line as cuteRMob does."""
+    """Prints the course of an event line by line, as cuteRMob does."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet

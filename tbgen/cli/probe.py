@@ -228,7 +228,7 @@ class _Prober:
                     yield error
 
     def _line(self, board: AnyBoard, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
-        """Return best play, or the error that names the depths needed for it if they are not stored."""
+        """Return best play, or, if depths needed for it are not stored, the error that names them."""
         try:
             return self.tables.line(board, accrued)
         except MissingLayerError as error:

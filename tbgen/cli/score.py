@@ -212,7 +212,7 @@ def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
 
 
 def _records(adjudication: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
-    """Yield the games of files, even those without a result. Add each to ``event`` if it is not None."""
+    """Yield the games of files, even those without a result. Add each game to ``event``, if any."""
     names = Counter(Path(path).name for path in adjudication.files)
     for path in adjudication.files:
         name = Path(path).name
@@ -234,7 +234,7 @@ def _remark_on(standings: Standings) -> None:
 
 
 def _omitted_text(left_out: LeftOutCounts, prefix: str) -> str:
-    """Return a text that states how many games are left out and why; empty if no game is left out."""
+    """Return, in words, how many games are left out and why; an empty string if no game is left out."""
     lost_by_both = ("lost by both sides (0-0)", left_out.lost_by_both)
     counts = (("without a result", left_out.unfinished), lost_by_both, ("broken", left_out.broken))
     reasons = [f"{count:,} {reason}" for reason, count in counts if count]
@@ -242,7 +242,7 @@ def _omitted_text(left_out: LeftOutCounts, prefix: str) -> str:
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
-    """Return the scoring that the tags of all games name, or the exponential scoring if they differ."""
+    """Return the scheme that the tags of all games name, or the exponential scheme if they name several."""
     schemes = {game.outcome.settings.scoring.scheme for game in games}
     if len(schemes) == 1:
         return schemes.pop()

@@ -104,7 +104,7 @@ def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 
 def _gaps_text(solution: Solution) -> Iterator[str]:
-    """Yield the gaps: kinds of moves that keep the bounds apart. Then yield the cells to solve next."""
+    """Yield the gaps: kinds of moves that make the bounds differ. Then yield the cells to solve next."""
     for name, gap in zip(("open", *[""] * (_MAX_GAPS - 1)), solution.gaps, strict=False):
         yield f"{name:16}{gap_text(gap)}"
     if len(solution.gaps) > _MAX_GAPS:

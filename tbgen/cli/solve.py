@@ -168,11 +168,11 @@ def _lines_of(name: str) -> Iterator[str]:
 class PositionBatch:
     """Solves positions and prints the proved result of each.
 
-    :param stopped: whether to solve nothing, and only print results that were proved earlier.
+    :param is_stopped: whether to solve nothing, and only print results that were proved earlier.
     """
 
     options: SolveOptions
-    stopped: bool
+    is_stopped: bool
     _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Maps the number of each position to its answer."""
 
@@ -184,7 +184,7 @@ class PositionBatch:
         watch, options = Watch(), self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
             watch.solver = solver = options.resources.make_solver(watch, results)
-            if self.stopped:
+            if self.is_stopped:
                 solver.stop()
             try:
                 worst = self._solve(texts, tables, solver, watch)
@@ -308,7 +308,7 @@ def _text(document: EstimateDocument) -> Iterator[str]:
     yield f"disk      {qualifier}{size_text(document.disk)} with --cells"
     yield ""
     sizes = sorted({size for structure in structures for size in structure.cells}, key=int, reverse=True)
-    rows = [["pawns of White", "of Black", *(f"{_mobile_men(int(size))} mobile" for size in sizes), "time"]]
+    rows = [["pawns of White", "of Black", *(f"{_mobile_count(int(size))} mobile" for size in sizes), "time"]]
     for structure in structures[:_MAX_STRUCTURES]:
         pawns = (" ".join(squares) or "-" for squares in (structure.white, structure.black))
         cells = (number(structure.cells[size]) if size in structure.cells else "" for size in sizes)
@@ -322,12 +322,12 @@ def _text(document: EstimateDocument) -> Iterator[str]:
         yield f"and {counted(len(structures) - _MAX_STRUCTURES, 'other structure')}"
 
 
-def _mobile_men(size: int) -> int:
+def _mobile_count(size: int) -> int:
     return round(log(size, 64))
 
 
-_FOR_ONE: Final = "one position: leave it out, or name one FEN"
-_FOR_MANY: Final = "many positions: leave it out, or name a file of FENs"
+_ONE_POSITION_HINT: Final = "one position: leave it out, or name one FEN"
+_MANY_POSITIONS_HINT: Final = "many positions: leave it out, or name a file of FENs"
 
 
 @command
@@ -374,12 +374,12 @@ def run(
     many = lines is not None or len(texts) > 1
     for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results"):
         if getattr(options, name):
-            raise UsageError(f"--{name} is for {_FOR_ONE if many else _FOR_MANY}")
+            raise UsageError(f"--{name} is for {_ONE_POSITION_HINT if many else _MANY_POSITIONS_HINT}")
     failure = None if options.scheduler is None else _solve_cells(texts, options, options.scheduler)
     if not many:
         _solve_one(texts[0], options, failure)
         return 0
-    code = PositionBatch(options, stopped=failure is not None).run(texts)
+    code = PositionBatch(options, is_stopped=failure is not None).run(texts)
     if failure is not None:
         raise failure
     return code

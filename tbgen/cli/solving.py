@@ -105,14 +105,14 @@ class Resources:
             seconds=self.seconds,
             memory=self.memory,
             threads=self.threads,
-            total=self.total,
+            total_time=self.total,
             results=SolveResults() if results is None else results,
             file_count=0 if self.syzygy is None else len(self.syzygy),
             progress=watch.show,
             interrupt=watch.store_interrupt,
             prove=prover,
             is_solved=prover.is_solved,
-            prepare=prover.prepare,
+            before_attempt=prover.compile_kernels_for,
         )
 
 

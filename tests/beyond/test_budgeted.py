@@ -156,7 +156,7 @@ def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> No
 
     results = SolveResults()
     results.add(StateName.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
-    solver = Solver(seconds=60.0, total=150.0, results=results, prove=prove, prepare=prepare)
+    solver = Solver(seconds=60.0, total_time=150.0, results=results, prove=prove, before_attempt=prepare)
     found = []
     for rank in range(2, 7):
         clock.now += 1000.0  # other work does not count
@@ -246,12 +246,12 @@ def test_the_time_of_all_is_used(tables: Tablebase, clock: SimpleNamespace) -> N
 
     results = SolveResults()
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
-    solver = Solver(seconds=None, total=200.0, results=results, prove=prove)
+    solver = Solver(seconds=None, total_time=200.0, results=results, prove=prove)
     assert [job.board.fen() for job in solver.work_on(jobs)] == [WALL, LOCKED]
     assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 80.0)]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.TIME, Stop.TIME]
     asked.clear()
-    assert len(list(Solver(seconds=None, total=300.0, results=results, prove=prove).work_on(jobs))) == 2
+    assert len(list(Solver(seconds=None, total_time=300.0, results=results, prove=prove).work_on(jobs))) == 2
     assert asked == [(LOCKED, 240.0), (WALL, 60.0)]
 
 

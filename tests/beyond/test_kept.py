@@ -244,7 +244,7 @@ def test_layers_are_made_again_if_others_have_proved_more_since(tmp_path: Path) 
             assert fresh is not None
             assert layers.is_made(of, accrued) == expected
             layers.layer(fresh, accrued)
-            known.cells.forget()
+            known.cells.close_all()
         somebody = SolvedCells(KeptCells(tmp_path / "cells"))
         somebody.add(bounds(of))
         somebody.wait_for_packing()
@@ -280,14 +280,14 @@ def test_a_cell_is_available_while_it_is_packed(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(solved_cells, "pack", slowly)
     solved, there = SolvedCells(KeptCells(tmp_path), open_bytes=0), bounds(cell())
     solved.add(there)
-    solved.forget()
+    solved.close_all()
     assert cell() in solved
     assert same(solved.get(cell()), there)
     assert not list(tmp_path.iterdir())
     at_work = solved.nbytes
     go_on.set()
     solved.wait_for_packing()
-    solved.forget()
+    solved.close_all()
     assert solved.nbytes == 0 < there.nbytes < at_work
     assert same(solved.get(cell()), there)
 
@@ -323,7 +323,7 @@ def test_a_cell_that_is_not_kept_on_disk_is_packed_when_closed(monkeypatch: pyte
     assert same(solved.get(other), bounds(other))
     solved.add(bounds(small))
     solved.add(bounds(other, 2))
-    solved.forget()
+    solved.close_all()
     solved.wait_for_packing()
     assert [each.cell for each in packed[2:]] == [small, other]
     assert solved.nbytes == sum(pack(each).nbytes for each in (best, *packed[2:]))
@@ -340,7 +340,7 @@ def test_a_cell_that_cannot_be_packed_is_available_and_counted(monkeypatch: pyte
     solved, there = SolvedCells(), bounds(cell())
     solved.add(there)
     monkeypatch.setattr(solved_cells, "pack", fails)
-    solved.forget()
+    solved.close_all()
     with pytest.raises(MemoryError, match="no room"):
         solved.wait_for_packing()
     assert cell() in solved
@@ -348,7 +348,7 @@ def test_a_cell_that_cannot_be_packed_is_available_and_counted(monkeypatch: pyte
     assert solved.nbytes > there.nbytes
     monkeypatch.undo()
     solved.add(bounds(cell(), 2))
-    solved.forget()
+    solved.close_all()
     solved.wait_for_packing()
     assert cell() in solved
     assert solved.nbytes < there.nbytes

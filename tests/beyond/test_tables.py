@@ -72,7 +72,7 @@ def test_looked_up_positions_are_those_of_plain_tables(own: Path, tables: Path, 
             if route.landing is None or not some.knows(route):
                 continue
             sides.add(route.side)
-            whole = part_of(plain.block(route.unrestricted, 0), route)
+            whole = part_of(plain.block(route.without_landing, 0), route)
             for source in (some, plain):
                 assert is_same(source.block(route, 0), whole, there=True)
         assert sides == {*SIDES}

@@ -55,7 +55,7 @@ def test_wins_are_those_of_a_slow_search(seed: int) -> None:
     there, won = slow_wins(board, made_up)
     for levels in (False, True):
         wins = solve_wins(cell, made_up, with_rounds=levels, threads=2)
-        assert {name for name, each in there.items() if wins.has(side_of(each.board), each.slot)} == won
+        assert {name for name, each in there.items() if wins.is_won(side_of(each.board), each.slot)} == won
     if seed in (29, 36, 57):
         assert cell.size >= 64**4
         assert wins.rounds.max() > _DENSE_ROUNDS

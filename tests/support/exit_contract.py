@@ -31,7 +31,7 @@ def check_source(
     """
     told, universally = 0, 0
     held = set[Material](() if tables is None else tables.materials)
-    for route in (seen(route.unrestricted, symmetry) for route in routes for symmetry in SYMMETRIES):
+    for route in (seen(route.without_landing, symmetry) for route in routes for symmetry in SYMMETRIES):
         if not source.knows(route):
             continue
         blocks = [source.block(route, end) for end in ENDS]

@@ -32,7 +32,7 @@ class WinSearch(Struct):
     unproved: Words
     """uint64 (2, words): the legal positions that are not yet proved to be won, by side to move."""
     own_marks: Words
-    """uint64 (words // 64,): words with Black to move that this part has marked, to examine them itself."""
+    """uint64 (words // 64,): words with Black to move that this part has marked for itself to examine."""
     marks: Words
     """uint64 (2, parts, words // 64): words that each part has marked for other parts to examine, in even and
     in odd rounds. Marks are read in the next round, so no two threads write to the same place."""
@@ -49,7 +49,7 @@ class WinSearch(Struct):
     """int64 (n, 3): steps of Black's pawns. A row has the square after a single step, the target square and
     the index of the pawn. A promotion has one row for each kind of promoted man."""
     legal_pushed: Words
-    """uint64 (n, words): the legal positions after each step, with White to move; same slots as the cell."""
+    """uint64 (n, words): the legal positions after each step, in the slots of the cell with White to move."""
     won_pushed: Words
     """uint64 (n, words): the positions of ``legal_pushed`` that White wins."""
     black_pawns: Ints
@@ -89,7 +89,7 @@ def _result_of_capture(search: WinSearch, victim: int, slot: int) -> tuple[bool,
 def _capture_of_scalar(
     search: WinSearch, squares: Ints, man: int, victim: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word]:
-    """The positions in which ``man`` can capture a scalar, and those that White wins after it."""
+    """The positions in which ``man`` can capture a scalar, and those that White wins after the capture."""
     frame, square = search.frame, squares[victim]
     bit_man, kind = frame.scalars, frame.kinds[man]
     if man == bit_man:
@@ -113,7 +113,7 @@ def _capture_of_scalar(
 def _capture_of_bit_man(
     search: WinSearch, squares: Ints, man: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word]:
-    """The positions in which ``man`` can capture the bit man, and those that White wins after it."""
+    """The positions in which ``man`` can capture the bit man, and those that White wins after the capture."""
     frame, bit_man, origin = search.frame, search.frame.scalars, squares[man]
     able = won = ZERO
     for square in bits_of(bits & reach(ORTHODOX, frame.kinds[man], BIT[origin], ~occupied)):
@@ -173,7 +173,7 @@ def _wins_on_square(
 
 @kernel
 def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bits: Word) -> tuple[Word, Word]:
-    """The positions in which Black may move or capture a pawn, and those in which this may be an escape."""
+    """The positions in which Black may move or capture a pawn, and those in which this may save Black."""
     frame, bit_man = search.frame, search.frame.scalars
     able = escapes = ZERO
     white_men = frame.pawns[0]
@@ -248,7 +248,7 @@ def _can_reach(search: WinSearch, word: int, squares: Ints, occupied: Word, bits
 
 @kernel
 def _lost_positions(search: WinSearch, word: int, bits: Word) -> Word:
-    """The positions of a word with Black to move in which he is mated or all his moves lose.
+    """The positions of a word with Black to move in which Black is mated or has only losing moves.
 
     :param bits: the positions of the word to examine.
     """
@@ -308,7 +308,7 @@ def _record_won(search: WinSearch, word: int, bits: Word, round_: int) -> None:
 
 
 @jit
-def win_by_captures(search: WinSearch) -> None:
+def find_capture_wins(search: WinSearch) -> None:
     """Find the positions of a part that White wins by a capture."""
     first, words, stride = _words_of_part(search)
     for square in range(64):
@@ -330,7 +330,7 @@ def _capture_wins_of_word(search: WinSearch, word: int, legal: Word) -> Word:
 
 
 @jit
-def find_lost(search: WinSearch, round_: int, newly_lost: Words) -> int:
+def find_lost_positions(search: WinSearch, round_: int, newly_lost: Words) -> int:
     """Find lost positions of a part with Black to move, and return the number of those newly found.
 
     The first rounds examine all words, later rounds only the marked words. If the rounds of positions are not
@@ -351,7 +351,7 @@ def find_lost(search: WinSearch, round_: int, newly_lost: Words) -> int:
 
 @kernel
 def _find_lost_in_group(search: WinSearch, group: int, round_: int, newly_lost: Words) -> int:
-    """Find lost positions in a group of 64 words, as described under :func:`find_lost`."""
+    """Find lost positions in a group of 64 words, as described under :func:`find_lost_positions`."""
     count, marked, previous = int64(0), search.own_marks[group], 1 - (round_ & 1)
     search.own_marks[group] = ZERO
     for part in range(search.marks.shape[1]):

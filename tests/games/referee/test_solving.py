@@ -137,7 +137,7 @@ def test_bounds_that_prove_the_points_are_a_proof(tablebase: Tablebase) -> None:
         with pytest.raises(MissingTableError, match="tbgen build KRvK"):
             judged(tablebase, "G5.0 G3.0", ROOK, require_proof=proof, require_tables=not proof)
     assert not judged(tablebase, "-G4.5 G2.0", require_tables=True).proven
-    late = Solver(total=0.0, prove=Prover({}))
+    late = Solver(total_time=0.0, prove=Prover({}))
     assert said(adjudicate(LOCKED, tablebase, solver=late)) == ("-G8.5", "played", None, False)
     with pytest.raises(UnprovenError, match="solving has proved nothing about it"):
         adjudicate(LOCKED, tablebase, solver=late, require_proof=True)
