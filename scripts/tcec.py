@@ -33,7 +33,7 @@ from tbgen.board.scoring import EXPONENTIAL, Scheme
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.games.outcome import RESULTS, Basis, Outcome
-from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.files import open_for_reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.referee import replay
 from tbgen.games.settings import GameOptions
@@ -185,7 +185,7 @@ def _result(record: GameRecord) -> list[str]:
 
 def _games(path: Path, adjudicator: Adjudicator) -> Iterator[tuple[TaggedGame, GameRecord]]:
     """Yield the finished games of a file."""
-    with reading(str(path)) as source:
+    with open_for_reading(str(path)) as source:
         for game in tag_games(source, adjudicator):
             record = GameRecord.of(path.stem, game)
             if record is not None and record.classical in RESULTS:

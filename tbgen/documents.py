@@ -62,7 +62,7 @@ class EndsDocument(Document, Generic[Bound]):
 
 
 _TYPE_NAMES: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
-_TYPE_ERROR: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
+_TYPE_ERROR_PATTERN: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
 """Matches the messages of msgspec that state the expected type and the minimum of a number."""
 
 MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
@@ -85,7 +85,7 @@ def struct_of(option: str, words: Sequence[str] | None, struct: type[AnyStruct])
 
 
 def values_of(option: str, words: Sequence[str], struct: type[Struct]) -> dict[str, Any]:
-    """Return the value of each key. ``arg`` has a list of values, ``option`` a dict of values by NAME.
+    """Map each key to its value. The value of ``arg`` is a list, the value of ``option`` a dict by NAME.
 
     :raises UsageError: if a word is malformed or its key is unknown.
     """
@@ -123,7 +123,7 @@ def make_struct(option: str, values: Mapping[str, Any], struct: type[AnyStruct])
     except msgspec.ValidationError as error:
         reason, _, key = str(error).partition(" - at `$.")
         key = key.removesuffix("`")
-        if expected := _TYPE_ERROR.match(reason):
+        if expected := _TYPE_ERROR_PATTERN.match(reason):
             least = f" of at least {expected[2]}" if expected[2] else ""
             reason = f"expected {_TYPE_NAMES[expected[1]]}{least}"
         raise UsageError(f"--{option} {key}={values.get(key)}: {reason}") from None

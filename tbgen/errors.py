@@ -161,10 +161,10 @@ class DamagedTableError(TbgenError, OSError):
 class NamedChoice(StrEnum):
     """Base class of enumerations that users select by name, in upper or lower case, with or without hyphens.
 
-    In a class definition, the keyword argument ``what`` is the noun for messages. All other keyword arguments
+    In a class definition, the keyword argument ``noun`` is the noun for messages. All other keyword arguments
     are aliases of values: ``alias="value"``.
 
-    >>> class Fruit(NamedChoice, what="a fruit"):
+    >>> class Fruit(NamedChoice, noun="a fruit"):
     ...     APPLE = "apple"
     ...     PEAR = "pear"
     >>> Fruit("Pear")
@@ -177,12 +177,12 @@ class NamedChoice(StrEnum):
     :raises UsageError: if no value has the given name.
     """
 
-    _what: str
+    _noun: str
     _aliases: dict[str, str]
 
-    def __init_subclass__(cls, what: str, **aliases: str) -> None:
+    def __init_subclass__(cls, noun: str, **aliases: str) -> None:
         super().__init_subclass__()
-        cls._what, cls._aliases = what, aliases
+        cls._noun, cls._aliases = noun, aliases
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
@@ -190,7 +190,7 @@ class NamedChoice(StrEnum):
         for choice in cls:
             if choice.replace("-", "") == cls._aliases.get(name, name):
                 return choice
-        raise UsageError(f"{quote(str(value))} is not {cls._what}: expected one of {', '.join(cls)}")
+        raise UsageError(f"{quote(str(value))} is not {cls._noun}: expected one of {', '.join(cls)}")
 
 
 def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result | TbgenError:
@@ -213,7 +213,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def printable(text: str) -> str:
-    """Return an untrusted text on one line, without characters that a terminal might interpret as commands.
+    """Return an untrusted string on one line, without characters that a terminal might interpret as commands.
 
     >>> printable("Deep\\x1b[31m Blue")
     'Deep�[31m Blue'

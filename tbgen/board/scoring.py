@@ -21,7 +21,7 @@ OTB_CUTOFF: Final = GScore(8, True)
 """G4.0: over the board, only scores up to G3.5 are recorded."""
 
 
-class Scheme(NamedChoice, what="a scoring"):
+class Scheme(NamedChoice, noun="a scoring"):
     """A rule that converts a result to points; ``_DEFINITIONS`` defines each scheme.
 
     :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).

@@ -100,7 +100,7 @@ def _games(adjudication: Adjudication) -> Iterator[tuple[str, Game]]:
     for name in adjudication.files:
         with adjudication.open_file(name) as source:
             for game in read_games(source):
-                adjudication.solver_watch.begin(game.number, game.tags)
+                adjudication.solver_watch.set_game(game.number, game.tags)
                 yield name, game
 
 
@@ -131,7 +131,7 @@ def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool
     if adjudication.solves_first:
         _solve(adjudication)
     for name, game in _games(adjudication):
-        file, place = adjudication.solver_watch.place, f"game {game.number}, line {game.line}"
+        file, place = adjudication.solver_watch.file_prefix, f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})

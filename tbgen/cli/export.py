@@ -43,8 +43,8 @@ def run(
 
     with line:
         exported = export(directory, target, variants, material_list(materials, men), report=show_progress)
-    size = sum(table.bytes for table in exported)
-    written = sum(table.written for table in exported)
+    size = sum(table.size for table in exported)
+    written = sum(table.is_new for table in exported)
     if json:
         tables = [fields(table, "file", "material", "rules", "bytes", "written") for table in exported]
         print_json({"directory": target, "tables": tables, "bytes": size})

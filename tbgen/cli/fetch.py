@@ -25,7 +25,7 @@ from tbgen.cli.publish import cell_filter
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, result_or_error
 from tbgen.exchange.cells import plan_cells
-from tbgen.exchange.fetch import FetchPlan, fetch, names_text, plan, read_list
+from tbgen.exchange.fetch import FetchPlan, fetch, names_text, plan_tables, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedFile
 from tbgen.exchange.sources import source_of
 from tbgen.text import counted, duration, size_text
@@ -80,7 +80,7 @@ def run(
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
-            to_do = plan(published, directory, variants, materials, place=place, on_check=checked)
+            to_do = plan_tables(published, directory, variants, materials, place=place, on_check=checked)
         else:
             chosen = cell_filter(names, men, variants)
             to_do = plan_cells(published, cells, chosen, place=place, on_check=checked)
@@ -113,7 +113,7 @@ class _FetchReport:
             parts.append(f"{len(different)} there with different content, which is kept: {names}")
         return "; ".join(parts)
 
-    def received(self, size: int) -> None:
+    def on_bytes(self, size: int) -> None:
         """Count received bytes, and show the progress. A negative ``size`` counts bytes to receive again."""
         with self._lock:
             self._bytes += size
@@ -128,7 +128,7 @@ class _FetchReport:
                 f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes_to_receive)}{remaining}"
             )
 
-    def done(self, file: PublishedFile) -> None:
+    def on_file(self, file: PublishedFile) -> None:
         """Print a line about a fetched file."""
         with self._lock:
             self.fetched.append(file)

@@ -23,7 +23,7 @@ from tbgen.cli.solving import SolvingOptions, Watch
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Outcome
-from tbgen.games.pgn.files import PgnSource, is_stream, reading
+from tbgen.games.pgn.files import PgnSource, is_stream, open_for_reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring_clause
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.system.memory import processor_count
@@ -107,7 +107,7 @@ class AdjudicationOptions(OptionGroup):
                 syzygy=self.syzygy,
                 solver=watch.solver,
                 trust_tags=trust_tags,
-                on_solve=lambda raw: watch.begin(raw.number, raw.values),
+                on_solve=lambda raw: watch.set_game(raw.number, raw.values),
             )
             yield Adjudication(files, adjudicator, watch, self.jobs, self.strict)
 
@@ -135,8 +135,8 @@ class Adjudication:
     @contextmanager
     def open_file(self, path: str) -> Iterator[PgnSource]:
         """Open one of the files. If there are several, messages about its games begin with its name."""
-        self.solver_watch.place = f"{path}, " if len(self.files) > 1 else ""
-        with reading(path) as source:
+        self.solver_watch.file_prefix = f"{path}, " if len(self.files) > 1 else ""
+        with open_for_reading(path) as source:
             yield source
 
     @contextmanager
@@ -184,9 +184,9 @@ class Adjudication:
                     self.tally.broken += 1
                     if self.strict:
                         raise game.error
-                    self._say(f"{watch.place}{game.error}; {fate}")
+                    self._say(f"{watch.file_prefix}{game.error}; {fate}")
                 if game.outcome is not None:
-                    name = f"{watch.place}game {game.raw.number}, line {game.raw.line}"
+                    name = f"{watch.file_prefix}game {game.raw.number}, line {game.raw.line}"
                     if self.strict and game.outcome.doubts:
                         raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
                     self.count(game.outcome, name, f"{name}: ")

@@ -23,7 +23,7 @@ from tbgen.games.standings.documents import TcecEvent, document
 from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.orders import ORDERS
-from tbgen.games.standings.render import comma_separated, markdown, text
+from tbgen.games.standings.render import comma_separated, markdown, text_lines
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview_keys
 from tbgen.games.standings.tables import tables as all_tables
@@ -169,7 +169,7 @@ def run(
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
-    result = replace(result, left_out=left_out, tested=sprt_player)
+    result = replace(result, left_out=left_out, tested_player=sprt_player)
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)
@@ -252,7 +252,7 @@ def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
 
 def standings_text(tables: Iterable[StandingsTable]) -> str:
     """Return tables as text that fits the width of the terminal."""
-    return "\n".join(text(tables, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
+    return "\n".join(text_lines(tables, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
 
 
 def _render(

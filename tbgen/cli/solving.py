@@ -23,15 +23,15 @@ from tbgen.text import counted, duration, number
 
 @dataclass(frozen=True)
 class SolvingOptions(OptionGroup):
-    """Whether and how positions are solved. If an option is None, the solver has a default.
+    """Whether and how positions are solved. If an option is None, the solver uses its default.
 
     :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, one after
         the other in one process, in order of estimated time
     :param solve_time: time for one position (default: 60s; with --solve-total, as long as more work may
         narrow the result)
     :param solve_total: time for all positions together (default: no limit)
-    :param solve_memory: memory to solve with (default: 8G)
-    :param solve_threads: threads to solve with (default: 2)
+    :param solve_memory: memory for solving (default: 8G)
+    :param solve_threads: threads for solving (default: 2)
     :param solve_results: store proved results in a file, created if missing, and use its results, so that the
         same command resumes an interrupted run
     """
@@ -86,10 +86,10 @@ class SolvingOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class Resources:
-    """Time, memory, threads and files for solving: the fields of :class:`tbgen.beyond.jobs.Solver`."""
+    """Time, memory, threads and files for solving, as in :class:`tbgen.beyond.jobs.Solver`."""
 
     seconds: float | None
-    total: float | None
+    total_time: float | None
     memory: int
     threads: int
     cells: Path | None
@@ -105,7 +105,7 @@ class Resources:
             seconds=self.seconds,
             memory=self.memory,
             threads=self.threads,
-            total_time=self.total,
+            total_time=self.total_time,
             results=SolveResults() if results is None else results,
             file_count=0 if self.syzygy is None else len(self.syzygy),
             progress=watch.show,
@@ -117,12 +117,12 @@ class Resources:
 
 
 class Watch:
-    """Shows the progress of a solver on stderr, and stores an interrupt. The solver may be None."""
+    """Shows on stderr the progress of a solver, if there is one, and stores an interrupt."""
 
     def __init__(self) -> None:
         self.line = ProgressLine()
         self.solver: Solver | None = None
-        self.place = ""
+        self.file_prefix = ""
         """Prefix of the number of a game: the name of its file if there are several files, else empty."""
         self.game = ""
         """The current game, in words."""
@@ -133,11 +133,11 @@ class Watch:
         """The counts of the games whose positions are solved."""
         return SolveCounts() if self.solver is None else self.solver.counts
 
-    def begin(self, number: int, tags: Mapping[str, str]) -> None:
-        """Set the current game, which is a game of the current file."""
+    def set_game(self, number: int, tags: Mapping[str, str]) -> None:
+        """Set the current game, given its number in the current file."""
         white, black, round_tag = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
         prefix = "" if round_tag in ("", "?", "-") else f"round {round_tag}, "
-        self.game = f"{self.place}game {number} ({prefix}{white} - {black})"
+        self.game = f"{self.file_prefix}game {number} ({prefix}{white} - {black})"
 
     def store_interrupt(self, interrupt: KeyboardInterrupt) -> None:
         """Store an interrupt that has ended the work on a position; :meth:`raise_interrupt` raises it."""
@@ -145,7 +145,7 @@ class Watch:
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt has come. If so, no further game is begun."""
+        """Whether an interrupt has been stored. If so, no further game is started."""
         return self._interrupt is not None
 
     def work_on(self, jobs: Iterable[Job]) -> None:
@@ -163,13 +163,13 @@ class Watch:
 
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:
-        """Print the bounds proved for the position that was being solved when an interrupt came."""
+        """Print the bounds proved so far for a position whose solving was interrupted."""
         say(f"tbgen: {name}: the value is {bounds.words} by what is proved so far")
 
     def raise_interrupt(self) -> None:
         """Raise the stored interrupt, if there is one.
 
-        :raises KeyboardInterrupt: if an interrupt has come.
+        :raises KeyboardInterrupt: if an interrupt has been stored.
         """
         if self._interrupt is not None:
             raise self._interrupt

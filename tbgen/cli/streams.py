@@ -22,7 +22,7 @@ _RESEND_SECONDS: Final = 0.05
 
 
 class TerminationError(KeyboardInterrupt):
-    """The process has been asked to end by one of :data:`TERMINATION_WORDS`."""
+    """The process has received one of the signals in :data:`TERMINATION_WORDS`."""
 
     def __init__(self, number: signal.Signals) -> None:
         super().__init__(TERMINATION_WORDS[number])

@@ -11,7 +11,7 @@ from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.pgn.files import is_stream, matching_files, writing
+from tbgen.games.pgn.files import is_stream, matching_files, open_for_writing
 from tbgen.games.tagging import Tally
 from tbgen.system.files import make_directory
 from tbgen.text import counted
@@ -129,7 +129,7 @@ def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
     buffered: list[bytes] = []
     tally, size, buffer_limit = adjudication.tally, 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
     tagged_before, broken_before = tally.games, tally.broken
-    with writing(target) as sink:
+    with open_for_writing(target) as sink:
         for data in _tagged_bytes(sources, adjudication):
             buffered.append(data)
             size += len(data)

@@ -28,7 +28,7 @@ from tbgen.system.locks import lock
 from tbgen.system.processes import parent_death_prefix
 
 _PACKAGE: Final = Path(__file__).parent.parent
-_IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
+_IMPORT_PATTERN: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
 
 _logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def remove_fallback() -> None:
 def direct_imports(path: Path) -> frozenset[Path]:
     """Return the files of the package that a module imports directly."""
     names = set()
-    for module, targets in _IMPORT.findall(path.read_text("utf-8")):
+    for module, targets in _IMPORT_PATTERN.findall(path.read_text("utf-8")):
         names.add(module)
         names.update(f"{module}.{name}" for name in re.findall(r"(\w+)(?: as \w+)?", targets))
     stems = [_PACKAGE.parent.joinpath(*name.split(".")) for name in names]
@@ -166,9 +166,9 @@ def clear() -> CachedKernels:
 
 
 _thread_state: Final = local()
-"""Thread-local flag ``refused``: True in threads that do not wait for compilation."""
+"""Thread-local flag ``refuses_compiling``: True in threads that do not wait for compilation."""
 _COMPILING_FAMILIES: Final[set[str]] = set()
-"""Families of kernels that a thread here is compiling, or is waiting for another process to compile."""
+"""Families of kernels that a thread of this process is compiling, or waits for another process to compile."""
 _COMPILING_LOCK: Final = Lock()
 """Protects ``_COMPILING_FAMILIES``."""
 
@@ -180,7 +180,7 @@ def _marker_path(family: str) -> Path:
 def is_compiled(family: str) -> bool:
     """Return whether the cache has all kernels of a family.
 
-    A family is the kernels that one module compiles together. It has the name of that module.
+    A family consists of the kernels that one module compiles together, and has the name of that module.
     """
     return _marker_path(family).exists()
 
@@ -197,11 +197,11 @@ class KernelsMissingError(Exception):
 @contextmanager
 def without_compiling() -> Iterator[None]:
     """Raise a :class:`KernelsMissingError` if the block needs kernels that are not compiled yet."""
-    _thread_state.refused = True
+    _thread_state.refuses_compiling = True
     try:
         yield
     finally:
-        _thread_state.refused = False
+        _thread_state.refuses_compiling = False
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def compiling(family: str, description: str, duration: str, emit: Callable[[str]
     :raises KernelsMissingError: within :func:`without_compiling`, if the family is not compiled.
     """
     sentence = f"compiling the kernels {description}, once for this version of tbgen: {duration}"
-    if getattr(_thread_state, "refused", False) and not is_compiled(family):
+    if getattr(_thread_state, "refuses_compiling", False) and not is_compiled(family):
         raise KernelsMissingError(sentence)
     with _COMPILING_LOCK:
         claimed = not is_compiled(family) and family not in _COMPILING_FAMILIES
@@ -243,24 +243,25 @@ def compiling(family: str, description: str, duration: str, emit: Callable[[str]
         _COMPILING_FAMILIES.discard(family)
 
 
-def compile_side_by_side(in_child: Callable[[], object], in_parent: Callable[[], object]) -> None:
-    """Call two functions that compile kernels: ``in_parent`` here, ``in_child`` in a child process.
+def compile_side_by_side(child_job: Callable[[], object], parent_job: Callable[[], object]) -> None:
+    """Call ``parent_job`` in this process and ``child_job`` in a child process, at the same time.
 
-    The processes share the cache. Afterwards this process calls ``in_child`` too, which compiles whatever the
-    child has not compiled. Without a second processor or a shared cache there is no child, and this process
-    compiles everything. If this process is interrupted, the child is killed.
+    Both functions compile kernels, and the processes share the cache. Afterwards this process also calls
+    ``child_job``, to compile whatever the child has not compiled. Without a second processor or a shared
+    cache, no child is started, and this process compiles everything. If this process is interrupted, the
+    child is killed.
 
-    :param in_child: a function at the top level of a module.
+    :param child_job: a function at the top level of a module.
     """
-    child = _start_child(in_child) if directory() == shared_directory() and os.cpu_count() != 1 else None
+    child = _start_child(child_job) if directory() == shared_directory() and os.cpu_count() != 1 else None
     try:
-        in_parent()
+        parent_job()
         if child is not None:
             child.wait()
     finally:
         if child is not None:
             child.kill()  # no effect on a process that has ended
-    in_child()
+    child_job()
 
 
 def _start_child(function: Callable[[], object]) -> "subprocess.Popen[bytes]":

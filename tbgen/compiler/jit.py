@@ -25,8 +25,8 @@ Result = TypeVar("Result")
 class KernelLocator(_CacheLocator):
     """Makes numba store the kernels of the package in the cache of :mod:`tbgen.compiler.cache`.
 
-    The cache of numba itself does not notice edits to the functions that a kernel calls, and it depends on
-    the path of the package.
+    numba's own cache does not notice edits to the functions that a kernel calls, and it depends on the path
+    of the package.
     """
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
@@ -43,7 +43,7 @@ class KernelLocator(_CacheLocator):
         return self._name
 
     def get_disambiguator(self) -> str:
-        """Return a text that distinguishes kernels of the same name in a module."""
+        """Return a string that distinguishes kernels of the same name in a module."""
         return str(self._line)
 
     @classmethod
@@ -56,7 +56,7 @@ CacheImpl._locator_classes.insert(0, KernelLocator)
 
 
 class InnerLibrary(JITCodeLibrary):
-    """The unoptimised code of a kernel, which other kernels call.
+    """The unoptimised code of a kernel, for calls by other kernels.
 
     It is optimised and compiled to machine code as part of each :class:`EntryLibrary` that needs it.
     """

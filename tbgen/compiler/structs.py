@@ -70,7 +70,7 @@ def _type_key(value: Any) -> Any:
 
 
 def _words(value: Any) -> list[int]:
-    """Return the machine words that store a field; those of an array are its address and shape."""
+    """Return the machine words that store a field. An array is stored as its address and shape."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise ValueError("array fields of a structure must be C-contiguous")

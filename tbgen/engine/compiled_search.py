@@ -35,14 +35,14 @@ from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
 
 _POLL_SECONDS: Final = 0.001
 """Interval at which the thread looks for new requests."""
-_LETTERS: Final = "PNBRQKpnbrqk"
+_MAN_LETTERS: Final = "PNBRQKpnbrqk"
 _NO_VALUE: Final = 4 * MATE
 _ASSUMED_DEPTH: Final = 250
 """Depth in plies that is assumed for a value if the tables do not store its depth."""
 
 
-class LeafValues:
-    """A thread that looks up in the tables the values that one search requests, until the thread is closed.
+class LeafLookups:
+    """The look-ups for one search: a thread reads the requested values from tables until :meth:`close`.
 
     :param tables: the tables; None if the engine has none.
     :param rule: the 50-move rule of the game. A value is used only if play reaches it before the rule
@@ -74,7 +74,7 @@ class LeafValues:
         work, control = self._work, self._work.control
         while not self._closed.wait(_POLL_SECONDS):
             first, last = int(control[control_index.ANSWERS]), int(control[control_index.REQUESTS])
-            if first < last and tables.ready:
+            if first < last and tables.is_loading_done:
                 requests = work.requests[np.arange(first, last) % len(work.requests)]
                 _, places = np.unique(requests[:, columns.KEY], return_index=True)
                 self._answer(requests[places], tables)
@@ -104,21 +104,24 @@ class LeafValues:
 def _group_by_men(
     requests: NDArray[np.uint64],
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield each group of positions with the same men: letters, rows, and squares in the letters' order."""
+    """Group positions by their men.
+
+    Yield, for each group, the letters of the men, the rows, and the squares in the order of the letters.
+    """
     sets = requests[:, None, columns.WHITES : columns.BLACKS + 1] & requests[:, : columns.KINGS + 1, None]
-    sets = sets.transpose(0, 2, 1).reshape(len(requests), len(_LETTERS))
+    sets = sets.transpose(0, 2, 1).reshape(len(requests), len(_MAN_LETTERS))
     occupied = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     counts, group = np.unique(occupied.sum(axis=2), axis=0, return_inverse=True)
     for number, count in enumerate(counts.astype(np.int64)):
         rows = np.flatnonzero(group.ravel() == number)
-        letters = "".join(letter * int(many) for letter, many in zip(_LETTERS, count, strict=True))
+        letters = "".join(letter * int(many) for letter, many in zip(_MAN_LETTERS, count, strict=True))
         yield letters, rows, np.nonzero(occupied[rows])[2].reshape(len(rows), len(letters))
 
 
 def _accrued_codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
     """Convert the accrued scores of rows to codes of tables.
 
-    A score without a code becomes NONE. Its rank is greater than the rank of every value in a table.
+    A score without a code becomes NONE, because its rank is greater than the rank of every value in a table.
     """
     rank = accrued >> 1
     return np.where(rank > MAX_CODED_RANK, NONE, np.where(accrued & 1, 255 - rank, rank))
@@ -128,19 +131,19 @@ def _search_values(
     codes: NDArray[np.uint8],
     depths: NDArray[np.int32],
     requests: NDArray[np.uint64],
-    worth: NDArray[np.int64],
+    value_by_rank: NDArray[np.int64],
     rule: FiftyMoveRule,
 ) -> NDArray[np.int64]:
     """Convert values and depths of tables to the scale of the search, from White's point of view.
 
-    The more plies it takes to reach a value, the slightly less the value is worth to the side that prefers it
+    Each ply that it takes to reach a value slightly lowers the worth of the value to the side that prefers it
     to the accrued score.
 
-    :param worth: for each rank, the value on this scale of White's score of that rank.
+    :param value_by_rank: for each rank, the value, on this scale, of the score of that rank that White holds.
     """
     is_white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
     rank = np.where(is_white, codes, 255 - codes).astype(np.int64)
-    lead = np.where(rank == 0, MATE + SCALE_PLIES, worth[rank]) * np.where(is_white, 1, -1)
+    lead = np.where(rank == 0, MATE + SCALE_PLIES, value_by_rank[rank]) * np.where(is_white, 1, -1)
     # Codes are in the order of scores, White's best first.
     plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
@@ -161,8 +164,8 @@ _MAX_WAITING_DEPTH: Final = 4
 values after trades decide such games."""
 _NO_NODE_LIMIT: Final = 1 << 62
 _PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
-"""For the 50-move rules that have one: the rank below which an improvement of the accrued score resets the
-counter."""
+"""For some 50-move rules, the rank below which an improvement of the accrued score resets the counter. Under
+the other rules, no improvement does."""
 _LATE_SCORES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
 """Values of the control word ``LATE_SCORES`` for the 50-move rules for which it is not 0."""
 _REACHABLE_SCORE: Final = GScore("G1.5")
@@ -206,7 +209,7 @@ class CompiledSearch:
         self._patience, self._candidates = patience, candidates
         self.game, self._work, self._must_stop = game, work, must_stop
         self._line_count, self._max_nodes = min(line_count, len(moves)), max_nodes or _NO_NODE_LIMIT
-        self._leaves = LeafValues(work, tables, game.settings.fifty_move_rule)
+        self._leaves = LeafLookups(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
         self.best = RootLine((self._to_line([int(work.moves[0, 0])])[0],), 0, 0)
         """The best line so far; before the first iteration, an arbitrary move."""
@@ -228,12 +231,12 @@ class CompiledSearch:
         )
 
     def run(
-        self, depth: int | None, stop_deepening: Callable[[], bool], report: Callable[[RootLine], None]
+        self, depth: int | None, must_stop_deepening: Callable[[], bool], report: Callable[[RootLine], None]
     ) -> RootLine:
         """Search by iterative deepening until it is time to stop, and return the best line.
 
         :param depth: maximum number of iterations; None for no limit.
-        :param stop_deepening: function that returns whether to stop before the next iteration.
+        :param must_stop_deepening: function that returns whether to stop before the next iteration.
         :param report: called with each line of an iteration, best first. If the search is stopped within an
             iteration, the best line so far is reported.
         """
@@ -250,7 +253,7 @@ class CompiledSearch:
                 if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._is_stopped:
                     self._await_tables()
                 plies = mate_plies(self.best.value)
-                if self._is_stopped or stop_deepening() or (plies is not None and plies <= iteration):
+                if self._is_stopped or must_stop_deepening() or (plies is not None and plies <= iteration):
                     break
         return self.best
 
@@ -300,7 +303,7 @@ class CompiledSearch:
         work.costs[: len(kept)] = [int(_POINT_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
-        """Find the best move for ``place``, 1 for the best of all, unless the search has been stopped."""
+        """Search for the move in the given place (1 for the best), unless the search has been stopped."""
         work = self._work
         if self._is_stopped:
             return
@@ -326,7 +329,7 @@ class CompiledSearch:
         return plain if value > 0 else -plain
 
     def _await_tables(self) -> bool:
-        """Wait briefly for pending requests. Return whether there were any and all have now been answered."""
+        """Wait briefly for pending requests. Return whether there were some, and all have been answered."""
         if not self._leaves.has_pending:
             return False
         deadline = time.perf_counter() + self._patience
@@ -336,7 +339,7 @@ class CompiledSearch:
 
     @contextmanager
     def _stop_in_time(self) -> Iterator[None]:
-        """While the block runs, stop the search from another thread once its time is up and it has a move.
+        """Stop the search in the block from another thread, once its time is up and it has a move.
 
         The kernels do not call Python to ask whether to stop, because every switch of threads is slow on a
         busy machine.
@@ -382,7 +385,7 @@ def _encode(board: chess.Board, answer: chess.Move) -> int:
 
 
 KERNEL_FAMILY: Final = "tbgen.engine.kernels.search"
-"""Name of the search kernels in the compiler cache: the module that imports all others."""
+"""Name of the search kernels in the compiler cache: the module that imports all other search kernels."""
 
 
 def ensure_compiled(announce: Callable[[str], object]) -> None:

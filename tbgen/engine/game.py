@@ -118,7 +118,7 @@ class SearchGame(Arbiter):
     def repeats_since(self, first_index: int) -> bool:
         """Return whether the current state has occurred before, at index ``first_index`` or later.
 
-        If so, the players can repeat the state for ever, and its value is the accrued score.
+        If so, the players can repeat the state for ever, and the value of the state is the accrued score.
 
         :param first_index: index of the earliest position of the game to compare, from 0.
         """
@@ -227,7 +227,7 @@ class Advice:
 
     @classmethod
     def of(cls, move: chess.Move, value: GScore, depth: int | None) -> Self:
-        """Return the advice to play the given move, in a state whose value is exact."""
+        """Return the advice to play the given move in a state whose exact value is known."""
         return cls((move,), value, value, depth, (move,))
 
     @property

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Final
 
-_INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
-_NUMBERS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
-_KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
+_INTEGER_PATTERN: Final = re.compile(r"-?\d{1,15}", re.ASCII)
+_LIMITS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
+_KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_LIMITS)
 _DEPTH_KEYWORDS: Final = (("depth", 1), ("mate", 2))
 """Keywords that limit the depth, each with the plies of one unit: a ply, or a move of both sides."""
 _DEFAULT_MOVES_TO_GO: Final = 30
@@ -28,7 +28,7 @@ _LAST_START_SHARE: Final = 0.5
 
 A fixed time (``movetime``) is used in full, because no later move can use the rest of it.
 """
-_MAX_FIXED_LOSS: Final = 0.02
+_MAX_DEDUCTED_SHARE: Final = 0.02
 """Largest share of a fixed time that is deducted as overhead. Other engines deduct nothing."""
 _MIN_SECONDS: Final = 0.005
 """Minimum thinking time of a move."""
@@ -40,30 +40,30 @@ class Go:
 
     :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
     :ivar numbers: maps each keyword to its number; times are in milliseconds.
-    :ivar malformed: the keywords that lack their number.
+    :ivar malformed_words: the keywords that lack their number.
     """
 
     moves: tuple[str, ...] = ()
     ponder: bool = False
     infinite: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
-    malformed: tuple[str, ...] = ()
+    malformed_words: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Go":
         """Parse the words after ``go``, skipping unknown words.
 
         >>> Go.parse("depth 3 searchmoves e2e4 d2d4".split())
-        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, malformed=())
+        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, malformed_words=())
         """
         moves: list[str] = []
         numbers: dict[str, int] = {}
         malformed: list[str] = []
         keyword = ""
         for word, following in zip_longest(words, words[1:], fillvalue=""):
-            if word in _NUMBERS and _INTEGER.fullmatch(following):
+            if word in _LIMITS and _INTEGER_PATTERN.fullmatch(following):
                 numbers[word] = int(following)
-            elif word in _NUMBERS:
+            elif word in _LIMITS:
                 malformed.append(word)
             if word in _KEYWORDS:
                 keyword = word
@@ -77,14 +77,14 @@ class Go:
         limits = [plies * self.numbers[word] for word, plies in _DEPTH_KEYWORDS if word in self.numbers]
         return max(min(limits), 1) if limits else None
 
-    def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
+    def time_limits(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
         """Return the target and the maximum thinking time of a side, in seconds; None for no limit.
 
         :param overhead: seconds that each move loses between engine and clock.
         """
         if "movetime" in self.numbers:
             fixed = self.numbers["movetime"] / 1000
-            fixed = max(fixed - min(overhead, _MAX_FIXED_LOSS * fixed), _MIN_SECONDS)
+            fixed = max(fixed - min(overhead, _MAX_DEDUCTED_SHARE * fixed), _MIN_SECONDS)
             return fixed, fixed
         clock = self.numbers.get("wtime" if white else "btime")
         if clock is None or self.infinite:  # the opponent's clock sets no limit
@@ -110,7 +110,7 @@ class Timer:
         self._overhead = overhead
         clock = go.numbers.get("wtime" if white else "btime")
         self._clock = math.inf if clock is None or "movetime" in go.numbers else clock / 1000
-        self.target, self._maximum = go.seconds(white, overhead)
+        self.target, self._maximum = go.time_limits(white, overhead)
         """Seconds that the move should take; None for no limit."""
         self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
@@ -163,7 +163,7 @@ class Timer:
         out_of_nodes = self._max_nodes is not None and nodes >= self._max_nodes and not self._pondering
         return out_of_nodes or self._is_past(1, self._maximum)
 
-    def stop_deepening(self) -> bool:
+    def must_stop_deepening(self) -> bool:
         """Return whether it is too late for the search to start another iteration."""
         return self._is_past(self._last_start, self.target)
 

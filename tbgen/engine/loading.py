@@ -67,7 +67,7 @@ def elapsed_text(start_time: float) -> str:
 
 
 _MAX_CLOSING_SECONDS: Final = 5.0
-"""Maximum time to wait for a partner that is starting. Later, it ends when its input is closed."""
+"""Maximum time to wait for a partner to start. A partner that starts later ends when its input is closed."""
 
 
 class PartnerOwner:
@@ -79,7 +79,7 @@ class PartnerOwner:
     def __init__(self, announce: Callable[[str], None]) -> None:
         self._announce, self._lock = announce, threading.Lock()
         self._configuration: object = None
-        """Command, hash size and options of the current partner; None to start a partner anew."""
+        """Command, hash size and options of the current partner; None to start one at the next request."""
         self._future: Future[Partner] | None = None
 
     def get_partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
@@ -117,7 +117,7 @@ class PartnerOwner:
                 partner.new_game()
 
     def allow_restart(self) -> None:
-        """Allow a partner that has failed to be started again, by the next request for the partner."""
+        """If the partner has failed, let the next request for the partner start it again."""
         with self._lock:
             if self._future and self._future.done() and not self._running_partner():
                 self._configuration = None

@@ -11,7 +11,7 @@ from tbgen.errors import UsageError, default_directory, quote
 from tbgen.games.settings import FiftyMoveRule
 
 _EMPTY: Final = "<empty>"
-_INTEGER: Final = re.compile("-?[0-9]{1,9}")
+_INTEGER_PATTERN: Final = re.compile("-?[0-9]{1,9}")
 
 
 class Option(NamedTuple):
@@ -19,8 +19,8 @@ class Option(NamedTuple):
 
     :ivar limits_text: the part of the description after the default: bounds or the possible values.
     :ivar expected: the accepted values, described for messages.
-    :ivar accepts: function that returns whether a text is accepted.
-    :ivar parse: function that converts an accepted text to the value.
+    :ivar accepts: function that returns whether a string is accepted.
+    :ivar parse: function that converts an accepted string to the value.
     """
 
     name: str
@@ -32,25 +32,25 @@ class Option(NamedTuple):
     parse: Callable[[str], Any] = str
 
 
-def _number(name: str, default: int, least: int, most: int, convert: Callable[[int], float] = int) -> Option:
+def _spin_option(name: str, default: int, low: int, high: int, scale: Callable[[int], float] = int) -> Option:
     def accepts(text: str) -> bool:
-        return bool(_INTEGER.fullmatch(text)) and least <= int(text) <= most
+        return bool(_INTEGER_PATTERN.fullmatch(text)) and low <= int(text) <= high
 
-    limits, expected = f" min {least} max {most}", f"a number from {least} to {most}"
-    return Option(name, "spin", str(default), limits, expected, accepts, lambda text: convert(int(text)))
+    limits, expected = f" min {low} max {high}", f"a number from {low} to {high}"
+    return Option(name, "spin", str(default), limits, expected, accepts, lambda text: scale(int(text)))
 
 
-def _one_of(name: str, default: str, *words: str, parse: Callable[[str], Any] = str) -> Option:
+def _combo_option(name: str, default: str, *words: str, parse: Callable[[str], Any] = str) -> Option:
     variants = "".join(f" var {word}" for word in words)
     return Option(name, "combo", default, variants, f"one of {', '.join(words)}", words.__contains__, parse)
 
 
-def _yes_no(name: str, default: str) -> Option:
+def _check_option(name: str, default: str) -> Option:
     accepts = ("true", "false").__contains__
     return Option(name, "check", default, "", "true or false", accepts, "true".__eq__)
 
 
-def _text(name: str, parse: Callable[[str], Any] = str) -> Option:
+def _text_option(name: str, parse: Callable[[str], Any] = str) -> Option:
     return Option(name, "string", "", parse=parse)
 
 
@@ -80,37 +80,37 @@ class Options:
     :param partner_command: default of the option Partner.
     """
 
-    hash: Annotated[int, _number("Hash", 64, 1, 65536)]
+    hash: Annotated[int, _spin_option("Hash", 64, 1, 65536)]
     """Size of the transposition table in mebibytes."""
-    directories: Annotated[list[Path], _text("Directory", _parse_paths)]
+    directories: Annotated[list[Path], _text_option("Directory", _parse_paths)]
     """Directories of tables; empty for the default directory."""
-    accrued: Annotated[GScore | None, _text("Accrued", lambda text: GScore.parse(text) if text else None)]
+    accrued: Annotated[GScore | None, _text_option("Accrued", lambda s: GScore.parse(s) if s else None)]
     """Accrued score to use for FENs that do not contain one; None if not set."""
     rule: Annotated[
-        FiftyMoveRule, _one_of("FiftyMoveRule", FiftyMoveRule.NONE, *FiftyMoveRule, parse=FiftyMoveRule)
+        FiftyMoveRule, _combo_option("FiftyMoveRule", FiftyMoveRule.NONE, *FiftyMoveRule, parse=FiftyMoveRule)
     ]
     """The 50-move rule."""
-    solve: Annotated[str, _one_of("Solve", "off", "off", "auto", "on")]
+    solve: Annotated[str, _combo_option("Solve", "off", "off", "auto", "on")]
     """Whether to solve positions: ``off``, ``auto`` (if there is enough time) or ``on``."""
-    wait: Annotated[bool, _yes_no("Wait", "true")]
+    waits_for_loading: Annotated[bool, _check_option("Wait", "true")]
     """Whether ``readyok`` waits for tables and compiled code."""
-    partner_command: Annotated[str, _text("Partner")]
+    partner_command: Annotated[str, _text_option("Partner")]
     """Command line of the partner, a UCI engine that plays chess; empty for no partner."""
     partner_options: Annotated[
         dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS_SYNTAX, _are_pairs, _parse_pairs)
     ]
     """Options of the partner, by name."""
-    blunder_rate: Annotated[float, _number("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
+    blunder_rate: Annotated[float, _spin_option("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
     """Probability that a move is chosen at random."""
-    best_count: Annotated[int, _number("MultiPV", 1, 1, 256)]
+    best_count: Annotated[int, _spin_option("MultiPV", 1, 1, 256)]
     """Number of best moves to report."""
-    overhead: Annotated[float, _number("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
+    overhead: Annotated[float, _spin_option("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
     """Seconds that each move loses between engine and clock."""
-    ponder: Annotated[bool, _yes_no("Ponder", "false")]
+    ponder: Annotated[bool, _check_option("Ponder", "false")]
     """Whether the user interface may let the engine think on its opponent's time."""
-    chess960: Annotated[bool, _yes_no("UCI_Chess960", "false")]
+    chess960: Annotated[bool, _check_option("UCI_Chess960", "false")]
     """Whether castling is written as in Chess960."""
-    variant: Annotated[str, _one_of("UCI_Variant", "rmobility", "chess", "rmobility")]
+    variant: Annotated[str, _combo_option("UCI_Variant", "rmobility", "chess", "rmobility")]
     """Variant that the user interface has selected; the engine plays r-mobility in any case."""
 
     def __init__(self, directories: Sequence[Path] = (), partner_command: str = "") -> None:

@@ -30,14 +30,14 @@ from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.processes import split_words
 
-_LINE_PATTERN: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
+_PLAY_PATTERN: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
 _CONTENT_PATTERN: Final = re.compile(rb"info.* (string|score|pv) ")
 _PLACE_PATTERN: Final = re.compile(rb" multipv (\d+)")
 _MAX_HELD_SECONDS: Final = 1.0
 """Maximum time for which lines are held back, so that later lines can replace them."""
 
 
-class LastLines(UciProtocol):
+class LastLinesProtocol(UciProtocol):
     """The UCI protocol, reading only the engine's last line of play for each place (``multipv``).
 
     python-chess plays all moves of every line on a board. When moves took 0.1 s each, this cost a third of
@@ -59,7 +59,7 @@ class LastLines(UciProtocol):
             return
         *lines, self._unfinished = (self._unfinished + data).split(b"\n")
         for line in map(normalise_blanks, lines):
-            if _LINE_PATTERN.match(line):
+            if _PLAY_PATTERN.match(line):
                 place = _PLACE_PATTERN.search(line)
                 self._held_since = self._held_since if self._last_lines else time.perf_counter()
                 self._last_lines[place[1] if place else b"1"] = line
@@ -102,7 +102,8 @@ _MAX_COST_MANY_MEN: Final = 0.02
 """Maximum number of points that a chosen move may give up compared with the best move, with more than
 ``_MAX_MEN`` men."""
 _LOW_SCORE: Final = GScore("G2.0")
-"""Highest score at which r-mobility chooses with more than ``_MAX_MEN`` men. This gains 0.03 points."""
+"""Highest score of the partner's line at which tbgen chooses with more than ``_MAX_MEN`` men. Such choices
+gain 0.03 points."""
 _MAX_COST_RISE: Final = 0.004
 """Maximum number of points that a deeper search of a move may add to the move's cost."""
 _PARTNER_SHARE: Final = 0.35
@@ -110,7 +111,7 @@ _PARTNER_SHARE: Final = 0.35
 _LINES_TIME_RATIO: Final = 0.5
 """Time in which the partner judges several moves, relative to the time that it took to find its own move."""
 _NODE_RATIO: Final = 3
-"""Number of nodes that the compiled search visits in the time that one node takes the partner."""
+"""Number of nodes that the compiled search visits in the time that the partner needs for one node."""
 _SEARCH_TIME_RATIO: Final = 0.9
 """Time in which tbgen searches among the candidates, relative to the time that the partner took for its move.
 
@@ -156,7 +157,7 @@ class Judgement:
         """The best move, and the play after it."""
         return self.result["pv"]
 
-    def without(self, move: chess.Move) -> "Judgement":
+    def without_move(self, move: chess.Move) -> "Judgement":
         """Return the judgement without one of the candidates, with half the limits for another search."""
         remaining = {other: candidate for other, candidate in self.candidates.items() if other != move}
         nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
@@ -180,7 +181,7 @@ class Partner:
         """Whether the partner has failed, so that it must not be used any more."""
         words = [command] if Path(command).is_file() else split_words(command)
         try:
-            self._engine = chess.engine.SimpleEngine.popen(LastLines, words, timeout=_START_SECONDS)
+            self._engine = chess.engine.SimpleEngine.popen(LastLinesProtocol, words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise PartnerError(f"the partner {self._name} does not start{_reason_text(error)}") from None
         offered = self._engine.options
@@ -211,16 +212,16 @@ class Partner:
         game: SearchGame,
         allowed: Sequence[chess.Move],
         timer: Timer,
-        show: Callable[[InfoDict], None] = lambda line: None,
+        show_line: Callable[[InfoDict], None] = lambda line: None,
     ) -> Judgement:
-        """Return the moves to choose from.
+        """Return the partner's judgement of a position, with the moves to choose from.
 
-        The partner first searches for its own move. If its last search in this game found a draw, and
-        r-mobility is to choose (see the module's docstring), this search gets only part of the time. A second
-        search then judges several moves.
+        The partner first searches for its own move. If its previous search in this game found a draw, and
+        tbgen is to choose (see the module's docstring), this first search gets only part of the time. A
+        second search then judges several moves.
 
         :param allowed: the moves to choose from.
-        :param show: called every second with the partner's line, while the partner searches for its own move.
+        :param show_line: called every second with the partner's line during the search for its own move.
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
@@ -230,7 +231,7 @@ class Partner:
         lines: tuple[InfoDict, ...] = ()
         with self._fail_on_error():
             first_limit = _first_limit(timer, _PARTNER_SHARE if judges_lines else 1)
-            (best,) = self._analyse(game, allowed, timer, first_limit, 1, show)
+            (best,) = self._analyse(game, allowed, timer, first_limit, 1, show_line)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAW_PERMILLE
             self._low = self._drawn and not few_men and game.accrued_after(best["pv"]).rank <= _LOW_SCORE.rank
@@ -251,7 +252,7 @@ class Partner:
         return Judgement(best, candidates, seconds, search_seconds, nodes)
 
     def keeps_draw(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
-        """Return whether the partner confirms, by searching this move alone, that it keeps the draw.
+        """Return whether the partner, searching the given move alone, confirms that the move keeps the draw.
 
         If no time remains for this search, return False.
 
@@ -285,7 +286,7 @@ class Partner:
         timer: Timer,
         limit: chess.engine.Limit,
         line_count: int,
-        show: Callable[[InfoDict], None] = lambda line: None,
+        show_line: Callable[[InfoDict], None] = lambda line: None,
     ) -> tuple[InfoDict, ...]:
         """Return the partner's results for the best moves, at least one.
 
@@ -321,7 +322,7 @@ class Partner:
                     raise TimeoutError
                 if analyses and timer.elapsed > last_shown + _SHOW_SECONDS:
                     for line in analyses[0].multipv[:1]:
-                        show(line)
+                        show_line(line)
                         last_shown = timer.elapsed
             chosen = searching.result()
         except CancelledError:
@@ -386,6 +387,6 @@ def _wdl(line: InfoDict, board: chess.Board) -> chess.engine.Wdl:
     return wdl.pov(board.turn)
 
 
-def _cost(line: InfoDict, best: InfoDict, board: chess.Board) -> float:
+def _cost(line: InfoDict, best_line: InfoDict, board: chess.Board) -> float:
     """Return the expected points that a line gives up compared with the best line."""
-    return max(_wdl(best, board).expectation() - _wdl(line, board).expectation(), 0)
+    return max(_wdl(best_line, board).expectation() - _wdl(line, board).expectation(), 0)

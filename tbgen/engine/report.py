@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tbgen.engine.partner import Judgement
 
 
-def of_search(
+def search_info(
     game: SearchGame, root_line: RootLine, counts: SearchCounts, seconds: float, place: int | None = None
 ) -> Iterator[str]:
     """Yield the UCI lines that report a line of play after an iteration of the search.
@@ -37,7 +37,7 @@ def of_search(
     )
 
 
-def of_advice(
+def advice_info(
     game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
     """Yield the UCI lines that report advice.
@@ -65,15 +65,15 @@ def of_advice(
     )
 
 
-def of_partner(game: SearchGame, judgement: "Judgement", seconds: float) -> Iterator[str]:
+def judgement_info(game: SearchGame, judgement: "Judgement", seconds: float) -> Iterator[str]:
     """Yield the UCI lines that report a judgement by the partner."""
     if len(judgement.candidates) > 1:
         moves = " ".join(game.live.uci(move) for move in judgement.candidates)
         yield f"info string in chess the partner sees a draw, which these moves keep: {moves}"
-    yield from of_partners_line(game, judgement.result, seconds)
+    yield from partner_info(game, judgement.result, seconds)
 
 
-def of_partners_line(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator[str]:
+def partner_info(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator[str]:
     """Yield the UCI line that reports a line of the partner; nothing if it lacks a score or moves."""
     if "score" not in line or "pv" not in line:
         return

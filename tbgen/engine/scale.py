@@ -1,4 +1,4 @@
-"""The scale of the search: G-scores as integers. The better a score is for White, the greater is its integer.
+"""The scale of the search: G-scores as integers. The better a score is for White, the greater its integer.
 
 The value of a score of rank r is 1/(1 + r) of the value of a mate. This is the holder's lead under harmonic
 scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`). Integers between the values of two scores are
@@ -19,7 +19,7 @@ MAX_POSITION_RANK: Final = 437
 _MAX_PLAYED_RANK: Final = 2 * 50 + 1
 """Rank of G50.5. Estimates of greater rank count as even: positions in real games have fewer moves."""
 _MAX_CHECK_RANK: Final = 16
-"""Greatest rank at which an estimate may be reported as the score of a position with check. A side in check
+"""Greatest rank at which an estimate may be reported as the score of a position in check. A side in check
 very rarely has more than eight moves."""
 MATE_CENTIPAWNS: Final = 1000
 """Value of a mate in the centipawns that user interfaces show."""

@@ -1,4 +1,4 @@
-"""Arrays indexed by square for the compiled search: geometry, keys of positions, and values of men.
+"""Arrays indexed by square for the compiled search: geometry, Zobrist keys, and values of men.
 
 The geometry is computed with python-chess when the module is imported. The values of men are those of PeSTO
 [1], in centipawns.
@@ -28,7 +28,7 @@ KING_ATTACKS: Final = _square_sets(chess.BB_KING_ATTACKS)
 """uint64 (64,): squares that a king attacks."""
 PAWN_ATTACKS: Final = np.stack([_square_sets(chess.BB_PAWN_ATTACKS[white]) for white in (True, False)])
 """uint64 (2, 64): squares that a pawn attacks, by its side and square."""
-BETWEEN: Final = np.array([[chess.between(a, b) for b in range(64)] for a in range(64)], np.uint64)
+SQUARES_BETWEEN: Final = np.array([[chess.between(a, b) for b in range(64)] for a in range(64)], np.uint64)
 """uint64 (64, 64): squares between two squares, 0 if these are not on one line."""
 LINE: Final = np.array([[chess.ray(a, b) for b in range(64)] for a in range(64)], np.uint64)
 """uint64 (64, 64): all squares of the line through two squares, 0 if no line contains both."""

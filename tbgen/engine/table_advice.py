@@ -87,16 +87,16 @@ _MAX_DEPTH_SECONDS: Final = 60.0
 """Maximum time to compute depths, even without a time limit, because the computation takes memory."""
 
 
-_Compile: TypeAlias = Callable[[Callable[[str], object]], None]
+_Compiler: TypeAlias = Callable[[Callable[[str], object]], None]
 """Compiles a family of kernels unless they are in the cache. The argument is called with a message first."""
 
 
 class EngineTables:
     """The tables that the engine plays from.
 
-    A table that cannot be read is reported once and then ignored. Packed tables, positions with castling
-    rights and leaves need compiled code. :meth:`load` or the first use loads or compiles this code in the
-    background. Until the code is ready, positions that need it are not looked up.
+    A table that cannot be read is reported once and then ignored. Compiled code is needed for packed tables,
+    for positions with castling rights, and for leaves. :meth:`load` or the first use loads or compiles this
+    code in the background. Until the code is ready, positions that need it are not looked up.
 
     :param directories: directories of tables; empty for the default directory.
     :param say: called with a sentence about each fault.
@@ -113,7 +113,7 @@ class EngineTables:
         self._reported: set[str] = set()
         self._unreadable: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._kernels: dict[_Compile, Future[None]] = {}
+        self._kernels: dict[_Compiler, Future[None]] = {}
         """Maps each function that compiles kernels to the future of loading them."""
         self._read_lock = threading.Lock()
         """Lock that a background thread holds while it reads tables."""
@@ -136,14 +136,14 @@ class EngineTables:
         if packed_first:
             self._say(f"opening {counted(len(self.materials), 'table')} took {elapsed_text(began)}")
             boards = map(_sample_board, packed_first)
-            self._load_kernels(packed.ensure_compiled, ((board, position_score(board)) for board in boards))
+            self._load_code(packed.ensure_compiled, ((board, position_score(board)) for board in boards))
 
     def close(self) -> None:
         """Wait until other threads have finished reading. Block further reads, which would delay the exit."""
         self._read_lock.acquire()
 
     @property
-    def ready(self) -> bool:
+    def is_loading_done(self) -> bool:
         """Whether loading the code of :meth:`values` has succeeded or failed. Reading this starts loading."""
         self.load(wait=False)
         code = self._kernels.get(packed.ensure_compiled)
@@ -154,8 +154,8 @@ class EngineTables:
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
         """Return the codes of the values, and the depths in plies, of many states with the same men.
 
-        Return None if no table contains the states, or if the code is not loaded yet (:attr:`ready`). The
-        parameters are those of :meth:`tbgen.Tablebase.probe_arrays`.
+        Return None if no table contains the states, or if the code is not loaded yet. The parameters
+        are those of :meth:`tbgen.Tablebase.probe_arrays`.
         """
         white = "".join(man for man in men if man.isupper())
         black = "".join(man.upper() for man in men if man.islower())
@@ -166,7 +166,7 @@ class EngineTables:
         return None
 
     def look_up(self, game: SearchGame) -> tuple[GScore, int | None] | None:
-        """Return the value and the depth of the current state; None if they are unavailable or not ready.
+        """Return the value and the depth of the current state; None if they cannot be looked up (yet).
 
         Under a 50-move rule, also return None if the rule would end the game before the value is reached.
         """
@@ -181,23 +181,23 @@ class EngineTables:
         return None
 
     def advice(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool = False
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, prefer_tempting: bool = False
     ) -> Advice | None:
         """Return the tables' advice on the current state, which has legal moves; None if unavailable.
 
         If depths are available, the advice is a single move that keeps the value:
 
         - the move that reaches the value soonest, if the mover prefers the value to the accrued score;
-        - the move that reaches the value latest, if he prefers the accrued score;
+        - the move that reaches the value latest, if the mover prefers the accrued score;
         - the most tempting move (:func:`most_tempting_move`), if the value is the accrued score.
 
         Depths that the tables do not store are computed in at most half of the time. If this is not enough,
-        the advice is all moves that keep the value and lead to the positions with the fewest occurrences in
-        this game. In this case, there is no advice under a 50-move rule.
+        the advice consists of the moves that keep the value and lead to the positions with the fewest
+        occurrences in this game; under a 50-move rule, there is no advice.
 
         :param allowed: the moves to choose from.
-        :param tempting: whether to prefer the most tempting move even to the move that reaches the value
-            latest, unless the value is a mate.
+        :param prefer_tempting: whether to prefer the most tempting move even to the move that reaches the
+            value latest, unless the value is a mate.
         """
         board = game.live
         if board.occupied.bit_count() > (_MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
@@ -213,7 +213,7 @@ class EngineTables:
                 return None
             time.sleep(_POLL_SECONDS)
         try:
-            return self._find_advice(game, allowed, timer, tempting)
+            return self._find_advice(game, allowed, timer, prefer_tempting)
         except TbgenError as error:
             self._say_once(error)
             return None
@@ -224,7 +224,7 @@ class EngineTables:
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
     def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
-        """Return best play that starts with the first move of ``best``, until the accrued score is the value.
+        """Return best play from the first move of ``best`` until the accrued score equals the value.
 
         The line ends earlier if tables store no depths or time runs out.
         """
@@ -235,7 +235,7 @@ class EngineTables:
             line.append(move)
             game.play(move)
             unfinished = game.accrued != best.value and len(line) < _MAX_LINE_PLIES
-            ranked = self._moves(game) if unfinished and not timer.stop_deepening() else ()
+            ranked = self._moves(game) if unfinished and not timer.must_stop_deepening() else ()
             move = ranked[0].move if ranked and ranked[0].depth is not None else None
         while game.position_count > before:
             game.pop()
@@ -248,7 +248,7 @@ class EngineTables:
         return ()
 
     def _find_advice(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, prefer_tempting: bool
     ) -> Advice | None:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
@@ -264,17 +264,17 @@ class EngineTables:
                     board, accrued, patience=lambda: not timer.is_half_over() and timer.elapsed < deadline
                 )
             if chosen is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
-                return Advice(_least_repeated(game, [move.move for move in kept]), value, value)
+                return Advice(_least_repeated_moves(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
         is_worse = value < accrued if board.turn else value > accrued
         has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
-        if has_time and (value == accrued or (is_worse and tempting and value.rank)):
-            chosen = self._choose_tempting(game, [move for move in kept if move.depth is not None]) or chosen
+        if has_time and (value == accrued or (is_worse and prefer_tempting and value.rank)):
+            chosen = self._most_tempting_of(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _is_in_time(game, value, depth) else None
 
-    def _choose_tempting(self, game: SearchGame, moves: Sequence[RankedMove]) -> RankedMove | None:
+    def _most_tempting_of(self, game: SearchGame, moves: Sequence[RankedMove]) -> RankedMove | None:
         """Return the most tempting of the moves; None if there are no moves."""
         boards, scores = [], []
         for move in moves:
@@ -300,15 +300,15 @@ class EngineTables:
         """Start loading the code that the current position needs, if any, and return the future."""
         board = game.live
         if board.castling_rights:
-            compiler: _Compile = _compile_cells
+            compiler: _Compiler = _compile_cell_kernels
         elif self._is_packed(Material.of_board(board)[0]):
             compiler = packed.ensure_compiled
         else:
             return None
-        return self._load_kernels(compiler, [(board.copy(stack=False), game.accrued)])
+        return self._load_code(compiler, [(board.copy(stack=False), game.accrued)])
 
-    def _load_kernels(self, compiler: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
-        """Start loading or compiling kernels, and return the future. A first look-up loads the rest.
+    def _load_code(self, compiler: _Compiler, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
+        """Start loading or compiling kernels, and return the future. A look-up then loads all other code.
 
         :param states: positions with accrued scores. They are looked up one by one until a look-up succeeds.
         """
@@ -368,7 +368,7 @@ def _sample_board(material: Material) -> chess.Board:
     raise AssertionError(f"{material} has no position on these squares")
 
 
-def _compile_cells(announce: Callable[[str], object]) -> None:
+def _compile_cell_kernels(announce: Callable[[str], object]) -> None:
     from tbgen.cells.cell_warmup import compile_kernels  # imports numba, which plain tables do not need
 
     compile_kernels(announce)
@@ -388,7 +388,7 @@ def _is_in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
     return depth is not None and game.clock + depth < FIFTY_MOVE_PLIES
 
 
-def _least_repeated(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
+def _least_repeated_moves(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
     """Return the moves to the positions with the fewest occurrences in this game."""
     occurrences = []
     for move in moves:

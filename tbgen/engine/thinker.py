@@ -107,7 +107,7 @@ class Thinker:
             others = tables.ranked_advice(game, allowed)
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
         for place, each in enumerate(reported[: self.options.best_count], 1):
-            self._report(report.of_advice(game, each, "tables", timer.elapsed, self._shown_place(place)))
+            self._report(report.advice_info(game, each, "tables", timer.elapsed, self._shown_place(place)))
         return MoveChoice(*advice.line[:2]) if single else self._choose_by_search(game, advice.moves, timer)
 
     def _choose_by_thinking(
@@ -125,9 +125,9 @@ class Thinker:
                 advice = attempt.advice(allowed)
             except SolvingError as error:
                 self.say(f"info string {error}")
-                is_final = partner_choice or timer.stop_deepening()
+                is_final = partner_choice or timer.must_stop_deepening()
                 return chosen if is_final else self._choose_by_search(game, allowed, timer)
-        self._report(report.of_advice(game, advice, "proof", timer.elapsed))
+        self._report(report.advice_info(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
         if partner_choice and partner_choice.move in advice.moves:
@@ -151,16 +151,16 @@ class Thinker:
                 game,
                 allowed,
                 timer,
-                lambda line: self._report(report.of_partners_line(game, line, timer.elapsed)),
+                lambda line: self._report(report.partner_info(game, line, timer.elapsed)),
             )
-            self._report(report.of_partner(game, judged, timer.elapsed))
+            self._report(report.judgement_info(game, judged, timer.elapsed))
             for _ in range(_MAX_PARTNER_QUERIES):
                 if len(judged.candidates) == 1 or timer.is_over() or (work := self.get_workspace()) is None:
                     break
                 chosen = self._search_drawing_moves(game, judged, timer, work)
                 if chosen.move == judged.best_line[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
-                judged = judged.without(chosen.move)
+                judged = judged.without_move(chosen.move)
         except TbgenError as error:
             self.say(f"info string {error}")
         return None if judged is None else MoveChoice(*judged.best_line[:2])
@@ -176,15 +176,15 @@ class Thinker:
         """Search until time runs out or the search is interrupted.
 
         :param is_interrupted: function that returns whether to stop before the time is up.
-        :param proved_advice: advice from a proof; its first move is made if the search finds less than it
-            guarantees.
+        :param proved_advice: advice from a proof. Its first move is made if the search finds a worse value
+            than the advice guarantees.
         """
 
         def is_over(nodes: int) -> bool:
             return timer.is_over(nodes) or is_interrupted()
 
         def report_line(best: RootLine, counts: SearchCounts) -> None:
-            self._report(report.of_search(game, best, counts, timer.elapsed, self._shown_place(best.place)))
+            self._report(report.search_info(game, best, counts, timer.elapsed, self._shown_place(best.place)))
 
         max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best_count
         if (workspace := self.get_workspace()) is None:
@@ -198,7 +198,7 @@ class Thinker:
             search = CompiledSearch(game, allowed, workspace, self.tables, is_over, lines, max_nodes)
             best_line = search.run(
                 timer.go.depth,
-                lambda: timer.stop_deepening() or is_interrupted(),
+                lambda: timer.must_stop_deepening() or is_interrupted(),
                 lambda best: report_line(best, search.counts),
             )
         if proved_advice is not None:
@@ -220,7 +220,7 @@ class Thinker:
             return timer.stopped or timer.elapsed >= deadline
 
         def report_line(best: RootLine) -> None:
-            self._report(report.of_search(game, best, search.counts, timer.elapsed))
+            self._report(report.search_info(game, best, search.counts, timer.elapsed))
 
         moves, patience = list(judgement.candidates), min(PATIENCE_SECONDS, judgement.search_seconds / 8)
         nodes, candidates = judgement.search_nodes, judgement.candidates

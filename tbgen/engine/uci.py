@@ -110,10 +110,10 @@ class UciEngine:
         if not self._is_thinking:
             tables = self._open_tables()
             if tables:
-                tables.load(wait=self._options.wait)
+                tables.load(wait=self._options.waits_for_loading)
             search = self._load_search()
             self._partner()
-            if self._options.wait:
+            if self._options.waits_for_loading:
                 wait_until_loaded([search], self._note)
                 self._partner_owner.wait()
         self._say("readyok")
@@ -172,7 +172,7 @@ class UciEngine:
             return
         thinker = Thinker(self._say, self._open_tables(), self._options, self._workspace, self._partner)
         go = Go.parse(rest.split())
-        for word in go.malformed:
+        for word in go.malformed_words:
             self._note(f"go {word} needs a whole number and is ignored")
         timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)

@@ -48,12 +48,13 @@ _CONTROL_WORDS: Final = 21
 
 
 PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(MAX_POSITION_RANK + 1)])
-"""The value of White's score of each rank, on the scale of the search."""
+"""For each rank, the value of the score of this rank that White holds, on the scale of the search."""
 DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(PLAIN_WORTH))).astype(np.int64)
-"""The value of White's score of each rank in a game that is drawn in chess, on the scale of the search.
+"""For each rank, the value of the score of this rank that White holds, in a game that is drawn in chess.
 
-These values are close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that
-a chance of reaching a low score is worth more than an improvement of a high score.
+The values are on the scale of the search. They are close to exponential scoring (``Scheme.EXPONENTIAL`` of
+:mod:`tbgen.board.scoring`), so that a chance of reaching a low score is worth more than an improvement of a
+high score.
 """
 
 
@@ -64,7 +65,7 @@ class SearchWorkspace(Struct):
     :ivar rows: uint64 (n, ROW_SIZE): positions of the game, then those of the line that is being searched.
     :ivar moves: int32 (PLY_LIMIT, 256): legal moves at each ply.
     :ivar replies: int32 (256,): squares and promotion of the expected reply to each move at ply 0, or 0.
-    :ivar costs: int64 (256,): cost in chess of each move at ply 0, on the scale of the search.
+    :ivar costs: int64 (256,): what each move at ply 0 gives up in chess, on the scale of the search.
     :ivar priority: int32 (PLY_LIMIT, 256): priority of each move; the greatest is searched first.
     :ivar line: int32 (PLY_LIMIT, PLY_LIMIT): best line from each ply.
     :ivar line_length: int64 (PLY_LIMIT,): length of the best line from each ply.
@@ -75,7 +76,7 @@ class SearchWorkspace(Struct):
     :ivar table_keys: uint64 (2^n,): keys of states with a value from tables.
     :ivar table_values: int64 (2^n,): values from tables, from White's point of view.
     :ivar requests: uint64 (n, ROW_SIZE): ring buffer of positions requested from tables.
-    :ivar worth: int64 (438,): the value of White's score of each rank.
+    :ivar worth: int64 (438,): for each rank, the value of the score of this rank that White holds.
     :ivar control: int64 (n,): control words.
     """
 

@@ -42,7 +42,7 @@ class CellFilter:
         self._sides_by_name = {name: _sides_of(name) for name in self.names}
 
     def __contains__(self, file_name: str) -> bool:
-        """Return whether the filter accepts the cell of a file, from the file's name."""
+        """Return whether the filter accepts the cell whose file has the given name."""
         return not self.names or _sides_of(file_name.split(".")[0]) in self._sides_by_name.values()
 
     def unmatched_names(self, file_names: Collection[str]) -> list[str]:
@@ -62,7 +62,7 @@ def _sides_of(name: str) -> frozenset[tuple[str, ...]]:
 def publish_cells(
     directory: Path,
     target: Path,
-    men: CellFilter,
+    cell_filter: CellFilter,
     *,
     report: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
@@ -77,8 +77,8 @@ def publish_cells(
         immediately, if the target cannot be written.
     """
     all_paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
-    paths = [path for path in all_paths if path.name in men]
-    if missing := men.unmatched_names([path.name for path in paths]):
+    paths = [path for path in all_paths if path.name in cell_filter]
+    if missing := cell_filter.unmatched_names([path.name for path in paths]):
         raise MissingCellsError(f"there are no cells of {names_text(missing)} in {directory}")
     if not paths:
         raise MissingCellsError(
@@ -110,7 +110,7 @@ def _make_entry(name: str, path: Path) -> PublishedCell:
 def plan_cells(
     published_set: PublishedSet,
     directory: Path,
-    men: CellFilter,
+    cell_filter: CellFilter,
     *,
     place: str,
     on_check: Callable[[str, int, int], None] | None = None,
@@ -124,8 +124,8 @@ def plan_cells(
     :raises MissingCellsError: if the set has no cells, or no cells match one of the names.
     """
     check_directory(directory)
-    chosen_cells = [cell for cell in published_set.cells if cell.file in men]
-    if missing := men.unmatched_names([cell.file for cell in chosen_cells]):
+    chosen_cells = [cell for cell in published_set.cells if cell.file in cell_filter]
+    if missing := cell_filter.unmatched_names([cell.file for cell in chosen_cells]):
         raise MissingCellsError(f"the set of {place} has no cells of {names_text(missing)}: choose others")
     if not chosen_cells:
         raise MissingCellsError(f"the set of {place} has no cells: choose another")
@@ -145,7 +145,7 @@ def plan_cells(
 
 
 def _digest(path: Path, *, check_all: bool) -> str | None:
-    """Return the digest that the file of a cell states, None if the file is missing or found damaged.
+    """Return the digest that the file of a cell states; None if the file is missing or found to be damaged.
 
     :param check_all: whether to read and check the whole file; otherwise, only the stated digest is read.
     """

@@ -39,7 +39,7 @@ SECTIONS: Final = (
     *("exception_start", "exception_slot", "exception_value", "exception_depth"),
     *("entry_start", "entry_from", "entry_value", "ep_value", "ep_depth"),
 )
-"""Names of the sections, in the order in which the header lists them and the file has them."""
+"""Names of the sections, in their order in the header and in the file."""
 
 _HEADER_STRUCT: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
 """Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
@@ -205,15 +205,15 @@ def _shared_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     numbers = config[:, 0] << 6 | config[:, 1]
     order = np.argsort(numbers)
     return {
-        "phase": _phases(table.layout),
+        "phase": _phase_entries(table.layout),
         "ep_config": numbers[order].astype("<u4"),
         "ep_value": table.data(schema.EP_VALUE)[order],
         "ep_depth": table.data(schema.EP_DEPTH)[order],
     }
 
 
-def _phases(layout: Layout) -> NDArray[np.uint32]:
-    """Return the entry for the phase of every tuple of pawn squares.
+def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
+    """Return, for every tuple of pawn squares, the entry that describes its phase.
 
     An entry is 4 times the phase, plus 1 if the placement has to be mirrored, plus 2 if its mirror image
     belongs to the same phase. The entry is ``_NO_PHASE`` if no phase has these squares.
@@ -244,9 +244,9 @@ def _packed_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     return {
         **_shared_sections(table),
         "code": table.data(schema.CODE),
-        **_model("value", table.data(schema.VALUE_SHARES)),
-        **_model("depth", table.data(schema.DEPTH_SHARES)),
-        **_model("function", table.data(schema.FUNCTION_SHARES)),
+        **_model_sections("value", table.data(schema.VALUE_SHARES)),
+        **_model_sections("depth", table.data(schema.DEPTH_SHARES)),
+        **_model_sections("function", table.data(schema.FUNCTION_SHARES)),
         "block_start": _block_starts(table.data(schema.VALUE_LENGTH)),
         "block_data": table.data(schema.VALUE_DATA),
         "function_block_start": _block_starts(table.data(schema.FUNCTION_LENGTH)),
@@ -266,7 +266,7 @@ def _block_starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
     return np.concatenate([[0], np.cumsum(length, dtype=np.int64)]).astype("<u4")
 
 
-def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
+def _model_sections(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
     """Return the sections of a model, which states the shares (frequencies) of symbols in each context.
 
     The symbols of a context are ordered by descending share, in steps of 16. All contexts without symbols
@@ -296,15 +296,15 @@ class ExportedTable(NamedTuple):
     """A flat file in the target directory.
 
     :ivar file: name of the file.
-    :ivar bytes: size of the file.
-    :ivar written: True if the file was written, False if it already existed.
+    :ivar size: size of the file in bytes.
+    :ivar is_new: True if the file was written, False if it already existed.
     """
 
     file: str
     material: Material
     rules: Variant
-    bytes: int
-    written: bool
+    size: int
+    is_new: bool
 
 
 def export(

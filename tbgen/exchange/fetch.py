@@ -74,10 +74,10 @@ class FetchPlan:
 class FetchReporter(Protocol):
     """Receives reports while files are fetched, from several threads."""
 
-    def received(self, size: int) -> None:
+    def on_bytes(self, size: int) -> None:
         """Report the number of bytes received; it is negative if data are discarded for another attempt."""
 
-    def done(self, file: PublishedFile) -> None:
+    def on_file(self, file: PublishedFile) -> None:
         """Report a file that is complete and has its final name."""
 
 
@@ -99,7 +99,7 @@ def read_list(source: FileSource) -> PublishedSet:
     return PublishedSet.parse(retry(read), source.locate(LIST_NAME))
 
 
-def plan(
+def plan_tables(
     published_set: PublishedSet,
     directory: Path,
     variants: Sequence[Variant],
@@ -248,7 +248,7 @@ def _fetch_file(
             raise RejectedFileError(f"{place} {error}: {_REJECTION}") from None
         close_for_rename(file)
         put_in_place(partial_path, path)
-    report.done(entry)
+    report.on_file(entry)
 
 
 def _append(
@@ -275,14 +275,14 @@ def _append(
                 _start_over(file, report)
                 raise RejectedFileError(f"{place} is longer than its set says: {_REJECTION}")
             file.write(data)
-            report.received(len(data))
+            report.on_bytes(len(data))
     if file.tell() < entry.bytes:
         raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(entry.bytes)}")
     return start
 
 
 def _start_over(file: BufferedRandom, report: FetchReporter) -> None:
-    report.received(-file.seek(0, os.SEEK_END))
+    report.on_bytes(-file.seek(0, os.SEEK_END))
     file.truncate(0)
     file.seek(0)
 
@@ -330,7 +330,7 @@ def _partial_path(path: Path) -> Path:
 
 
 def _digest(path: Path, material: Material, variant: Variant, *, check_all: bool) -> str | None:
-    """Return the digest that a table states, None if the table is missing or found damaged.
+    """Return the digest that a table states; None if the table is missing or found to be damaged.
 
     :param check_all: whether to read and check the whole file; otherwise, only the stated digest is read.
     """

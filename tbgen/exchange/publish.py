@@ -1,4 +1,4 @@
-"""Publishing tables: choosing them, and making a directory with a list that any web server can serve."""
+"""Publishing tables: choosing them, and listing them in a directory that any web server can serve."""
 
 import os
 import shutil

@@ -2,7 +2,7 @@
 
 The runner, the process that runs the event, appends to the file and never waits for a reader. The first line
 is an :class:`EventStart`. Its ``size`` is the size of the PGN file; the live file does not repeat the games
-in the PGN file. The lines of games in play follow. A new run of the event replaces the live file by a new
+in the PGN file. The lines of games in play follow. A new run of the event replaces the live file with a new
 file of the same name, and so does the runner when the file has grown too long. A last line without a line
 break is still being written. The runner holds an exclusive ``flock`` on the live file as long as it runs.
 docs/match.md describes all fields.
@@ -94,7 +94,7 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
         )
 
 
-class Outset(Struct, frozen=True):
+class StartPosition(Struct, frozen=True):
     """The start position of a game, with its accrued score and its position score.
 
     The position score is empty in older files.
@@ -106,7 +106,7 @@ class Outset(Struct, frozen=True):
 
 
 class GameLine(Struct, frozen=True, tag_field="type"):
-    """Something that happens in a game.
+    """A line about something that happens in a game.
 
     ``time`` is in seconds since the epoch. ``key`` is the tag ``Round`` (round, encounter, game).
     """
@@ -126,7 +126,7 @@ class PairingLine(GameLine, frozen=True):
 class GameStart(PairingLine, frozen=True, tag="started"):
     """A game begins. Each move of its opening follows as a :class:`GameMove`."""
 
-    start: Outset
+    start: StartPosition
 
 
 class Ply(Struct, frozen=True):
@@ -159,7 +159,7 @@ class GameMove(GameLine, frozen=True, tag="moved"):
 
 
 class GameThought(GameLine, frozen=True, tag="thought"):
-    """A report of the engine to move while it thinks; ``comment`` and ``line`` are as in :class:`Ply`."""
+    """A report by the engine to move while it thinks; ``comment`` and ``line`` are as in :class:`Ply`."""
 
     comment: str
     line: str
@@ -244,8 +244,8 @@ class LiveFile:
         return is_new, lines
 
     @property
-    def abandoned(self) -> bool:
-        """Whether no runner holds the lock on the file."""
+    def is_abandoned(self) -> bool:
+        """Whether the file has been read, and no runner holds the lock on it any more."""
         if self._file is not None:
             with suppress(OSError), self._path.open("rb") as file:
                 return not is_locked(file.fileno())

@@ -103,7 +103,7 @@ class Basis(StrEnum):
     ADJUDICATION = "adjudication"
     """An arbiter, a tablebase or the engines' evaluations awarded the win, which may be a cursed win."""
     FORFEIT = "forfeit"
-    """A win off the board for another cause or an unknown one, or a win that a text in the PGN contradicts.
+    """A win off the board for another cause or an unknown one, or a win that a remark in the PGN contradicts.
 
     tbgen 0.1 used this basis for all wins off the board."""
     PLAYED = "played"
@@ -154,7 +154,7 @@ class Outcome:
     :ivar missing_syzygy: the name of a missing Syzygy file that could prove more; empty if no file is missing
         or Syzygy files were not used.
     :ivar doubts: the doubts about the game.
-    :ivar unsolvable: the reason why the position cannot be solved, if solving was tried; otherwise empty.
+    :ivar unsolvable: the reason why the position cannot be solved, found when solving was tried; else empty.
     """
 
     value: GScore
@@ -244,7 +244,7 @@ class Outcome:
 
     @property
     def classical(self) -> str:
-        """The result in chess, as :func:`classical` returns it."""
+        """The result in chess, where only mate wins: ``1-0``, ``0-1`` or ``1/2-1/2``."""
         return classical(self.value)
 
 

@@ -42,7 +42,7 @@ class PlayedPosition(NamedTuple):
     accrued: GScore
     clock: int
     """Number of plies since progress, as the 50-move rule defines it, was last made."""
-    free_kings: bool
+    has_free_kings: bool
     """Whether only kings remain and the king to move has all eight of its moves."""
     occurrences: int
     """Number of occurrences of the position so far, including this one."""
@@ -66,8 +66,8 @@ class Arbiter:
         moves made on a board count as moves of the game. The seventh field is ignored if the halfmove clock
         is 0 or an en passant capture is legal, except in whole-game mobility. Without an accrued score,
         counting starts at the first position.
-    :param accrued: the accrued score of the position, or its text. It replaces a seventh field. If ``start``
-        is a board, its moves are ignored, and the game begins with the board's current position.
+    :param accrued: the accrued score of the position, as an object or a string. It replaces a seventh field.
+        If ``start`` is a board, its moves are ignored, and the game begins with the board's current position.
         :data:`tbgen.board.rules.FRESH` means the position score.
     :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
         score.
@@ -78,7 +78,7 @@ class Arbiter:
 
     :raises UsageError: if an argument has an invalid value, the game is over in the start position, or a move
         of the board is illegal.
-    :raises TypeError: if the start is neither text nor a board, or the accrued score is not a score.
+    :raises TypeError: if the start is neither a string nor a board, or the accrued score is not a score.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Arbiter:
         position, rule = self._plies[-1], self._rule
         if position.score.rank < 2 and rule.counts_score(position.clock, True):
             return Basis.STALEMATE if position.score.rank else Basis.MATE
-        free_kings = position.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings
+        free_kings = position.has_free_kings and len(self._plies) > 1 and self._plies[-2].has_free_kings
         if free_kings and self.settings.bare_kings:
             return Basis.BARE_KINGS
         if rule.ends_game(position.clock):
@@ -231,10 +231,10 @@ class Arbiter:
             accrued = NO_ACCRUED_SCORE if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
         return score, accrued, clock
 
-    def _parse(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
-        """Return the legal move that a text in the given notation stands for."""
+    def _parse(self, parser: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
+        """Return the legal move that a string in the given notation stands for."""
         with suppress(ValueError):
-            if move := parse(text):
+            if move := parser(text):
                 return move
         fen = self._board.fen()
         raise UsageError(f"{quote(text)} is not a legal move in {fen}: expected one in {notation}")
@@ -298,7 +298,7 @@ def replay(game: Game, options: GameOptions) -> Arbiter:
         raise game.error
     match options.variant.resets:
         case Resets.ZEROING_MOVES:
-            start, moves = _since_reset(game)
+            start, moves = _part_since_reset(game)
         case Resets.NOTHING:
             start, moves = game.start, game.moves
         case other:
@@ -347,8 +347,8 @@ def adjudicate(
     :param solver: solver of positions that no table contains, for r-mobility only. It uses the tables.
     :param require_tables: whether a missing table is an error; if not, the accrued score counts, as the score
         of the moves played.
-    :param require_proof: whether it is an error if a table is missing, or no table can contain the position,
-        and nothing else proves the result.
+    :param require_proof: whether it is an error if nothing proves the result: the table is missing, or no
+        table can contain the position, and there is no other proof.
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
     :raises UnprovenError: if a proof is required but not found: no table can contain the position, or the
@@ -444,7 +444,7 @@ def _reasons(outcome: Outcome, solver: StateSolver | None) -> str:
     return "".join(notes)
 
 
-def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
+def _part_since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
     """Return the position after the last zeroing move, else the start position, and the moves after it."""
     quiet_plies = game.board.halfmove_clock
     if len(game.moves) <= quiet_plies:

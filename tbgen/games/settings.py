@@ -17,7 +17,7 @@ FIFTY_MOVE_PLIES: Final = 100
 """Number of plies without progress at which the 50-move rule ends a game."""
 
 
-class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
+class FiftyMoveRule(NamedChoice, noun="a 50-move rule"):
     """The form of the 50-move rule: fifty moves by each side without progress end a game."""
 
     IMPROVING = "improving"

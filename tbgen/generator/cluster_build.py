@@ -41,7 +41,7 @@ _POLL_SECONDS: Final = 1.0
 """Interval at which the workers are polled."""
 
 _MAX_ATTEMPTS: Final = 4
-"""Number of dead workers at which a table fails, the same as Dask's default (one more than
+"""A table fails once this many workers have died while building it. This is Dask's default (one more than
 ``allowed-failures``)."""
 
 
@@ -113,7 +113,7 @@ class _ClusterBuild:
     patience: float
     estimates: dict[Material, Estimate]
     """The tables to build, in build order, with their costs."""
-    build: "partial[BuiltTable]"
+    build_function: "partial[BuiltTable]"
 
     reports: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
     """Ended tasks, and messages from workers."""
@@ -142,7 +142,7 @@ class _ClusterBuild:
     def run(self) -> list[BuiltTable]:
         """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: the error of the first failed table, once the other tables being built have ended.
+        :raises TbgenError: the error of the first failed table, once the other builds in progress have ended.
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
         self.client.subscribe_topic(self.topic, lambda event: self.reports.put(event[1]))
@@ -163,7 +163,7 @@ class _ClusterBuild:
         return self.tracker.results()
 
     def _assign_tables(self) -> None:
-        """Assign all tables that can begin now to workers.
+        """Assign to workers all tables whose build can begin now.
 
         The tables of dead workers are assigned again, although Dask may have queued them on another worker.
         """
@@ -184,7 +184,7 @@ class _ClusterBuild:
                 self._record_failure(material, error)
                 return
             future = self.client.submit(
-                self.build,
+                self.build_function,
                 material.name,
                 topic=self.topic,
                 key=f"{material}-{secrets.token_hex(4)}",
@@ -197,7 +197,7 @@ class _ClusterBuild:
             future.add_done_callback(self.reports.put)
 
     def _free_worker_address(self, material: Material) -> str | None:
-        """Return the address of the worker with the most free memory among those that can begin a table now.
+        """Return the address of the worker with the most free memory among those that can build a table now.
 
         The result is None if there is no such worker.
         """

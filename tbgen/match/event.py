@@ -16,7 +16,7 @@ import chess.engine
 
 from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError
-from tbgen.games.live_file import EventStart, GameEnd, GameStart, Outset, Participant
+from tbgen.games.live_file import EventStart, GameEnd, GameStart, Participant, StartPosition
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
@@ -161,7 +161,7 @@ class Event:
             while True:
                 fixture = await queue.get()
                 start = fixture.opening.arbiter(self.options)
-                outset = Outset(start.board.fen(), str(start.accrued), str(start.position_score))
+                outset = StartPosition(start.board.fen(), str(start.accrued), str(start.position_score))
                 self._send(GameStart(time.time(), *fixture.message_fields, outset))
                 await self._record_game(await self._play_fixture(slot, fixture), file)
                 if self._test_has_decided():

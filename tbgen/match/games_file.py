@@ -22,7 +22,7 @@ from tbgen.board.san import move_prefix
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.files import reading
+from tbgen.games.pgn.files import open_for_reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
@@ -162,7 +162,7 @@ class GamesFile:
         """
         records: dict[GameId | None, GameRecord] = {}
         read_bytes = complete_bytes = 0
-        with reading(str(self.path)) as source:
+        with open_for_reading(str(self.path)) as source:
             games = split_games(source)
             raw = next(games, None)
             while raw is not None:

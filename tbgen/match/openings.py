@@ -18,7 +18,7 @@ from tbgen.documents import Count
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.outcome import Doubt
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.files import PgnSource, reading
+from tbgen.games.pgn.files import PgnSource, open_for_reading
 from tbgen.games.pgn.reader import doubts_of_start, read_games
 from tbgen.games.pgn.splitter import read_lines
 from tbgen.games.referee import Arbiter
@@ -29,7 +29,7 @@ _CHESS960_COUNT: Final = 960
 _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
-class StartKind(NamedChoice, what="a match variant", fischerandom="chess960", chess="standard"):
+class StartKind(NamedChoice, noun="a match variant", fischerandom="chess960", chess="standard"):
     """The kind of start position that is used if no opening file is given."""
 
     STANDARD = "standard"
@@ -39,14 +39,14 @@ class StartKind(NamedChoice, what="a match variant", fischerandom="chess960", ch
     """Double Fischer random: each side has a start position of its own."""
 
 
-class OpeningOrder(NamedChoice, what="an order of openings"):
+class OpeningOrder(NamedChoice, noun="an order of openings"):
     """The order in which openings are played."""
 
     SEQUENTIAL = "sequential"
     RANDOM = "random"
 
 
-class OpeningPolicy(NamedChoice, what="a policy of openings", default="encounter"):
+class OpeningPolicy(NamedChoice, noun="a policy of openings", default="encounter"):
     """Which games share an opening: those of an encounter, or those of a round."""
 
     ENCOUNTER = "encounter"
@@ -197,7 +197,7 @@ def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
     file_format = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
     if file_format not in ("epd", "pgn"):
         raise UsageError(f"{quote(file_format)} is not a format of openings: expected epd or pgn")
-    with reading(str(path)) as source:
+    with open_for_reading(str(path)) as source:
         yield from _pgn_entries(source, settings) if file_format == "pgn" else _epd_entries(source, path)
 
 

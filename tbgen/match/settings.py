@@ -25,7 +25,7 @@ from tbgen.match.openings import OpeningSettings, StartKind
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 
 
-class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
+class Format(NamedChoice, noun="a format of events", swisstcec="swiss"):
     """The format of an event, which determines its pairings."""
 
     ROUND_ROBIN = "round-robin"
@@ -151,7 +151,7 @@ class _Seconds(float):
         return seconds
 
 
-class _Restart(NamedChoice, what="a time to restart an engine"):
+class _Restart(NamedChoice, noun="a time to restart an engine"):
     """When an engine is restarted: with ``on``, before each game, otherwise only if it no longer responds."""
 
     AUTO = "auto"
@@ -159,7 +159,7 @@ class _Restart(NamedChoice, what="a time to restart an engine"):
     OFF = "off"
 
 
-class _Protocol(NamedChoice, what="a protocol that is spoken here"):
+class _Protocol(NamedChoice, noun="a protocol that is spoken here"):
     UCI = "uci"
 
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from tbgen.probe.positions import PositionTable
 
 
-class View(NamedChoice, what="a view"):
+class View(NamedChoice, noun="a view"):
     """A game with the moves of chess whose values are derived from those of r-mobility."""
 
     CLASSICAL = "classical"

@@ -107,7 +107,7 @@ class EventFiles:
     @property
     def is_abandoned(self) -> bool:
         """Whether the live file has an event that no runner is continuing."""
-        return self._begun and self.live.abandoned
+        return self._begun and self.live.is_abandoned
 
     def read_span(self, span: slice) -> bytes:
         """Return those bytes in a span of the PGN file that exist; none if the file is unreadable."""

@@ -9,7 +9,7 @@ import pytest
 
 from tbgen.engine.compiled_search import CompiledSearch
 from tbgen.engine.game import Candidate, RootLine, SearchGame, read_game
-from tbgen.engine.kernels.board import NOISY, complete_row, make_move
+from tbgen.engine.kernels.board import NOISY_MASK, complete_row, make_move
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn
 from tbgen.engine.kernels.search import search_root
 from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies, worth
@@ -86,7 +86,7 @@ class FullSearch:
         best = sign * self.estimate if depth <= 0 else -2 * MATE
         held = sign * self.held
         for move in self.moves[0, : len(legal)].copy():
-            if depth <= 0 and not move & NOISY:
+            if depth <= 0 and not move & NOISY_MASK:
                 continue
             self.make_move(int(move))
             value = -self.value(depth - 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from chess.engine import UciProtocol
 
-from tbgen.engine.partner import LastLines
+from tbgen.engine.partner import LastLinesProtocol
 
 SAID = b"""info string ready
 info depth 1 multipv 1 score cp 5 pv e2e4
@@ -41,7 +41,7 @@ def heard(said: Iterable[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: passed_on.append(line))
 
     async def hear() -> None:
-        protocol = LastLines()
+        protocol = LastLinesProtocol()
         protocol.connection_made(Process())
         for part in said:
             protocol.pipe_data_received(1, part)

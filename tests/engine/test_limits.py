@@ -30,7 +30,7 @@ def test_seconds() -> None:
         ("btime 1000", True, None, None),
         ("infinite wtime 1000", True, None, None),
     ):
-        found = Go.parse(words.split()).seconds(white, 0.1)
+        found = Go.parse(words.split()).time_limits(white, 0.1)
         assert found == (pytest.approx(should), pytest.approx(may)), words
 
 
@@ -38,7 +38,7 @@ def test_no_move_uses_the_whole_clock() -> None:
     for left, more in product(
         (-100, 1, 10, 49, 51, 100, 1000, 60_000), ("", "winc 1000", "movestogo 1", "movestogo 40 winc 10")
     ):
-        should, may = Go.parse(f"wtime {left} btime 9 {more}".split()).seconds(True, 0.05)
+        should, may = Go.parse(f"wtime {left} btime 9 {more}".split()).time_limits(True, 0.05)
         assert should is not None
         assert may is not None
         assert 0 < should <= may < max(left / 1000 - 0.05, 0.006), (left, more)
@@ -47,7 +47,7 @@ def test_no_move_uses_the_whole_clock() -> None:
 def test_words() -> None:
     go = Go.parse(["fish", "searchmoves", "e2e4", "d2d4", "ponder", "depth", "x", "nodes", "7", "movetime"])
     assert (go.moves, go.ponder, go.infinite, go.numbers) == (("e2e4", "d2d4"), True, False, {"nodes": 7})
-    assert go.malformed == ("depth", "movetime")
+    assert go.malformed_words == ("depth", "movetime")
     assert Go.parse(["mate", "3"]).depth == 6
     assert Go.parse(["mate", "3", "depth", "2"]).depth == 2
     assert Go.parse(["depth", "-4"]).depth == 1
@@ -60,9 +60,9 @@ def test_the_clock_stops_by_nodes_by_time_and_at_once(monkeypatch: pytest.Monkey
     asked, late = timer("infinite"), timer("wtime -5")
     began = time.perf_counter()
     monkeypatch.setattr(time, "perf_counter", lambda: began + 0.01)
-    assert (late.is_over(), late.stop_deepening(), asked.is_over(10**9)) == (True, True, False)
+    assert (late.is_over(), late.must_stop_deepening(), asked.is_over(10**9)) == (True, True, False)
     asked.stop()
-    assert (asked.is_over(), asked.stop_deepening()) == (True, True)
+    assert (asked.is_over(), asked.must_stop_deepening()) == (True, True)
     asked.wait()
 
 
@@ -74,9 +74,9 @@ def test_iterations_start_until_a_fixed_time_is_used_up(monkeypatch: pytest.Monk
         now[0] = 0
         limits = timer(words, 0.1)
         now[0] = 0.9 * 54
-        assert (limits.stop_deepening(), limits.is_over(), limits.remaining > 0) == (enough, False, True)
+        assert (limits.must_stop_deepening(), limits.is_over(), limits.remaining > 0) == (enough, False, True)
         now[0] = 60
-        assert (limits.stop_deepening(), limits.is_over(), limits.remaining > 0) == (True, True, False)
+        assert (limits.must_stop_deepening(), limits.is_over(), limits.remaining > 0) == (True, True, False)
 
 
 def test_pondering_lasts_until_the_hit() -> None:

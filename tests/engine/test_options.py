@@ -30,7 +30,8 @@ def test_options_have_the_values_that_are_set() -> None:
         assert options.set(name, text).lower() == name.lower()
     assert (options.hash, options.accrued, options.rule) == (128, GScore("-G3.5"), FiftyMoveRule.LEGACY)
     assert (options.blunder_rate, options.overhead, options.chess960) == (0.75, 0.2, True)
-    assert (options.directories, options.solve, options.wait) == ([Path("a b"), Path("c")], "auto", False)
+    assert (options.directories, options.solve) == ([Path("a b"), Path("c")], "auto")
+    assert not options.waits_for_loading
     options.set("Accrued", "<empty>")
     options.set("Directory", "")
     assert (options.accrued, options.directories) == (None, [])

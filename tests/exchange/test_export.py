@@ -49,11 +49,11 @@ def test_a_file_has_what_the_table_has(three_men: Path, tmp_path: Path) -> None:
     assert header[:12] == b"tbgflat\0\1\0\0\0"
     assert struct.unpack_from("<IQ", header, 12) == (
         zlib.crc32(header[:12] + bytes(4) + header[16:]),
-        table.bytes,
+        table.size,
     )
     assert (header[24:40].rstrip(b"\0"), header[40:43]) == (b"KPvK", b"\0\0\0")
     data, checks = path.read_bytes(), np.frombuffer(found["checks"], np.uint32)
-    assert table.bytes == len(data) == 4096 * (1 + len(checks)) + 4 * len(checks)
+    assert table.size == len(data) == 4096 * (1 + len(checks)) + 4 * len(checks)
     pages = [data[at : at + 4096] for at in range(4096, len(data), 4096)]
     assert checks.tolist() == list(map(zlib.crc32, pages))[: len(checks)]
 
@@ -61,16 +61,16 @@ def test_a_file_has_what_the_table_has(three_men: Path, tmp_path: Path) -> None:
 def test_what_is_there_is_left_as_it_is(own: Path, tmp_path: Path) -> None:
     first = exported(own, tmp_path)
     assert [table.material for table in first] == all_materials(3)
-    assert {(table.rules, table.written) for table in first} == {("r", True)}
+    assert {(table.rules, table.is_new) for table in first} == {("r", True)}
     path = tmp_path / "KQvK.r.flat"
     before = {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()}
-    assert not any(table.written for table in exported(own, tmp_path))
+    assert not any(table.is_new for table in exported(own, tmp_path))
     assert {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()} == before
     sound = path.read_bytes()
     flipped = bytes([*sound[:9000], sound[9000] ^ 1, *sound[9001:]])
     for damaged in (sound[:-1], sound[:100] + b"x" + sound[101:], b"", sound[:50], flipped):
         path.write_bytes(damaged)
-        assert [table.file for table in exported(own, tmp_path) if table.written] == [path.name]
+        assert [table.file for table in exported(own, tmp_path) if table.is_new] == [path.name]
         assert path.read_bytes() == sound
 
 

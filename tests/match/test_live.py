@@ -16,9 +16,9 @@ from tbgen.games.live_file import (
     GameMove,
     GameStart,
     LiveFile,
-    Outset,
     Participant,
     Ply,
+    StartPosition,
     Termination,
     live_path,
 )
@@ -31,7 +31,7 @@ START = EventStart(
     "", "", "round-robin", "r", [Participant("A", "inf"), Participant("B", "inf")],
     1, 2, 2, 0, 1, "exponential", None, None, None, 0,
 )  # fmt: skip
-GAME = GameStart(0, "1.1.1", 1, "A", "B", Outset("", ""))
+GAME = GameStart(0, "1.1.1", 1, "A", "B", StartPosition("", ""))
 MOVE = GameMove(0, "1.1.1", Ply("f2f3", "f3", "-G20.5", ""), "", {})
 END = GameEnd(0, "1.1.1", 1, "A", "B", "-G0.0", "", 1, 100)
 
@@ -82,20 +82,20 @@ def test_a_long_file_is_replaced_by_one_with_the_games_in_play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "_MAX_BYTES", 0)
-    path, other = live_path(tmp_path / "a.pgn"), GameStart(0, "2.1.1", 3, "A", "B", Outset("", ""))
+    path, other = live_path(tmp_path / "a.pgn"), GameStart(0, "2.1.1", 3, "A", "B", StartPosition("", ""))
     with LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
         for message in (START, GAME, other, MOVE):
             writer(message)
         file = LiveFile(path)
         assert file.read() == (True, [START, GAME, other, MOVE])
-        assert not file.abandoned
+        assert not file.is_abandoned
         writer(END)
         fresh, (start, *games) = file.read()
         assert (fresh, games) == (True, [other])
         assert (start.finished, start.size) == (1, 100)  # type: ignore[union-attr]
-        assert not file.abandoned
+        assert not file.is_abandoned
     assert file.read() == (False, [EventEnd(Termination.FINISHED)])
-    assert file.abandoned
+    assert file.is_abandoned
     file.close()
     assert [path.name for path in tmp_path.iterdir()] == ["a.pgn.live"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.exchange.fetch import fetch, plan, read_list
+from tbgen.exchange.fetch import fetch, plan_tables, read_list
 from tbgen.exchange.published import PublishedFile
 from tbgen.exchange.sources import source_of
 
@@ -17,17 +17,17 @@ class Report:
         self.bytes = 0
         self.tables: list[str] = []
 
-    def received(self, size: int) -> None:
+    def on_bytes(self, size: int) -> None:
         self.bytes += size
 
-    def done(self, table: PublishedFile) -> None:
+    def on_file(self, table: PublishedFile) -> None:
         self.tables.append(table.file)
 
 
 def get(address: str, directory: Path, *names: str, jobs: int = 1) -> Report:
     source, report = source_of(address), Report()
     materials = [Material.parse(name) for name in names] or None
-    to_do = plan(read_list(source), directory, R, materials, place=address)
+    to_do = plan_tables(read_list(source), directory, R, materials, place=address)
     fetch(to_do, source, jobs=jobs, report=report)
     assert report.bytes == to_do.bytes_to_receive
     return report

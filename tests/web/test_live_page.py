@@ -19,8 +19,8 @@ from tbgen.games.live_file import (
     GameStart,
     GameThought,
     LiveLine,
-    Outset,
     Ply,
+    StartPosition,
     encode_line,
     live_path,
 )
@@ -66,7 +66,7 @@ def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable
 
 
 def start(key: str) -> GameStart:
-    return GameStart(time.time(), key, 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5"))
+    return GameStart(time.time(), key, 1, "A", "B", StartPosition(chess.STARTING_FEN, "-G20.5"))
 
 
 def move(key: str, number: int) -> GameMove:

@@ -13,8 +13,8 @@ from tbgen.games.live_file import (
     GameMove,
     GameStart,
     GameThought,
-    Outset,
     Ply,
+    StartPosition,
     Termination,
     encode_line,
     live_path,
@@ -236,7 +236,7 @@ def begun() -> LiveState:
     """The state after a game has begun."""
     state = LiveState()
     state.apply(START, ())
-    state.apply(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
+    state.apply(GameStart(0, "1.1.1", 1, "A", "B", StartPosition(chess.STARTING_FEN, "-G20.5")), ())
     return state
 
 

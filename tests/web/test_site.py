@@ -16,7 +16,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, TbgenError, UsageError
-from tbgen.exchange.fetch import plan, read_list
+from tbgen.exchange.fetch import plan_tables, read_list
 from tbgen.exchange.sources import source_of
 from tbgen.store.inventory import inventory
 from tbgen.web.site import write_site
@@ -52,7 +52,7 @@ def test_a_site_is_a_set_with_the_page(own: Path, tmp_path: Path) -> None:
             assert f"'sha256-{digest}'" in text, page
         for link in re.findall(r'(?:href|src|data-page)="([^"#]+)"', text):
             assert link in found or link in ("./", "openapi.json", "live.html", "report/"), (page, link)
-    to_do = plan(read_list(source_of(str(target / "tables"))), tmp_path, R, None, place="")
+    to_do = plan_tables(read_list(source_of(str(target / "tables"))), tmp_path, R, None, place="")
     assert [table.file for table in to_do.files_to_fetch] == ["KvK.r.h5", "KQvK.r.h5"]
 
 

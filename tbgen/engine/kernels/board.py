@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.engine.squares import (
-    BETWEEN,
     CASTLING_AND_EP_KEYS,
     HALF_LINES,
     KING_ATTACKS,
@@ -27,6 +26,7 @@ from tbgen.engine.squares import (
     LINE,
     MAN_KEYS,
     PAWN_ATTACKS,
+    SQUARES_BETWEEN,
     TURN_KEY,
 )
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
@@ -53,11 +53,11 @@ MAN_MASK = 7 << 15
 """Bit field of a move: the kind of the moving man."""
 CAPTURE, EN_PASSANT_CAPTURE, CASTLING_MOVE, DOUBLE_STEP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
 """Bits of a move: capture, en passant capture, castling, and double step of a pawn."""
-NOISY = CAPTURE | PROMOTED_MASK
+NOISY_MASK = CAPTURE | PROMOTED_MASK
 """Bits of captures and promotions."""
 
 _LAST_RANKS = np.uint64(0xFF000000000000FF)
-_FIRST_RANKS = np.array([0xFF00, 0xFF000000000000], np.uint64)
+_PAWN_RANKS = np.array([0xFF00, 0xFF000000000000], np.uint64)
 """Start squares of pawns, by side."""
 
 
@@ -145,7 +145,7 @@ def kind_at(rows: Rows, row: int, square: int) -> int:
 
 @inlined
 def _add_moves(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
-    """Append the moves of a man with these ``targets``, and return the new number of moves."""
+    """Append the moves of a man to the given ``targets``, and return the new number of moves."""
     for target in bits_of(targets):
         move = start | target << 6 | kind << 15
         if theirs >> np.uint64(target) & ONE:
@@ -166,7 +166,7 @@ def _pinned_men(rows: Rows, row: int, side: int, king: int) -> Word:
     pinners |= bishop_attacks(king, theirs) & (rows[row, BISHOPS] | rows[row, QUEENS])
     pinned = ZERO
     for square in bits_of(pinners & theirs):
-        between = BETWEEN[king, square] & ours
+        between = SQUARES_BETWEEN[king, square] & ours
         if between and not between & (between - ONE):
             pinned |= between
     return pinned
@@ -191,7 +191,7 @@ def _add_pawn_moves(
         single_step = bit(square + step)
         if not single_step & occupied:
             targets |= single_step
-            double_step = bit(square + 2 * step) if start & _FIRST_RANKS[side] else ZERO
+            double_step = bit(square + 2 * step) if start & _PAWN_RANKS[side] else ZERO
             if double_step & ~occupied & target_mask & allowed:
                 moves[ply, count] = square | (square + 2 * step) << 6 | DOUBLE_STEP
                 count += 1
@@ -227,8 +227,8 @@ def _add_castling_moves(
         file_a = king & 56
         king_to, rook_to = (file_a + 6, file_a + 5) if rook > king else (file_a + 2, file_a + 3)
         others = (ours | theirs) & ~bit(king) & ~bit(rook)
-        king_path = BETWEEN[king, king_to] | bit(king_to)
-        path = king_path | BETWEEN[rook, rook_to] | bit(rook_to)
+        king_path = SQUARES_BETWEEN[king, king_to] | bit(king_to)
+        path = king_path | SQUARES_BETWEEN[rook, rook_to] | bit(rook_to)
         if path & others or king_path & attacked:
             continue
         occupied_after = others | bit(king_to) | bit(rook_to)
@@ -256,7 +256,7 @@ def generate_moves(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, b
         return count, True
     target_mask = ~ours
     if checkers:
-        target_mask &= BETWEEN[king, lowest(checkers)] | checkers
+        target_mask &= SQUARES_BETWEEN[king, lowest(checkers)] | checkers
     elif rows[row, CASTLING] & ours:
         count = _add_castling_moves(rows, row, side, moves, ply, count, attacked)
     pinned = _pinned_men(rows, row, side, king)
@@ -290,7 +290,7 @@ def position_key(rows: Rows, row: int) -> Word:
 
 @inlined
 def _toggle_man(rows: Rows, row: int, side: int, kind: int, square: int) -> None:
-    """Put a man on a square, or remove the man from the square."""
+    """Put a man on a square, or remove the man if it is already there."""
     rows[row, kind] ^= bit(square)
     rows[row, WHITES + side] ^= bit(square)
     rows[row, KEY] ^= MAN_KEYS[side, kind, square]

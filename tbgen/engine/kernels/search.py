@@ -32,7 +32,7 @@ from tbgen.engine.kernels.board import (
     KEY,
     KINGS,
     KNIGHTS,
-    NOISY,
+    NOISY_MASK,
     NULL,
     PAWNS,
     QUEENS,
@@ -227,7 +227,7 @@ def set_priorities(work: SearchWorkspace, row: int, ply: int, count: int, hint: 
         priority = int64(work.history[turn, move & 63, move >> 6 & 63])
         if hint and move & HINT_BITS == hint:
             priority = 1 << 30
-        elif move & NOISY:
+        elif move & NOISY_MASK:
             victim = kind_at(rows, row, move >> 6 & 63) if move & CAPTURE else 6
             gain = _MAN_VALUES[0 if move & CAPTURE and victim == 6 else victim] + _MAN_VALUES[move >> 12 & 7]
             priority = (1 << 28) + 16 * gain - _MAN_VALUES[move >> 15 & 7]
@@ -400,7 +400,7 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
     chosen, low = int64(0), max(alpha, best)
     for number in range(count):
         move = next_move(work, ply, number, count)
-        noisy = move & NOISY != 0
+        noisy = move & NOISY_MASK != 0
         if quiet and not noisy:
             break
         make_move(rows, row, move)

@@ -101,7 +101,7 @@ _CAUSES: Final = {
         (Basis.RESIGNATION, "resign"),
     )
 }
-"""For each cause of a loss, a pattern of the words that name it. The first cause that matches counts."""
+"""For each cause of a loss, a pattern for the words that name it. The first cause that matches counts."""
 _NORMAL_TEXT: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
 """The text that servers write if a player has resigned."""
 _WINNER_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
@@ -147,8 +147,8 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     True
     """
     remark = _last_remark(last_comment)
-    details = _one_line(tags.get("TerminationDetails", ""))
-    termination = _one_line(tags.get("Termination", ""))
+    details = _as_one_line(tags.get("TerminationDetails", ""))
+    termination = _as_one_line(tags.get("Termination", ""))
     tag_text = f"{details}; {_WINNER_NAME.sub('', termination, count=1)}"
     is_adjudicated = _ADJUDICATION_WORDS.search(tag_text) is not None
 
@@ -173,13 +173,13 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     elif winner is not None:
         is_contradicted = any(_names_other_winner(text, winner) for text in (remark, details, termination))
         cause = Basis.FORFEIT if is_contradicted else _cause_of_loss((consistent_remark, tag_text))
-    return Ending(cause, winner, _short_printable(consistent_remark or details or termination))
+    return Ending(cause, winner, _as_short_printable(consistent_remark or details or termination))
 
 
 def _last_remark(comment: str) -> str:
-    """Return the last comma-separated part of a comment that is not only data, without its leading data."""
+    """Return the last comma-separated part of a comment with more than data, without its leading data."""
     for part in reversed(_QUOTED_TEXT.sub("=-", legible(comment)).split(",")):
-        if remark := _LEADING_DATA.sub("", f"{_one_line(part)} ", count=1).rstrip("! "):
+        if remark := _LEADING_DATA.sub("", f"{_as_one_line(part)} ", count=1).rstrip("! "):
             return remark
     return ""
 
@@ -207,7 +207,7 @@ def _names_other_winner(text: str, winner: chess.Color) -> bool:
 
 def _with_colour(remark: str, tags: Mapping[str, str]) -> str:
     """Replace a player's name at the beginning of a remark with his colour, unless it fits both players."""
-    names = {side: _one_line(tags.get(side, "")) for side in ("White", "Black")}
+    names = {side: _as_one_line(tags.get(side, "")) for side in ("White", "Black")}
     sides = [side for side, name in names.items() if name and remark.startswith(f"{name} ")]
     return sides[0] + remark[len(names[sides[0]]) :] if len(sides) == 1 else remark
 
@@ -220,12 +220,12 @@ def _consistent_remark(remark: str, winner: chess.Color | None) -> str:
     return remark if consistent else ""
 
 
-def _one_line(text: str) -> str:
-    """Return a text as one line. In PGN files, there may be a line break between any two words."""
+def _as_one_line(text: str) -> str:
+    """Return a string as one line. In PGN files, there may be a line break between any two words."""
     return " ".join(text.split())
 
 
-def _short_printable(text: str) -> str:
-    """Return a text that is safe to print, cut to the maximum length."""
+def _as_short_printable(text: str) -> str:
+    """Return a string made safe to print, and cut to the maximum length."""
     text = printable(text)
     return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES: Final = 1 << 14
 """Number of bytes to decompress at once. The decompressed text may be hundreds of times longer."""
-_MAGIC: Final = {
+_SUFFIXES: Final = {
     b"\x1f\x8b\x08": ".gz",
     b"BZh": ".bz2",
     b"\x28\xb5\x2f\xfd": ".zst",
@@ -34,10 +34,10 @@ _MAGIC: Final = {
     b"7z\xbc\xaf": ".7z",
     b"Rar!": ".rar",
 }
-"""For each sequence of first bytes, the suffix of the compressed files that begin with it."""
+"""For each sequence of first bytes, the usual suffix of the compressed files that begin with it."""
 _ARCHIVE_SUFFIXES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
-_UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
+_UTF16_START: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
 """The first bytes of a text in UTF-16, with or without a byte order mark."""
 
 
@@ -60,7 +60,7 @@ class PgnSource:
             first_bytes = file.peek(4)[:4]
         except OSError as error:
             raise self._read_error(error) from None
-        suffix = next((suffix for magic, suffix in _MAGIC.items() if first_bytes.startswith(magic)), "")
+        suffix = next((suffix for magic, suffix in _SUFFIXES.items() if first_bytes.startswith(magic)), "")
         if suffix in _ARCHIVE_SUFFIXES:
             raise self._archive_error(suffix.removeprefix("."))
         self._text_stream = _compression_stream(suffix, file, "rb") or file
@@ -83,7 +83,7 @@ class PgnSource:
             if isinstance(error, OSError) and error.errno:
                 raise self._read_error(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
-        if not self._is_after_start and _UTF16.match(text):
+        if not self._is_after_start and _UTF16_START.match(text):
             raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
         if not self._is_after_start and text[257:262] == b"ustar":
             raise self._archive_error("tar")
@@ -153,7 +153,7 @@ def _no_file_error(name: str) -> UsageError:
 
 
 @contextmanager
-def reading(name: str) -> Iterator[PgnSource]:
+def open_for_reading(name: str) -> Iterator[PgnSource]:
     """Open a PGN file, or standard input for ``-``.
 
     The first bytes show whether the file is compressed with gzip, bzip2, xz or zstd.
@@ -178,7 +178,7 @@ def reading(name: str) -> Iterator[PgnSource]:
 
 
 @contextmanager
-def writing(name: str) -> Iterator[Sink]:
+def open_for_writing(name: str) -> Iterator[Sink]:
     """Open a file for writing, or standard output for ``-``.
 
     If the name ends in .gz, .bz2, .xz or .zst, the file is compressed accordingly. The file appears under its

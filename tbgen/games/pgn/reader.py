@@ -53,7 +53,7 @@ _CASTLING: Final = re.compile(r"[Oo0]-[Oo0](?:-[Oo0])?")
 _MOVE_LIKE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
 _RESULT_LIKE: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
 _REST_WITHOUT_MOVES: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
-_BREAK: Final = re.compile(rb"\r\n|\n|\r")
+_LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _NO_PGN_REASON: Final = "this is not PGN: it has neither tags nor moves"
 _RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED_NAMES.values())
 _OFF_BOARD_BASES: Final = frozenset(basis.value for basis in Basis if basis.off_board)
@@ -121,7 +121,7 @@ class Game:
         values = {**self.tags, "Result": self.result}
         basis = values.get(tags.R_MOBILITY_TAGS.basis)
         if basis is not None and basis not in _OFF_BOARD_BASES:
-            # A mate with this basis is real. Without a basis, it may be a forfeit, written by cuteRMob.
+            # With such a basis, a mate is real. Without a basis, it may be a forfeit written by cuteRMob.
             values.pop(tags.R_MOBILITY_TAGS.result, None)
         return read_ending(values, self.comment)
 
@@ -159,7 +159,7 @@ def read_game(raw: RawGame) -> Game:
         game.doubts += doubts
     except _MovetextError as error:
         data_before = raw.data[: raw.moves_start] + text[: error.token.start()].encode()
-        line = raw.line + len(_BREAK.findall(data_before))
+        line = raw.line + len(_LINE_BREAK.findall(data_before))
         if game.tags or game.moves:
             game.error = BrokenGameError(_place(game, line), str(error), len(game.moves) + 1)
         else:
@@ -381,7 +381,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
     :param raw: the game as bytes.
     """
     board, number = game.start.board.copy(stack=False), 0
-    number_before: int | None = None  # of the position before the last move; None before a first move
+    number_before: int | None = None  # number of the position before the last move, if any
     is_readable, moves, cut_count = True, list[VariationMove](), 0
     comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
     outer_states: list[tuple[chess.Board, int, int | None, bool]] = []
@@ -421,7 +421,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
 
 
 def _nags(text: str) -> list[int]:
-    """Return a list of the glyph that a text stands for; an empty list for any other text."""
+    """Return a list of the one glyph that a string stands for; an empty list if it stands for none."""
     numbered = _NUMBERED_GLYPH.fullmatch(text)
     number = int(numbered[1]) if numbered else _NAG_BY_SIGN.get(text, 0)
     return [number] if 0 < number <= _MAX_NAG else []

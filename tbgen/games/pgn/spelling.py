@@ -42,7 +42,7 @@ def decode(data: bytes) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text with hyphens for dashes, letters for figurines, and spaces for control characters.
+    """Return a string with hyphens for dashes, letters for figurines, and spaces for control characters.
 
     Invisible characters are removed.
 
@@ -86,7 +86,7 @@ RESULT_IN_MOVETEXT: Final = (
     rf"|(?!(?:\d+[.…]+)?(?:0-0(?![.,\d])|{_CLEAR_RESULT})){_POINTS}{_SEPARATOR}{_POINTS}|[01]\s+[01])"
     rf"(?=(?>\s|\*|\{{[^}}]*\}}|;[^\r\n]*)*+\Z))"
 )
-"""A pattern of results in plain movetext, except ``0-0`` (maybe castling) and ``+-`` (an annotation).
+"""A pattern for results in plain movetext, except ``0-0`` (maybe castling) and ``+-`` (an annotation).
 
 At the end of the movetext, it also matches ``(1-0)``, ``+ - -`` and ``1.5-0.5``, which elsewhere could be a
 variation, an annotation or a number. The matched text need not be a result that :func:`read_result`
@@ -100,7 +100,7 @@ TAIL_BYTES: Final = 64
 
 
 def read_result(text: str) -> str | None:
-    """Return the result that a text stands for, in PGN's spelling or as :data:`BOTH_FORFEIT`; else None.
+    """Return the result that a string stands for, in PGN's spelling or as :data:`BOTH_FORFEIT`; else None.
 
     >>> read_result("1 : 0"), read_result("0,5–0,5"), read_result("+:-"), read_result("0 - 0")
     ('1-0', '1/2-1/2', '1-0', '0-0')

@@ -1,4 +1,4 @@
-"""The PGN tags of r-mobility, most of them cuteRMob's."""
+"""The PGN tags of r-mobility, most of which come from cuteRMob."""
 
 from typing import Final, NamedTuple, Self
 
@@ -6,7 +6,10 @@ from tbgen.board.variant import Variant, unlisted_error
 
 
 class ResultTags(NamedTuple):
-    """Names of the tags that describe the result under one variant. Tagging under it replaces these tags."""
+    """Names of the tags that describe the result under one variant.
+
+    When a game is tagged under this variant, these tags are replaced.
+    """
 
     result: str
     """The result as a G-score, such as ``-G5.5``."""

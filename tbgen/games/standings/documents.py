@@ -35,7 +35,7 @@ _SIDES: Final = {"white": True, "black": False}
 
 def document(standings: Standings) -> dict[str, Any]:
     """Return standings and games for JSON. Numbers are not rounded, and infinite numbers become null."""
-    fewest_games, most_games = standings.numbers_of_games
+    fewest_games, most_games = standings.game_count_range
     answer: dict[str, Any] = {
         "scoring": standings.scheme,
         "order": standings.order.name,

@@ -17,7 +17,7 @@ NORMALISED_UNIT: Final = 800 / math.log(10)
 """Normalised Elo points of a mean that exceeds 1/2 by one standard deviation of a game's points."""
 _ROUNDING_ERROR: Final = 1e-9
 """Bound below which a number is treated as 0, because it may be a rounding error."""
-_TWO_SIDED_95: Final = 1.959964
+_DEVIATIONS_95: Final = 1.959964
 """95 % of a normal distribution lies within this number of standard deviations of the mean."""
 
 
@@ -34,7 +34,7 @@ class Elo(Struct, frozen=True, rename={"superiority": "los"}):
     """Normalised Elo: the excess of the mean over 1/2, in standard deviations of a game, times 800 / ln 10.
 
     It determines how many games are needed to detect the difference, whatever the share of draws. It is 0 if
-    all games had 1/2 point, and infinite if all had the same other number of points."""
+    all games had 1/2 point, and infinite if all games had the same number of points, but not 1/2."""
     normalised_margin: float
     """Half the width of the 95 % interval of normalised Elo; infinite if all games had the same points."""
 
@@ -66,7 +66,7 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     one half, and the normalised difference is undefined.
 
     The two games of a pair, with the same opening and colours reversed, are not independent. The margin is
-    correct only if the mean of both games is one sample. It is then smaller.
+    correct only if the mean of both games is used as one sample; this makes the margin smaller.
 
     :param points: points of each game, from 0 to 1, or the mean points of each pair of games.
     :param pairs: whether the points are those of pairs. This affects only the normalised difference, which
@@ -86,17 +86,17 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     if count == 1:  # a single game says nothing about the standard deviation
         return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
-    low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error
+    low, high = mean - _DEVIATIONS_95 * error, mean + _DEVIATIONS_95 * error
     margin = (_difference(high) - _difference(low)) / 2 if low > 0 and high < 1 else math.inf
-    normalised = _normalised(mean - 0.5, error, 2 * count if pairs else count)
+    normalised = _normalised_elo(mean - 0.5, error, 2 * count if pairs else count)
     return Elo(_difference(mean), margin, _superiority(mean - 0.5, error), *normalised)
 
 
-def _difference(expected: float) -> float:
-    """Return the Elo difference at which ``expected`` points per game are expected."""
-    if expected <= 0:
+def _difference(mean_points: float) -> float:
+    """Return the Elo difference at which ``mean_points`` per game are expected."""
+    if mean_points <= 0:
         return -math.inf
-    return math.inf if expected >= 1 else -400 * math.log10(1 / expected - 1) + 0.0
+    return math.inf if mean_points >= 1 else -400 * math.log10(1 / mean_points - 1) + 0.0
 
 
 def _superiority(excess: float, error: float) -> float:
@@ -105,7 +105,7 @@ def _superiority(excess: float, error: float) -> float:
     return NormalDist(0, error).cdf(excess)
 
 
-def _normalised(excess: float, error: float, games: int) -> tuple[float, float]:
+def _normalised_elo(excess: float, error: float, game_count: int) -> tuple[float, float]:
     """Return the normalised difference and its margin.
 
     :param excess: excess of the mean over 1/2.
@@ -113,8 +113,8 @@ def _normalised(excess: float, error: float, games: int) -> tuple[float, float]:
     """
     if error < _ROUNDING_ERROR:
         return (0.0 if abs(excess) < _ROUNDING_ERROR else math.copysign(math.inf, excess)), math.inf
-    unit = NORMALISED_UNIT / math.sqrt(games)
-    return excess / error * unit, _TWO_SIDED_95 * unit
+    unit = NORMALISED_UNIT / math.sqrt(game_count)
+    return excess / error * unit, _DEVIATIONS_95 * unit
 
 
 _MAX_ELO: Final = 2000
@@ -131,7 +131,7 @@ _TEST_WORD: Final = re.compile(
 )
 
 
-class EloModel(NamedChoice, what="a model of a test", normalized="normalised"):
+class EloModel(NamedChoice, noun="a model of a test", normalized="normalised"):
     """The model of a test: the meaning of its strengths, and the likelihood of results."""
 
     LOGISTIC = "logistic"

@@ -148,7 +148,7 @@ class Encounters:
         records = self.countable_games()
         if not records:
             return None
-        return replace(standings(records, scheme), sprt=self.test(), tested=self._players[0])
+        return replace(standings(records, scheme), sprt=self.test(), tested_player=self._players[0])
 
     def _members(self, key: GameId) -> list[GameRecord]:
         """Return the finished games of an encounter.

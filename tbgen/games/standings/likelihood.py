@@ -39,13 +39,13 @@ class Sample:
     """Count of each result, :data:`UNSEEN_COUNT` if the result was not observed; float64, shape (n,)."""
 
     @classmethod
-    def of(cls, results: Iterable[float], possible: Sequence[float]) -> Sample:
+    def of(cls, results: Iterable[float], possible_results: Sequence[float]) -> Sample:
         """Return the sample of the observed ``results``.
 
-        :param possible: results that are possible even if they are not observed, including 0 and 1.
+        :param possible_results: results that are possible even if they are not observed, including 0 and 1.
         """
         values, counts = np.unique(np.fromiter(results, dtype=np.float64), return_counts=True)
-        unseen = np.setdiff1d(np.array(possible), values)
+        unseen = np.setdiff1d(np.array(possible_results), values)
         order = np.argsort(np.concatenate([values, unseen]))
         return cls(
             np.concatenate([values, unseen])[order],

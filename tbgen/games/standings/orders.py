@@ -34,7 +34,7 @@ class Order:
 _WIKI: Final = "https://wiki.chessdom.org/"
 _FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
 _DEFAULT_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
-_ROWS: Final = (
+_ORDER_LIST: Final = (
     Order("percent", OrderBy.PERCENT, _DEFAULT_TIEBREAKS),
     Order("points", OrderBy.POINTS, _DEFAULT_TIEBREAKS),
     Order(
@@ -94,7 +94,7 @@ _ROWS: Final = (
         _FIDE,
     ),
 )
-ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ROWS}
+ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ORDER_LIST}
 """The orders by name. The first order is the default."""
 
 
@@ -108,23 +108,23 @@ def order_of(name: str) -> Order:
     return ORDERS[name]
 
 
-def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], data: TieData) -> list[Player]:
+def ranked_players(players: Sequence[Player], breaks: Sequence[Tiebreak], data: TieData) -> list[Player]:
     """Return the players with their places and their numbers for each tiebreak, best first.
 
     Each tiebreak is applied once, to the players who are still level after the previous tiebreaks. In the
-    order ``percent``, a player who has not met any other level player counts as even with them. Numbers are
-    compared exactly. Players who remain level share a place.
+    order ``percent``, a player who has met none of the other level players counts as having scored half
+    against them. Numbers are compared exactly. Players who remain level share a place.
     """
     numbers: dict[str, dict[str, Number]] = {player.name: {} for player in players}
 
-    def split(level: Sequence[Player], tiebreak: Tiebreak) -> Iterator[list[Player]]:
-        for player in level:
-            numbers[player.name][tiebreak.key] = tiebreak.number_of(player, level, data)
+    def split(level_players: Sequence[Player], tiebreak: Tiebreak) -> Iterator[list[Player]]:
+        for player in level_players:
+            numbers[player.name][tiebreak.key] = tiebreak.number_of(player, level_players, data)
 
         def weight(player: Player) -> float | Fraction:
             return tiebreak.weight(numbers[player.name][tiebreak.key], player, data)
 
-        for _, group in groupby(sorted(level, key=weight, reverse=True), weight):
+        for _, group in groupby(sorted(level_players, key=weight, reverse=True), weight):
             yield list(group)
 
     groups = [sorted(players, key=lambda player: player.name)]

@@ -82,7 +82,7 @@ def elo_plot(standings: Standings) -> Iterator[Markup]:
 
 
 def histogram_plot(player: Player) -> Markup:
-    """Return a histogram of a player's results. Bars for results that the player holds go up, others down."""
+    """Return a histogram of a player's results. Bars for results that the opponent holds go down."""
     given, suffered = _bar_heights(player.held_counts), _bar_heights(player.suffered_counts)
     with figure(9, 2.6) as drawing:
         panel = drawing.subplots()

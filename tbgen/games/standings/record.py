@@ -85,14 +85,14 @@ class GameRecord:
     """Number of the game in the file, from 1."""
     white: str
     """Name of White. A nameless player gets a unique name, because two nameless players may be
-    different players. It consists of a question mark, file, game and colour."""
+    different players. The name consists of a question mark, file, game and colour."""
     black: str
     """Name of Black."""
     outcome: Outcome
     round: str = ""
     """Value of the tag ``Round``; empty if unknown."""
     start: str = ""
-    """First four fields of the FEN of the start position; empty for the usual one."""
+    """First four fields of the FEN of the start position; empty for the usual start position."""
     move_count: int | None = None
     """Number of moves, rounded up, from the tag ``PlyCount``; None if unavailable."""
     link: str = ""
@@ -110,14 +110,14 @@ class GameRecord:
             return None
         file, tags = printable(file), raw.values
 
-        def value(name: str, unknown: str) -> str:
+        def tag_of(name: str, default: str) -> str:
             text = printable(tags.get(name, "?")).strip()
-            return unknown if text in _UNKNOWN_VALUES else text
+            return default if text in _UNKNOWN_VALUES else text
 
-        white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
-        start, count = _fields(value("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
+        white, black = (tag_of(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
+        start, count = _fields(tag_of("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
         link = explorer and explorer + explorer_query(raw.data, outcome.settings.variant)
-        return cls(file, raw.number, white, black, outcome, value("Round", ""), start, count, link)
+        return cls(file, raw.number, white, black, outcome, tag_of("Round", ""), start, count, link)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with its outcome scored under a scheme, with the game's cutoff and komi.

@@ -19,7 +19,7 @@ _MAX_SENTENCE_WIDTH = 110
 """Maximum width, in characters, of a line of running text."""
 
 
-def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
+def text_lines(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
     """Yield lines of aligned text. Tables that are wider than ``width`` characters are split into blocks.
 
     Each block begins with the leftmost text columns of the table.

@@ -337,7 +337,7 @@ def _places_table(standings: Standings) -> StandingsTable:
 
 
 def _places_note(standings: Standings) -> str:
-    least, most = standings.numbers_of_games
+    least, most = standings.game_count_range
     order_by = standings.order.order_by
     first = "points in chess" if order_by is OrderBy.CHESS else "points"
     ties = ", then ".join(each.words for each in standings.tiebreaks if each.words)

@@ -77,8 +77,8 @@ class TieData:
 Number = Fraction | int | None
 """A player's number for a tiebreak; None if the number is undefined."""
 _LevelPlayers = Sequence[Player]
-_Value = Callable[[Player, _LevelPlayers, "TieData"], Number]
-_Term = Callable[[TieData, GameRecord, GScore, bool], Fraction | int]
+_NumberFunction = Callable[[Player, _LevelPlayers, "TieData"], Number]
+_TermFunction = Callable[[TieData, GameRecord, GScore, bool], Fraction | int]
 """Function that returns a game's term in a player's sum. Its arguments are the data, the game, the value to
 assume for the game, and whether the player is White."""
 
@@ -104,7 +104,7 @@ class Tiebreak:
     words: str
     """Description in the sentence that states the order; empty if another tiebreak's description covers this
     one."""
-    number_of: _Value
+    number_of: _NumberFunction
     """Function that returns the number of a player. Its arguments are the player, all players (including him)
     who are level after the previous tiebreaks, and the data."""
     dependence: Dependence = Dependence.NOTHING
@@ -117,7 +117,7 @@ class Tiebreak:
     """Whether the number is divided by the number of games if players are ordered by points per game."""
     undefined_weight: float | Fraction = -math.inf
     """Weight of a player whose number is undefined."""
-    term: _Term | None = None
+    term: _TermFunction | None = None
     """If the number is a sum over games and depends on their values, the function that returns the term of
     one game; else None."""
     rank: int | None = None
@@ -162,7 +162,7 @@ def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) 
 
 
 def _direct_points(player: Player, level_players: _LevelPlayers, data: TieData) -> Fraction | None:
-    """Return the points against other level players; points per game if players are ordered by these."""
+    """Return the points against other level players; the mean if players are ordered by points per game."""
     names = {other.name for other in level_players} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
     if not names or (data.order_by is OrderBy.PERCENT and not met):
@@ -257,9 +257,9 @@ def _moves(half_points: int, player: Player, _: _LevelPlayers, data: TieData) ->
     return Fraction(sum(recorded), len(recorded)) if recorded else None
 
 
-def _of_player(count: Callable[[Player], Number]) -> _Value:
+def _of_player(number_of: Callable[[Player], Number]) -> _NumberFunction:
     """Return the function for a tiebreak that depends on the player alone."""
-    return lambda player, _, __: count(player)
+    return lambda player, _, __: number_of(player)
 
 
 def balance(rank: int) -> Tiebreak:
@@ -277,7 +277,7 @@ def balance(rank: int) -> Tiebreak:
     return Tiebreak(name, title, words, number_of, Dependence.VALUES, show=signed_text, term=term, rank=rank)
 
 
-_ROWS: Final = (
+_TIEBREAK_LIST: Final = (
     _points_sum("points", "points", "points"),
     Tiebreak(
         "classical", "classical", "points in chess (classical)", _of_player(lambda p: p.results.classical)
@@ -332,7 +332,7 @@ _ROWS: Final = (
 )
 BALANCES: Final = "balances"
 """Name for all balances: of stalemates, G1.0, G1.5 and so on, up to the highest score that occurs."""
-TIEBREAKS: Final[Mapping[str, Tiebreak]] = {row.key: row for row in (*_ROWS, balance(1))}
+TIEBREAKS: Final[Mapping[str, Tiebreak]] = {row.key: row for row in (*_TIEBREAK_LIST, balance(1))}
 """The tiebreaks by name. The balances ``g1.0`` and so on are not included."""
 
 
@@ -374,7 +374,7 @@ def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]
 
 
 def _balances(players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the balances of all ranks that occur except mate.
+    """Return the balances of all ranks that occur, except that of mate.
 
     Only the first two have a description, and only the first four a column.
     """

@@ -16,7 +16,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import EloModel, Sprt, sprt
-from tbgen.games.standings.orders import Order, order_of, placed
+from tbgen.games.standings.orders import Order, order_of, ranked_players
 from tbgen.games.standings.players import Player, players_of, with_byes
 from tbgen.games.standings.record import GameRecord, find_pairs
 from tbgen.games.standings.tiebreaks import Dependence, OrderBy, Tiebreak, TieData, tiebreaks
@@ -69,7 +69,7 @@ class Certainty:
 
     @cached_property
     def unproven_games(self) -> Sequence[GameRecord]:
-        """The games whose values are not proved, in the order of the players with White."""
+        """The games whose values are not proved, ordered by the place of the player with White."""
         return [seat.game for seats in self._unproved_seats.values() for seat in seats if seat.white]
 
     def sums(self, tiebreak: Tiebreak, player: Player) -> Sums:
@@ -235,7 +235,7 @@ class Standings:
     left_out: LeftOutCounts = LeftOutCounts()
     sprt: Sprt | None = None
     """The SPRT of the first of :attr:`names` against the other player; None if there is no test."""
-    tested: str = ""
+    tested_player: str = ""
     """The player whose strength a test measures; empty for White in the first game of the first round."""
 
     @cached_property
@@ -259,15 +259,15 @@ class Standings:
 
     @cached_property
     def certainty(self) -> Certainty:
-        """The possible places and sums, considering that some values are not proved."""
+        """The possible places and sums, given that some values are not proved."""
         return Certainty(self.tiebreak_data, self.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The names of the tested player, if given, and of the others in order of their first round."""
+        """The names of the tested player, if given, and of the others in the order of their first rounds."""
         games = sorted(self.games, key=_round_numbers)  # games that are played at once may end in any order
         names = (name for game in games for name in (game.white, game.black))
-        return list(dict.fromkeys([self.tested, *names] if self.tested else names))
+        return list(dict.fromkeys([self.tested_player, *names] if self.tested_player else names))
 
     @cached_property
     def settings(self) -> Mapping[str, Sequence[str]]:
@@ -281,7 +281,7 @@ class Standings:
         }
 
     @property
-    def numbers_of_games(self) -> tuple[int, int]:
+    def game_count_range(self) -> tuple[int, int]:
         """The least and the greatest number of games of a player."""
         numbers = [player.results.games for player in self.players]
         return min(numbers), max(numbers)
@@ -304,9 +304,9 @@ class Standings:
         :raises UsageError: if the number of players is not two, the tested player does not exist, or the
             numbers are out of range.
         """
-        if self.tested and all(player.name != self.tested for player in self.players):
+        if self.tested_player and all(player.name != self.tested_player for player in self.players):
             players = ", ".join(quote(player.name) for player in self.players)
-            raise UsageError(f"no player is called {quote(self.tested)}: expected one of {players}")
+            raise UsageError(f"no player is called {quote(self.tested_player)}: expected one of {players}")
         if len(self.names) != 2:
             raise UsageError(f"an SPRT needs two players, not {len(self.names)}")
         first = next(player for player in self.players if player.name == self.names[0])
@@ -327,7 +327,7 @@ def standings(
     *,
     byes: bool = False,
 ) -> Standings:
-    """Return the standings of games under a scheme, in an order.
+    """Return the standings of games under the given scheme, in the given order.
 
     The scheme replaces the scheme of each game. This may change a result of which only bounds are proved.
 
@@ -345,4 +345,4 @@ def standings(
     if byes:
         players = with_byes(players)
     breaks, data = tiebreaks(order.tiebreaks, players), TieData.of(players, order.order_by, scheme)
-    return Standings(scheme, order, breaks, placed(players, breaks, data), records)
+    return Standings(scheme, order, breaks, ranked_players(players, breaks, data), records)

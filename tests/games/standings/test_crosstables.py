@@ -5,7 +5,7 @@ from itertools import permutations
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.standings import standings
-from tbgen.games.standings.render import comma_separated, text
+from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import crosspoints, crosstable
 from tbgen.games.standings.tournament import Standings
@@ -21,7 +21,7 @@ def event(players: int, rounds: int) -> Standings:
 
 
 def lines(table: StandingsTable, width: int = 100) -> list[str]:
-    found = list(text([table], width))
+    found = list(text_lines([table], width))
     return found[found.index("") + 1 : -1]
 
 

@@ -17,7 +17,7 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import document
 from tbgen.games.standings.elo import EloModel, elo, sprt
-from tbgen.games.standings.orders import placed
+from tbgen.games.standings.orders import ranked_players
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import find_pairs
 from tbgen.games.standings.tiebreaks import OrderBy, Tiebreak, TieData
@@ -65,9 +65,9 @@ def test_a_tiebreak_is_order_and_column() -> None:
     found = standings(games("AB G9.0, BA G9.0, CA G9.0, BC G9.0"))
     field = TieData.of(found.players, OrderBy.CHESS, Scheme.EXPONENTIAL)
     blacks = Tiebreak("blacks", "B", "as Black", lambda player, _, __: player.by_side[False].results.games)
-    level = [(player.place, player.name) for player in placed(found.players, [], field)]
+    level = [(player.place, player.name) for player in ranked_players(found.players, [], field)]
     assert level == [(1, "A"), (1, "B"), (3, "C")]
-    parted = placed(found.players, [blacks], field)
+    parted = ranked_players(found.players, [blacks], field)
     assert [(player.place, player.name) for player in parted] == [(1, "A"), (2, "B"), (3, "C")]
     assert [blacks.column.cell(player) for player in parted] == [2, 1, 1]
     told = document(replace(found, players=parted))["players"]
@@ -155,9 +155,9 @@ def test_sprt_is_of_white_in_the_first_round_or_of_whom_one_names() -> None:
     rows = [("B", "A", "G1.0", "1.1.2"), ("B", "A", "G1.0", "1." + 5000 * "9"), ("A", "B", "G0.0", "1.1.1")]
     found = standings([game(*players, round_=number) for *players, number in rows])
     assert (found.names, found.test(0, 5).wins) == (["A", "B"], 1)
-    other = replace(found, tested="B")
+    other = replace(found, tested_player="B")
     assert (other.names, other.test(0, 5).losses) == (["B", "A"], 1)
-    nobody = replace(found, tested="C")
+    nobody = replace(found, tested_player="C")
     assert "no player is called 'C': expected one of 'A', 'B'" in refusal(nobody.test, 0, 5)
     four = standings(games("AB G0.0, CD G1.0"))
     assert "an SPRT needs two players, not 4" in refusal(four.test, 0, 5)
@@ -199,7 +199,7 @@ def test_unequal_numbers_of_games_are_ordered_by_percentage() -> None:
     records = games("AD G0.0, BD G0.0, BC G0.0, CB G0.0")
     assert places(records)[:2] == [(1, "A"), (2, "B")]
     assert places(records, order="points")[0] == (1, "B")
-    assert standings(records).numbers_of_games == (1, 3)
+    assert standings(records).game_count_range == (1, 3)
 
 
 def test_percentages_do_not_depend_on_numbers_of_games() -> None:

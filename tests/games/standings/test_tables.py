@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
-from tbgen.games.standings.render import comma_separated, text
+from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
 from tbgen.games.standings.tables import KEYS, overview_keys, tables
 from tbgen.games.standings.tournament import LeftOutCounts
@@ -47,8 +47,8 @@ def test_wide_tables_are_split_into_blocks_with_their_text_columns() -> None:
         "name  head4\none       5\ntwo      10",
         "",
     ]
-    assert "\n".join(text([table], 20)) == "\n\n".join(blocks).removesuffix("\n")
-    assert list(text([table], 3))[2:4] == ["name  head0", "one       1"]  # one column at the least
+    assert "\n".join(text_lines([table], 20)) == "\n\n".join(blocks).removesuffix("\n")
+    assert list(text_lines([table], 3))[2:4] == ["name  head0", "one       1"]  # one column at the least
     assert comma_separated(table) == "name,c0,c1,c2,c3,c4\none,1,2,3,4,5\ntwo,6,7,8,,10\n"
 
 
@@ -110,7 +110,7 @@ def test_wide_letters_count_two_columns() -> None:
     """By Unicode's annex 11, East Asian letters and emoji are two columns wide."""
     names = {"象棋": 4, "Zoe\u0308": 3, "\N{FISH} fish": 7, "abc": 3}
     records = [game(name, "X", "G0.0") for name in names]
-    lines = list(text(tables(standings(records), {"colours"}), 100))
+    lines = list(text_lines(tables(standings(records), {"colours"}), 100))
     assert next(line for line in lines if line.startswith("player")).startswith("player   as")
     found = {name: line for name in names for line in lines if line.startswith(name)}
     blanks = {name: line[len(name) :].index("Black") for name, line in found.items()}
