@@ -223,7 +223,7 @@ def in_table(directory: Path, record: Record, variant: Variant) -> Figures:
 
 def in_data(directory: Path, record: Record, variant: Variant) -> Figures:
     """Return the figures of a table from saved data."""
-    report = SavedData(directory).table(record.material, variant)
+    report = SavedData(directory).report(record.material, variant)
     distribution = report.distribution
     moving, of_all = (Longest(), Longest()), Longest()
     for side, code in enumerate(MATE_CODES):
@@ -269,7 +269,7 @@ def run(
     :param saved: whether the directory has saved data instead of tables.
     """
     records = published()
-    existing = set(SavedData(directory).tables(variant) if saved else tables_in(directory, variant))
+    existing = set(SavedData(directory).materials(variant) if saved else tables_in(directory, variant))
     materials = [Material.parse(name) for name in names] or [
         material for material in all_materials(5) if material.name in records and material in existing
     ]

@@ -130,7 +130,7 @@ class Mating:
         """Return the result by tables for the side that is ahead in an ending, and the name of the ending."""
         material, alike = Material.parse(ending.removesuffix(_ONE_COLOUR)), ending.endswith(_ONE_COLOUR)
         entry = self.entries.get(material)
-        found = self.reports.table(material, Variant.R_MOBILITY).mating if entry is None else entry.potential
+        found = self.reports.report(material, Variant.R_MOBILITY).mating if entry is None else entry.potential
         truths = found.like_bishops if alike else found.truth
         assert truths is not None
         return truths[found.rule.leader or "white"], f"{_name(material)}{', one colour' if alike else ''}"
@@ -153,7 +153,7 @@ class Mating:
         """Return a row: an ending, the sentence of the wiki, the shares of its scores and of other scores."""
         text, scores = WIKI_SENTENCES[name]
         counts = Counter[GScore]()
-        for side in self.reports.table(Material.parse(name), Variant.R_MOBILITY).endgame.sides:
+        for side in self.reports.report(Material.parse(name), Variant.R_MOBILITY).endgame.sides:
             for score, count in side.quiet.items():
                 counts[GScore(score.rank, True)] += count
         named = [GScore.parse(f"G{score}") for score in scores.split()]

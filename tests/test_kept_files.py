@@ -44,7 +44,7 @@ def test_proofs(kept: Path, three_men: Path, capsys: pytest.CaptureFixture[str])
 
 def test_data_of_a_report(kept: Path, three_men: Path) -> None:
     """They say what is counted anew."""
-    found = SavedData(kept).table(Material.parse("KBvK"), Variant.R_MOBILITY)
+    found = SavedData(kept).report(Material.parse("KBvK"), Variant.R_MOBILITY)
     assert found == read_report(three_men, ["KBvK"]).tables[0]
 
 

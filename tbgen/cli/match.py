@@ -304,7 +304,7 @@ class EventReport:
             case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
                 reason = reason.removeprefix("End by ")
                 self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
-            case Endings(by_player=by_player):
+            case Endings(counts_by_player=by_player):
                 for name, ends in by_player.items():
                     sorted_ends = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
                     parts = ", ".join(f"{count} {end}" for end, count in sorted_ends)

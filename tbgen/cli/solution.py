@@ -21,7 +21,7 @@ from tbgen.cells.cell import mobile_squares
 from tbgen.cli.answers import board_text, diagram, line_text, side_to_move
 from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError
-from tbgen.html.diagrams import picture
+from tbgen.html.diagrams import board_picture
 from tbgen.progress import SolveStage
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted, plies
@@ -149,7 +149,7 @@ def hold_picture(board: chess.Board, hold: Hold) -> str:
     square_texts = {square: [_square_text(places)] for square, places in hold.squares.items()}
     for square, depth in hold.distances.items():
         square_texts[square].append(plies(depth))
-    return picture(other_men, square_texts, hold.squares, " ".join(_captions(board, hold)))
+    return board_picture(other_men, square_texts, hold.squares, " ".join(_captions(board, hold)))
 
 
 def _board_without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
@@ -243,4 +243,4 @@ def bound_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[ches
         for number, ply in enumerate(plan[:_MAX_ARROWS])
     ]
     title = f"{claim}: {plan_text(board, plan)}" if plan else claim
-    return picture(board, {}, mobile, title, reversed(arrows))
+    return board_picture(board, {}, mobile, title, reversed(arrows))

@@ -18,7 +18,7 @@ from tbgen.store.format import table_path
 from tbgen.system.files import temporary_path
 
 MEMORY_RESOURCE: Final = "memory"
-"""Name of the Dask resource for memory. Workers offer it and tables need it, counted in bytes."""
+"""Name of the Dask resource for memory, in bytes, which workers offer and tables need."""
 
 _MIN_MESSAGE_INTERVAL_SECONDS: Final = 0.5
 """Minimum time between two progress messages about a table."""
@@ -36,9 +36,9 @@ class CancelledBuildError(TbgenError):
 def inspect_worker(marker: str, version: str, dask_worker: Worker) -> dict[str, Any]:
     """Describe this worker to a build that is about to begin.
 
-    The result's ``place`` names the worker, and ``threads`` is the number of threads for each of its tables.
-    ``problem`` says why the worker cannot join the build, in words that follow its name, such as "cannot
-    write to ..."; it is empty if the worker can join.
+    The result's ``place`` names the worker, and ``threads`` is the number of threads for each table built
+    there. ``problem`` says why the worker cannot join the build, in words that follow the worker's name, such
+    as "cannot write to ..."; it is empty if the worker can join.
 
     :param marker: a file that the client has made in the shared directory.
     :param version: the version of tbgen on the client.
@@ -58,7 +58,7 @@ def build_table_on_worker(
     :param threads: number of threads; None for this worker's share of the processors.
     :param variant: the variant of the table and its sub-tables.
     :raises TbgenError: if the table cannot be built. Unexpected exceptions are logged on the worker and
-        converted.
+        converted to this error.
     """
     worker, material = get_worker(), Material.parse(name)
     relay, worker_name = _Relay(worker, name, topic), label_of(worker)
@@ -134,7 +134,8 @@ def label_of(worker: Worker) -> str:
 
 
 def worker_problem(marker: Path, version: str) -> str:
-    """Return why this worker cannot join a build, in words that follow its name; empty if it can join."""
+    """Return why this worker cannot join a build, in words that follow the worker's name; empty if there
+    is no problem."""
     if version != __version__:
         return f"has tbgen {__version__}, not {version}: install tbgen {version} there"
     if not marker.exists():
@@ -149,9 +150,9 @@ def worker_problem(marker: Path, version: str) -> str:
 
 
 def wait_for_file(path: Path) -> bool:
-    """Wait until a file that another machine has finished is visible here; return False after a timeout."""
+    """Wait until a file made by another machine becomes visible here; return False after a timeout."""
     deadline = time.monotonic() + _VISIBILITY_TIMEOUT_SECONDS
-    while path.name not in os.listdir(path.parent):  # listing asks the server; looking up a name may not
+    while path.name not in os.listdir(path.parent):  # listing asks the server; a look-up may not
         if time.monotonic() > deadline:
             return False
         time.sleep(0.2)

@@ -23,9 +23,9 @@ _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 
 @contextlib.contextmanager
 def connect(scheduler: str) -> Iterator[Client]:
-    """Open a connection to the scheduler for the duration of the block.
+    """Open a connection to the scheduler for the duration of the ``with`` statement.
 
-    Dask's log is silenced meanwhile, because exceptions report failures.
+    Dask's log is silenced meanwhile, because failures are reported as exceptions.
 
     :raises TbgenError: if no scheduler answers at the address, or the connection is lost.
     """
@@ -53,9 +53,9 @@ def connect(scheduler: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def shared_marker(directory: Path) -> Iterator[Path]:
-    """Create a marker file in the directory for the duration of the block.
+    """Create a marker file in the directory for the duration of the ``with`` statement.
 
-    Workers look for it to check that they share the directory.
+    Workers look for the file to check that they share the directory.
     """
     marker = temporary_path(directory / f"cluster{SUFFIX}")  # a later build removes leftovers with such names
     marker.touch()
@@ -66,14 +66,14 @@ def shared_marker(directory: Path) -> Iterator[Path]:
             path.unlink(missing_ok=True)
 
 
-def inspect_workers(client: Client, marker: Path, patience: float) -> int:
+def inspect_workers(client: Client, marker: Path, wait_seconds: float) -> int:
     """Check that there are workers and all are suitable; return the greatest number of threads per table.
 
-    :param patience: seconds to wait for the first worker.
+    :param wait_seconds: seconds to wait for the first worker.
     :raises TbgenError: if there is no worker, or some worker is unsuitable.
     """
     try:
-        client.wait_for_workers(1, timeout=patience)
+        client.wait_for_workers(1, timeout=wait_seconds)
     except TimeoutError:
         raise TbgenError(
             f"the scheduler has no worker: start some with: dask worker {client.scheduler.address} "
@@ -82,7 +82,7 @@ def inspect_workers(client: Client, marker: Path, patience: float) -> int:
     replies: Mapping[str, Any] = client.run(inspect_worker, str(marker), __version__, on_error="return")
     answers = {address: reply for address, reply in replies.items() if not isinstance(reply, CommClosedError)}
     if not answers:  # all workers have died meanwhile
-        return inspect_workers(client, marker, patience)
+        return inspect_workers(client, marker, wait_seconds)
     for address, reply in sorted(answers.items()):
         if isinstance(reply, Exception):
             raise TbgenError(
@@ -100,11 +100,11 @@ class Worker:
 
     address: str
     threads: int
-    """Number of tables that the worker builds at once."""
+    """Number of Dask threads; each builds one table at a time."""
     memory: float
     """Bytes of memory that the worker offers as a resource."""
     memory_limit: float
-    """Bytes of memory beyond which Dask kills the worker, 0 for no limit."""
+    """Bytes of memory beyond which Dask kills the worker; 0 for no limit."""
 
 
 def connected_workers(client: Client, scheduler: str) -> list[Worker]:
@@ -137,7 +137,7 @@ def lost_scheduler_error(scheduler: str) -> TbgenError:
 
 
 def check_workers(workers: list[Worker], estimates: Iterable[Estimate]) -> None:
-    """Check that some worker has enough memory for each table; otherwise Dask would wait silently forever.
+    """Check that each table fits into the memory of some worker; otherwise Dask would silently wait forever.
 
     :raises TbgenError: if a table fits no worker, or a worker's limits contradict each other.
     """

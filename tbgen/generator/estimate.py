@@ -26,7 +26,7 @@ class Estimate:
 
     material: Material
     seconds: float
-    """Wall time, without compiling kernels."""
+    """Wall time, excluding the compilation of kernels."""
     memory: int
     """Peak memory, in bytes, of a process that builds only this table."""
     shared_bytes: int
@@ -38,10 +38,10 @@ class Estimate:
     threads: int
     """Number of threads that build the table."""
 
-    def peak_beside(self, used_bytes: int) -> int:
-        """Return the peak memory, in bytes, of a process that already uses ``used_bytes``.
+    def process_peak(self, used_bytes: int) -> int:
+        """Return the peak memory, in bytes, of a process that uses ``used_bytes`` and then builds the table.
 
-        The process is assumed to have the shared part already, and to reuse no other memory.
+        The process is assumed to use the shared bytes already, and to reuse none of its other memory.
         """
         return self.memory + max(0, used_bytes - self.shared_bytes)
 
@@ -64,7 +64,8 @@ def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate
 def combined_peak(estimates: Iterable[Estimate], kept_bytes: int = 0) -> int:
     """Return the peak memory, in bytes, of a process that builds several tables at once.
 
-    :param kept_bytes: bytes of the finished small tables; the process keeps at most ``MAX_KEPT_BYTES``.
+    :param kept_bytes: bytes of the finished small tables, of which the process keeps at most
+        ``MAX_KEPT_BYTES``.
     """
     own_bytes = small_table_bytes = 0
     for table in estimates:
@@ -77,7 +78,7 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
     """Return the size in bytes of each plain copy of a packed table that a build makes, keyed by material.
 
     The build keeps the copies until its end. Only tables that promotions lead to are copied. A table
-    without pawns is copied only if this build makes it; otherwise, it is read only once.
+    without pawns is copied only if this build makes it, because otherwise the table is read only once.
     """
     return {
         material: plain_copy_size(material, variant)
@@ -87,7 +88,7 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
 
 
 def shared_memory(material: Material) -> int:
-    """Return the bytes of memory that concurrent builds share (``Estimate.shared_bytes``)."""
+    """Return the number of bytes that concurrent builds share (``Estimate.shared_bytes``)."""
     return BASE_MEMORY + min(MAX_KEPT_BYTES, sum(map(_kept_bytes, material.successors())))
 
 
@@ -104,11 +105,11 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     :raises TbgenError: if a table needs more memory.
     """
     limit = total_memory() if cap is None else cap
-    too_large = [table for table in estimates if table.peak_beside(used_bytes) > limit]
+    too_large = [table for table in estimates if table.process_peak(used_bytes) > limit]
     if not too_large:
         return
     first, other_count = too_large[0], len(too_large) - 1
-    needed_bytes = first.peak_beside(used_bytes)
+    needed_bytes = first.process_peak(used_bytes)
     others_text = f" (too large as well: {counted(other_count, 'other table')})" if other_count else ""
     usage_text = "" if needed_bytes == first.memory else ", including what the process uses already,"
     owner, remedy = "this machine has", "build on a larger one"
@@ -120,13 +121,13 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     )
 
 
-def check_disk(estimates: Collection[Estimate], directory: Path, copies: Mapping[Material, int]) -> None:
+def check_disk(estimates: Collection[Estimate], directory: Path, copy_bytes: Mapping[Material, int]) -> None:
     """Check that the disk has space for tables and their plain copies.
 
-    :param copies: sizes of the plain copies, from :func:`copy_sizes`.
+    :param copy_bytes: sizes of the plain copies, from :func:`copy_sizes`.
     :raises TbgenError: if the disk has too little space.
     """
-    needed_bytes = sum(table.disk + copies.get(table.material, 0) for table in estimates)
+    needed_bytes = sum(table.disk + copy_bytes.get(table.material, 0) for table in estimates)
     free_bytes = shutil.disk_usage(directory).free
     if needed_bytes > free_bytes:
         names = [table.material.name for table in estimates]

@@ -31,31 +31,32 @@ def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None
     :raises TbgenError: if a table still needs more memory than the process may use.
     """
     allowed_bytes = max(each.memory for each in estimates) if cap is None else cap
-    if any(each.peak_beside(resident_memory()) > allowed_bytes for each in estimates):
+    if any(each.process_peak(resident_memory()) > allowed_bytes for each in estimates):
         trim_memory()
     check_memory(estimates, cap, resident_memory())
 
 
-def fits_memory(added: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
+def fits_memory(job: Estimate, running: Sequence[Estimate], build_peak: int, cap: int | None = None) -> bool:
     """Return whether there is enough memory to start a table in addition to the tables being built.
 
-    :param added: estimate of the table to start.
-    :param planned: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to the
-        system before the build exceeds this peak.
+    :param job: estimate of the table to start.
+    :param running: estimates of the tables being built.
+    :param build_peak: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to
+        the system before the build exceeds this peak.
     :param cap: bytes that the process may use; None for what :func:`usable_memory` returns.
     """
     allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
-        return combined_peak([*at_work, added]) + max(0, resident_memory() - combined_peak(at_work))
+        return combined_peak([*running, job]) + max(0, resident_memory() - combined_peak(running))
 
-    if expected_peak() > (min(planned, allowed_bytes) if cap is None else cap):
+    if expected_peak() > (min(build_peak, allowed_bytes) if cap is None else cap):
         trim_memory()
     return expected_peak() <= allowed_bytes
 
 
 def usable_memory() -> int:
-    """Return the bytes that the process may use: those that it uses, and nine tenths of the free memory."""
+    """Return the bytes that the process may use: those already in use, and nine tenths of the free memory."""
     return resident_memory() + available_memory() // 10 * 9
 
 
@@ -123,8 +124,8 @@ def solve_and_write(
 
     The caller checks locks, memory and disk space.
 
-    :param progress: called with the progress of the table. If it raises an exception, the build of the table
-        ends, and no part of the table remains.
+    :param progress: called with the progress of the table. If the call raises an exception, the build of the
+        table ends, and no part of the table remains.
     :param copied: packed tables whose plain copies are kept until the end of the build.
     :raises TbgenError: if something cannot be read or written.
     """

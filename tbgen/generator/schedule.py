@@ -22,7 +22,7 @@ class Limits:
     jobs: int
     """Maximum number of tables being built at once."""
     threads: int
-    """Number of threads, which the tables share evenly; each has at least one."""
+    """Number of threads, which the tables share evenly; each table has at least one."""
     memory: int
     """Memory in bytes. A table built alone may exceed it, because the memory for each table has been checked
     before the first build begins."""
@@ -52,8 +52,8 @@ class BuildSchedule:
     ) -> list[Estimate]:
         """Return the estimates of the tables to start now, in addition to the tables being built.
 
-        As many tables as possible start; the estimates state their shares of the threads. If no table is
-        being built, the first table starts even if it exceeds the memory limit.
+        As many tables as possible start; each estimate states the table's share of the threads. If no table
+        is being built, the first table starts even if it exceeds the memory limit.
         """
         ready = [material for material in self.ready_tables(finished) if material not in in_progress]
         kept_bytes = self._kept_bytes(finished)
@@ -123,9 +123,9 @@ _PRIOR_SECONDS: Final = 60.0
 
 
 class BuildProgress:
-    """Tracks the progress of a build; only one thread may use it.
+    """Tracks the progress of a build. The object is not thread-safe.
 
-    Several tables may be built at once. The reporter follows one table until it ends, then another.
+    Several tables may be built at once. The reporter shows one until its build ends, then another.
     """
 
     def __init__(
@@ -133,19 +133,19 @@ class BuildProgress:
     ) -> None:
         """Begin to track a build.
 
-        :param limits: returns the present limits. Forecasts assume that they will not change.
+        :param limits: returns the current limits. Forecasts assume that they will not change.
         """
         self.schedule = schedule
         self.built: dict[Material, BuiltTable] = {}
         """The finished tables, in the order in which they were finished."""
         self.in_progress: dict[Material, Estimate] = {}
-        """The tables that have begun and are not finished."""
+        """The tables whose builds have begun and are not finished, with their estimates."""
         self.failure: BaseException | None = None
-        """The first failure of a table. After it, no other table is started."""
+        """The first failure of a table. After this failure, no other table is started."""
         self._reporter, self._limits = reporter, limits
         self._estimated_seconds = self._actual_seconds = _PRIOR_SECONDS
         self._start_times: dict[Material, float] = {}
-        """When the build of each table last began. The order is that in which the builds first began."""
+        """When the build of each table last began. Keys are in the order in which the builds first began."""
         self._shown_table: Material | None = None
 
     @property

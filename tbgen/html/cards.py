@@ -22,7 +22,7 @@ MEN_FILE: Final = Path(__file__).with_name("men.png")
 CARD_SIZE: Final = (1200, 630)
 """Width and height, in pixels, of a picture that link previews show uncropped [1].
 
-[1] https://ogp.me and what Facebook and X write about it.
+[1] https://ogp.me and the documentation of Facebook and X.
 """
 _SQUARE_SIZE: Final = 70
 _EDGE_WIDTH: Final = (CARD_SIZE[1] - 8 * _SQUARE_SIZE) // 2
@@ -53,40 +53,40 @@ class Caption(NamedTuple):
     """The text next to a position."""
 
     headline: str
-    """A short text in large type, such as ``G1.5``."""
+    """Short text in large type, such as ``G1.5``."""
     sentence: str
     notes: str = ""
-    """A text in small type below the sentence."""
+    """Text in small type below the sentence."""
 
 
-def card(position: ShownPosition, caption: Caption) -> bytes:
+def card_png(position: ShownPosition, caption: Caption) -> bytes:
     """Return a position with its caption, as PNG."""
     picture = Image.new("RGB", CARD_SIZE, _PAPER)
-    picture.paste(_board(position, _SQUARE_SIZE), (_EDGE_WIDTH, _EDGE_WIDTH))
+    picture.paste(_board_image(position, _SQUARE_SIZE), (_EDGE_WIDTH, _EDGE_WIDTH))
     draw = ImageDraw.Draw(picture)
     left = 8 * _SQUARE_SIZE + 2 * _EDGE_WIDTH + 10
     width = CARD_SIZE[0] - left - _EDGE_WIDTH
     draw.text((left, 70), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
-    sentence, notes = _wrapped(caption.sentence, _font(42), width), _wrapped(caption.notes, _font(30), width)
+    sentence, notes = _wrap(caption.sentence, _font(42), width), _wrap(caption.notes, _font(30), width)
     draw.multiline_text((left, 230), sentence, _INK, _font(42), spacing=14)
     draw.multiline_text((left, CARD_SIZE[1] - 150), notes, _SECONDARY_INK, _font(30), spacing=8)
     draw.text((left, CARD_SIZE[1] - _EDGE_WIDTH - 30), "tbgen · r-mobility chess", _SECONDARY_INK, _font(30))
     return _encode(picture, "PNG")
 
 
-def film(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
-    """Return positions, each with a text below it, as an animated GIF that repeats.
+def animated_gif(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
+    """Return positions, each with text below it, as an animated GIF that repeats.
 
     :param frames: the positions and texts, at least one.
     """
     size = 8 * _FILM_SQUARE_SIZE
     # A sample with all men and all colours of squares determines the palette.
     sample = ShownPosition(chess.Board(), chess.Move(chess.A3, chess.B3))
-    palette_image = _board(sample, _FILM_SQUARE_SIZE).quantize(_COLOUR_COUNT)
+    palette_image = _board_image(sample, _FILM_SQUARE_SIZE).quantize(_COLOUR_COUNT)
     pictures = list[Image.Image]()
     for position, text in frames:
         picture = Image.new("RGB", (size, size + _TEXT_HEIGHT), _PAPER)
-        picture.paste(_board(position, _FILM_SQUARE_SIZE), (0, 0))
+        picture.paste(_board_image(position, _FILM_SQUARE_SIZE), (0, 0))
         ImageDraw.Draw(picture).text((10, size + 8), text, _INK, _font(20))
         pictures.append(picture.quantize(palette=palette_image, dither=Image.Dither.NONE))
     durations = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_FRAME_MS]
@@ -99,12 +99,12 @@ def _encode(picture: Image.Image, image_format: str, **options: object) -> bytes
     return file.getvalue()
 
 
-def _board(position: ShownPosition, size: int) -> Image.Image:
+def _board_image(position: ShownPosition, size: int) -> Image.Image:
     """Return a picture of a board. ``size`` is the width of a square in pixels."""
-    light, dark = _colours()
+    light, dark = _square_colours()
     picture = Image.new("RGB", (8 * size, 8 * size), light)
     draw = ImageDraw.Draw(picture, "RGBA")
-    men = _men(size)
+    men = _man_images(size)
     marked_squares = () if position.move is None else (position.move.from_square, position.move.to_square)
     for square in chess.SQUARES:
         file, rank = chess.square_file(square), chess.square_rank(square)
@@ -121,15 +121,16 @@ def _board(position: ShownPosition, size: int) -> Image.Image:
 
 
 @cache
-def _colours() -> tuple[str, str]:
+def _square_colours() -> tuple[str, str]:
     """Return the colours of light and dark squares, as on the page in its light scheme."""
     colours = dict(re.findall(r"--(light|dark)square: light-dark\((#\w+)", style_sheet()))
     return colours["light"], colours["dark"]
 
 
 @cache
-def _men(size: int) -> dict[str, Image.Image]:
-    """Return the men by their letters in FENs. ``size`` is their width and height in pixels."""
+def _man_images(size: int) -> dict[str, Image.Image]:
+    """Return the picture of each man, keyed by the man's letter in FENs. ``size`` is the width and height in
+    pixels."""
     with Image.open(MEN_FILE) as file:
         sheet = file.convert("RGBA")
     men = {}
@@ -148,8 +149,8 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return font
 
 
-def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
-    """Return a text wrapped to the given width in pixels; words that are longer stay unbroken."""
+def _wrap(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
+    """Return a text wrapped to the given width in pixels; longer words are not broken."""
     lines = [""]
     for word in text.split():
         extended_line = f"{lines[-1]} {word}".strip()

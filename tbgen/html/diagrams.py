@@ -33,13 +33,13 @@ def sprites() -> Markup:
 def diagram(fen: str, rules: str = "r") -> Markup:
     """Return a board as SVG, with a description for screen readers.
 
-    The attribute ``data-query`` is the explorer's query for the position, for :func:`with_links`.
+    The attribute ``data-query`` is the explorer's query for the position, which :func:`with_links` uses.
 
-    :param rules: the rules of the page that contains the diagram.
+    :param rules: the variant of the page that contains the diagram, ``r`` or ``wg``.
     :raises ValueError: if the FEN is invalid.
     """
     position = chess.Board(fen)
-    men = "".join(_man(square, piece) for square, piece in sorted(position.piece_map().items()))
+    men = "".join(_man_svg(square, piece) for square, piece in sorted(position.piece_map().items()))
     query = f"fen={fen.replace(' ', '_')}" + (f"&rules={rules}" if rules != "r" else "")
     return Markup(
         f'<svg class="board" data-query="{escape(query)}" viewBox="0 0 390 390" role="img" '
@@ -48,7 +48,7 @@ def diagram(fen: str, rules: str = "r") -> Markup:
     )
 
 
-def _man(square: chess.Square, piece: chess.Piece) -> str:
+def _man_svg(square: chess.Square, piece: chess.Piece) -> str:
     left, top = corner(square)
     name = f"{chess.COLOR_NAMES[piece.color]}-{chess.PIECE_NAMES[piece.piece_type]}"
     return f'<use href="#{name}" x="{left}" y="{top}"/>'
@@ -60,11 +60,11 @@ def board_words(position: chess.Board) -> str:
     >>> board_words(chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1"))
     'White: Ke5, Bf5. Black: Kg5. Black to move.'
     """
-    white, black = (", ".join(_men(position, colour)) for colour in (chess.WHITE, chess.BLACK))
+    white, black = (", ".join(_man_labels(position, colour)) for colour in (chess.WHITE, chess.BLACK))
     return f"White: {white}. Black: {black}. {'White' if position.turn else 'Black'} to move."
 
 
-def _men(position: chess.Board, colour: chess.Color) -> list[str]:
+def _man_labels(position: chess.Board, colour: chess.Color) -> list[str]:
     return [
         (chess.piece_symbol(kind).upper() if kind != chess.PAWN else "") + chess.square_name(square)
         for kind in reversed(chess.PIECE_TYPES)
@@ -78,7 +78,7 @@ _WORD_SIZES: Final = (11, 9)
 """Font sizes of the first word on a square, and of the words below the first."""
 
 
-def picture(
+def board_picture(
     board: chess.BaseBoard,
     words: Mapping[chess.Square, Sequence[str]],
     marked: Iterable[chess.Square],
@@ -115,7 +115,7 @@ _STEP: Final = 4.4
 _START, _END = 3.0, 14.5
 """Distances, along files or ranks, from the middle of a tile to the start and end of a ride's line."""
 _COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
-"""Colours of the tile and of the marks on it; the key tells whether the man is White's."""
+"""Colours of the tile and of the marks on it; the key says whether the man is White's."""
 
 
 def picture_of_man(letters: str, white: bool) -> bytes:

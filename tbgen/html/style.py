@@ -24,8 +24,8 @@ _MARGIN: Final = 15
 """Margin of a board in chess.svg."""
 
 _GROUP_TAG: Final = re.compile(r'<g id="[a-z-]+" class="[a-z ]+"')
-_STYLE: Final = re.compile(r'style="([^"]*)"')
-_PROPERTY: Final = re.compile(r"([a-z-]+): ?([^;]+); ?")
+_STYLE_ATTRIBUTE: Final = re.compile(r'style="([^"]*)"')
+_STYLE_PROPERTY: Final = re.compile(r"([a-z-]+): ?([^;]+); ?")
 
 
 def style_sheet() -> str:
@@ -49,22 +49,25 @@ def men_svg() -> str:
     A man fills a square of width :data:`MAN_SIZE` whose upper left corner is the origin.
     """
     size = f'width="{MAN_SIZE}" height="{MAN_SIZE}"'
-    groups = "".join(_man(symbol, svg) for symbol, svg in chess.svg.PIECES.items())
+    groups = "".join(_man_svg(symbol, svg) for symbol, svg in chess.svg.PIECES.items())
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><defs>{groups}</defs></svg>'
 
 
-def _man(symbol: str, svg: str) -> str:
-    """Return a man with a short id, and with attributes instead of styles, which strict pages ignore."""
+def _man_svg(symbol: str, svg: str) -> str:
+    """Return a man with a short id, and with attributes instead of styles.
+
+    A page with a strict Content-Security-Policy ignores styles.
+    """
     name = ("w" if symbol.isupper() else "b") + symbol.lower()
     scale = f"scale({MAN_SIZE / SQUARE:.4f})"
     named_svg = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', svg, count=1)
-    return _STYLE.sub(lambda style: _PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named_svg)
+    return _STYLE_ATTRIBUTE.sub(lambda style: _STYLE_PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named_svg)
 
 
 _NEGATIVE_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 
 
-def environment(package: str) -> jinja2.Environment:
+def template_environment(package: str) -> jinja2.Environment:
     """Return the environment for the pages of a package.
 
     Templates are in the folders ``templates`` of the package and of ``tbgen.html``. Every page extends
@@ -87,11 +90,11 @@ def environment(package: str) -> jinja2.Environment:
     )
     jinja_environment.filters |= {each.__name__: each for each in (counted, plies, duration, prose)}
     jinja_environment.filters |= {"n": number, "part": part_text, "share": share_text, "size": size_text}
-    jinja_environment.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide}
+    jinja_environment.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide_attributes}
     return jinja_environment
 
 
-def wide(name: str) -> Markup:
+def wide_attributes(name: str) -> Markup:
     """Return the attributes of an element that scrolls sideways, even by keyboard.
 
     :param name: the name of the table in the element, for screen readers.

@@ -65,7 +65,9 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenation of integer ranges; range i is the ``counts[i]`` integers from ``start[i]`` on.
+    """Return the concatenation of integer ranges.
+
+    Range i has ``counts[i]`` integers and begins with ``start[i]``.
 
     >>> joined_ranges(np.array([10, 20]), np.array([2, 3]))
     array([10, 11, 20, 21, 22])

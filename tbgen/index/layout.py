@@ -1,4 +1,4 @@
-"""The layout of a table: the slot of each position, up to the symmetries of the board, in the table's arrays.
+"""The layout of a table: the slot of each position in the table's arrays, up to the symmetries of the board.
 
 The *free men* of a material are the kings and pieces, in the order White's king, Black's king, White's other
 pieces, Black's other pieces. Pawns do not move within a phase; their squares are the *placement* of the
@@ -75,7 +75,7 @@ def _must_be_solved(pair: int) -> bool:
 SOLVED_PAIRS: Final = tuple(filter(_must_be_solved, range(len(TRIANGLE) * 64)))
 """The 462 king pairs that must be solved if there are no pawns. A pair is 64 times the triangle coordinate of
 White's king, plus the square of Black's king. The other 178 pairs have no legal positions, or are images of
-these pairs."""
+pairs that are solved."""
 
 
 def mirror_rank(square: int) -> int:
@@ -166,7 +166,7 @@ class Layout:
         :param free_squares: squares of the free men in the order of the layout; men of the same kind and
             colour may be in any order.
         :param pawn_squares: squares of White's pawns, then of Black's, each in any order.
-        :returns: the slot, -1 if pawns cannot be on these squares.
+        :returns: the slot; -1 if pawns cannot be on these squares.
         """
         if not pawn_squares:
             king = free_squares[0]

@@ -77,9 +77,9 @@ def validate(board: AnyBoard) -> None:
     if isinstance(board, DescribedBoard):
         _validate_described(board)
         return
-    men = board.occupied.bit_count()
-    if men > MAX_MEN:
-        raise UsageError(f"the position has {men} men; tables have at most {MAX_MEN}, kings included")
+    man_count = board.occupied.bit_count()
+    if man_count > MAX_MEN:
+        raise UsageError(f"the position has {man_count} men; tables have at most {MAX_MEN}, kings included")
     validate_board(board)
 
 
@@ -143,7 +143,7 @@ def locate(board: AnyBoard) -> Position:
         if board.ep_square is not None and board.has_legal_en_passant():
             ep_square = mirror_rank(board.ep_square) if swapped else board.ep_square
             # A placement with a white pawn beside a black pawn is never its own mirror image, so exactly one
-            # of the two is canonical.
+            # of the placement and its mirror image is canonical.
             if (*white, *black) not in layout.phase_by_placement:
                 ep_square = image_of(MIRROR_FILES, ep_square)
     else:
@@ -200,7 +200,7 @@ def random_positions(material: Material, rng: Random, side: chess.Color | None =
 
     The colours are those of the canonical name.
 
-    :param side: the side to move; None for both.
+    :param side: the side to move; None for either.
     """
     layout = layout_of(material)
     while True:

@@ -1,4 +1,4 @@
-"""A table in memory, which the solver makes and bulk readers return; and the interfaces of sources.
+"""A table in memory, as made by the solver or returned by bulk readers, and the interfaces of sources.
 
 The solver reads fresh values and depths (docs/glossary.md) of sub-tables from sources.
 """
@@ -18,7 +18,7 @@ from tbgen.index.arrays import joined_ranges
 from tbgen.index.layout import Layout, Side, layout_of
 
 FRESH: Final = 128
-"""Value of a run that means the fresh value and depth; no score has this code."""
+"""Value of a run that stands for the fresh value and depth; no score has this code."""
 
 NO_SCORE: Final = -1
 """Used in place of a code if there is no accrued score."""
@@ -34,7 +34,7 @@ class AccruedForm(Enum):
     """The form in which a table stores the values V(P, A) of accrued scores."""
 
     NOTHING = "nothing"
-    """The table does not store them."""
+    """The table stores no such values."""
     RUNS = "runs"
     """Values and depths for both sides to move, as runs: ``Table.run_mask`` and the other fields of runs."""
     FUNCTIONS = "functions"
@@ -47,10 +47,11 @@ class Functions:
 
     Depths are not stored.
 
-    An entry of a function gives the value from its A on, up to the next entry. Entries for White's A come
-    first, by ascending rank. Entries for Black's A follow in the same order. Before the first entry of a
-    holder, V(P, A) = A. Consecutive entries of a holder have different values, and the first value is not
-    ``NONE``. From the rank on where V(P, A) = W(P) in any case, the entries are ignored.
+    Each entry of a function has an accrued score, and gives the value from the rank of this score up to the
+    next entry. Entries for White's A come first, by ascending rank. Entries for Black's A follow in the same
+    order. Below the rank of a holder's first entry, V(P, A) = A. Consecutive entries of a holder have
+    different values, and the first value is not ``NONE``. At ranks where V(P, A) = W(P) in any case, the
+    entries are ignored.
 
     Function 0 has no entries. The other functions are ordered by descending frequency, then by their entries.
     """
@@ -114,8 +115,8 @@ class Table:
     64 is set if slot i has runs. Without runs, V(P, A) = A for all accrued scores of that holder. The shape
     is (2, 2, 0) if the table does not store values of accrued scores.
 
-    A run gives V(P, A) and D(P, A) from its rank of A on. It ends at the next run of the position, or at the
-    rank where the value becomes W(P). Before the first run, V(P, A) = A.
+    A run gives V(P, A) and D(P, A) from its rank of A up to the next run of the position, or up to the rank
+    where the value becomes W(P). Below the rank of the first run, V(P, A) = A.
     """
     run_rank: NDArray[np.uint8]
     """Shape (runs,): rank of A at which each run begins, plus ``LAST_RUN`` for a slot's last run; ordered by
@@ -123,7 +124,7 @@ class Table:
     run_value: NDArray[np.uint8]
     """Shape (runs,): code of V(P, A), ``NONE`` for A itself at depth 0, or ``FRESH`` for W(P) and D(P)."""
     run_depth: NDArray[np.uint16]
-    """Shape (runs,): D(P, A) in plies, 0 with ``NONE`` and ``FRESH``."""
+    """Shape (runs,): D(P, A) in plies; 0 if the value is ``NONE`` or ``FRESH``."""
     ep_config: NDArray[np.int32]
     """Shape (n, 2): phase and target square of every possible en passant capture."""
     ep_value: NDArray[np.uint8]
@@ -246,7 +247,7 @@ def count_positions(value: NDArray[np.uint8]) -> int:
 
 
 def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield consecutive parts of an array; to count all codes at once, numpy would need much memory."""
+    """Yield consecutive parts of an array: numpy would need much memory to count all codes at once."""
     for start in range(0, codes.size, _MAX_PART_CODES):
         yield codes[start : start + _MAX_PART_CODES]
 
@@ -284,7 +285,7 @@ MAX_SMALL_TABLE_BYTES: Final = MAX_KEPT_BYTES // 4
 
 
 def fresh_bytes(size: int) -> int:
-    """Return the bytes of memory that all fresh values and depths of a table need.
+    """Return the number of bytes that all fresh values and depths of a table need.
 
     :param size: number of slots for one side to move.
     """

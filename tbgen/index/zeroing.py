@@ -59,7 +59,7 @@ class Target:
     source: tuple[int, ...]
     """Index of each free man of the target among the men before the move.
 
-    It is ``PROMOTED`` for the promoted piece."""
+    The index of the promoted piece is ``PROMOTED``."""
 
 
 def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
@@ -135,7 +135,7 @@ def max_slots_of_batch(layout: Layout) -> int:
 
 
 def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
-    """Return the phase of pawns on ``pawns`` or on their mirror images, None if pawns cannot be there."""
+    """Return the phase of pawns on these squares or on their mirror images; None if pawns cannot be there."""
     phase = layout.phase_by_placement.get(layout.placement_of(pawns))
     return layout.phase_by_placement.get(layout.placement_of(pawns, MIRROR_FILES)) if phase is None else phase
 
@@ -218,7 +218,7 @@ def promotion_places(layout: Layout, group: Sequence[int], overflow: int) -> dic
 
     The pool stores the fresh values and depths of positions after zeroing moves. The side to move is part of
     the dictionary's keys. Blocks use the space of the table's own phases that are solved later. Blocks that
-    do not fit there are placed from index ``overflow`` on.
+    do not fit there begin at index ``overflow``, one after another.
     """
     sides_to_move = sides_after_promotion(layout)
     places = {}
@@ -259,14 +259,15 @@ def max_overflow_slots(layout: Layout) -> int:
 
 
 def _block(target: Target, white: list[int], black: list[int]) -> Block:
-    """Return the block of a target with the squares of the remaining pawns."""
+    """Return the block of a target with pawns on the squares ``white`` and ``black``."""
     block = _block_if_any(target, white, black)
     assert block is not None
     return block
 
 
 def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block | None:
-    """Return the block of a target with the squares of the remaining pawns, None if pawns cannot be there."""
+    """Return the block of a target with pawns on the squares ``white`` and ``black``; None if pawns cannot be
+    there."""
     if target.swapped:
         white, black = ([mirror_rank(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])

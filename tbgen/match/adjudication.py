@@ -21,7 +21,7 @@ from tbgen.probe.tablebase import Tablebase
 
 ADJUDICATION_TEXT: Final = "End by adjudication"
 SYZYGY_TEXT: Final = "SyzygyTB"
-"""Cute Chess's name for Syzygy files, used in the ending of a game that they have stopped."""
+"""Cute Chess's name for Syzygy files, used in the ending of a game that Syzygy files have stopped."""
 
 PositiveInt: TypeAlias = Annotated[int, Meta(ge=1)]
 
@@ -36,7 +36,7 @@ class ResignRule(
     centipawns: PositiveInt
     """Smallest disadvantage in centipawns that makes an evaluation bad."""
     two_sided: bool = False
-    """Whether the opponent's evaluations must show the same disadvantage."""
+    """Whether the opponent's evaluations must agree, by showing an advantage of at least ``centipawns``."""
 
 
 class DrawRule(
@@ -54,7 +54,7 @@ class DrawRule(
     moves: PositiveInt
     """Number of consecutive evaluations near 0 that each side must report."""
     centipawns: Count
-    """Greatest absolute value, in centipawns, of an evaluation near 0."""
+    """Greatest absolute value, in centipawns, of an evaluation that counts as near 0."""
     min_moves: Count = 0
     """Minimum number of full moves played before a game can be stopped."""
     max_pieces: Count = 0
@@ -97,7 +97,7 @@ class Evaluations:
     """The evaluations that both engines have reported in a game."""
 
     rules: StopRules
-    by_side: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
+    values_by_side: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
     """For each side: an evaluation after each of its moves, in centipawns from its point of view, or None."""
     near_zero_count: int = 0
     """Number of consecutive evaluations near 0, counting both sides."""
@@ -107,7 +107,7 @@ class Evaluations:
 
         :param board: the position after the engine's move.
         """
-        self.by_side[not board.turn].append(centipawns)
+        self.values_by_side[not board.turn].append(centipawns)
         if self.rules.draw is not None:
             self.near_zero_count = self.rules.draw.count_after(self.near_zero_count, board, centipawns)
 
@@ -136,8 +136,8 @@ class Evaluations:
 
     def _last_evaluations(self, side: chess.Color, count: int) -> list[int]:
         """Return the last ``count`` evaluations of a side; empty if one of them is missing."""
-        last = [value for value in self.by_side[side][-count:] if value is not None]
-        return last if len(last) == count else []
+        values = [value for value in self.values_by_side[side][-count:] if value is not None]
+        return values if len(values) == count else []
 
 
 class EventSolver(StateSolver, Protocol):
@@ -246,7 +246,7 @@ def _play_out(tables: Tablebase, arbiter: Arbiter, outcome: Outcome) -> bool:
     Only the moves come from the tables. The arbiter makes them with python-chess and computes the scores.
     """
     try:
-        stored = tables.probe(arbiter.board, arbiter.accrued)
+        result = tables.probe(arbiter.board, arbiter.accrued)
         line = tables.line(arbiter.board, arbiter.accrued)
     except (UsageError, MissingTableError, MissingLayerError):
         return False  # the game was not stopped by a table
@@ -259,10 +259,10 @@ def _play_out(tables: Tablebase, arbiter: Arbiter, outcome: Outcome) -> bool:
     )
     for ply in line:
         play.push_uci(ply.uci)
-    if play.accrued != outcome.value or stored.depth not in (None, len(line)):
+    if play.accrued != outcome.value or result.depth not in (None, len(line)):
         raise TbgenError(
             f"the adjudication of {arbiter.board.fen()} {arbiter.accrued} is wrong: tables say "
-            f"{outcome.value} in {stored.depth} plies, but best play leads to {play.accrued} in {len(line)}; "
+            f"{outcome.value} in {result.depth} plies, but best play leads to {play.accrued} in {len(line)}; "
             "see: tbgen verify"
         )
     return True

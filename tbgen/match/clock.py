@@ -46,17 +46,17 @@ class TimeControl:
 
     @property
     def has_time_limit(self) -> bool:
-        """Whether time limits a search."""
+        """Whether the time of a search is limited."""
         return self.time is not None or self.per_move is not None
 
     @property
     def has_limit(self) -> bool:
-        """Whether anything limits a search."""
+        """Whether a search has any limit."""
         return self.has_time_limit or bool(self.untimed_limits)
 
     @property
     def untimed_limits(self) -> str:
-        """All limits but those of time, as words of ``--engine``; empty if there are none."""
+        """All limits other than those of time, as words of ``--engine``; empty if there are none."""
         values = {"depth": self.depth, "nodes": self.nodes}
         return " ".join(f"{word}={value}" for word, value in values.items() if value is not None)
 
@@ -94,15 +94,15 @@ class Clock:
 
     def __init__(self, control: TimeControl) -> None:
         self.control = control
-        self.remaining = control.time if control.time != 0 else control.increment  # as on Lichess for 0+5
-        """Remaining seconds, negative if the margin is in use; None if there is no clock."""
+        self.seconds_left = control.time if control.time != 0 else control.increment  # as on Lichess for 0+5
+        """Remaining seconds; negative if the margin is in use, None if there is no clock."""
         self.moves_remaining = control.moves or None
         """Number of moves until the time is added again; None if it is never added again."""
 
     @property
     def allowed_seconds(self) -> float | None:
         """Seconds that the next move may take, including the margin; None if there is no time limit."""
-        limits = [limit for limit in (self.remaining, self.control.per_move) if limit is not None]
+        limits = [limit for limit in (self.seconds_left, self.control.per_move) if limit is not None]
         return min(limits) + self.control.margin if limits else None
 
     def spend(self, seconds: float) -> bool:
@@ -110,25 +110,25 @@ class Clock:
         allowed_seconds = self.allowed_seconds
         if allowed_seconds is not None and seconds > allowed_seconds:
             return False
-        if self.remaining is not None and self.control.time is not None:
-            self.remaining += self.control.increment - seconds
+        if self.seconds_left is not None and self.control.time is not None:
+            self.seconds_left += self.control.increment - seconds
             if self.moves_remaining is not None:
                 self.moves_remaining -= 1
                 if not self.moves_remaining:
                     self.moves_remaining = self.control.moves
-                    self.remaining += self.control.time
+                    self.seconds_left += self.control.time
         return True
 
 
 def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
-    """Return the limits to send to the engine to move, whose clock is ``mover``."""
-    control, has_clock = mover.control, mover.remaining is not None
+    """Return the limits to send to the engine whose turn it is. Its clock is ``mover``."""
+    control, has_clock = mover.control, mover.seconds_left is not None
     return Limit(
         time=control.per_move,
         depth=control.depth,
         nodes=control.nodes,
-        white_clock=white.remaining if has_clock else None,
-        black_clock=black.remaining if has_clock else None,
+        white_clock=white.seconds_left if has_clock else None,
+        black_clock=black.seconds_left if has_clock else None,
         white_inc=white.control.increment or None if has_clock else None,
         black_inc=black.control.increment or None if has_clock else None,
         remaining_moves=mover.moves_remaining if has_clock else None,

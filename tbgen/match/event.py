@@ -100,7 +100,7 @@ class Event:
         self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
         total = self.schedule.total
         encounters = settings.rounds * len(settings.engines) if total is None else -(-total // settings.games)
-        self._chess960 = openings.check(encounters, self._note)
+        self._needs_chess960 = openings.check(encounters, self._note)
         self._digest = _schedule_digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._summary = Summary()
@@ -206,7 +206,7 @@ class Event:
         """Write a finished game to the file, and send its result to the listeners."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._summary.verified_count += verified  # not inlined: other games add to it during the await
+            self._summary.verified_count += verified  # not inlined: other games may count during the await
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
@@ -223,7 +223,10 @@ class Event:
         await self._send_score()
 
     async def _send_score(self) -> None:
-        """Send the score or the standings, and the endings if due. A thread computes standings."""
+        """Send the score of two players, or the standings of more players if they are due.
+
+        Then send the endings if they are due. Standings are computed in a thread.
+        """
         games = self._games
         if games.is_test_outdated:
             await asyncio.to_thread(games.test)
@@ -243,7 +246,7 @@ class Event:
                 self._note(f"game {game.fixture.key}: {reason}")
 
     def _is_sampled(self, game: MatchGame) -> bool:
-        """Return whether to verify the adjudication of a game. This is random, but fixed for each game."""
+        """Return whether to verify the adjudication of a game. The choice is random but fixed for a game."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
@@ -264,7 +267,7 @@ class Event:
             except EngineFault as fault:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
             await slot.close_others()
-            if self._chess960 and not plays_chess960:
+            if self._needs_chess960 and not plays_chess960:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
 
     def _note(self, sentence: str) -> None:

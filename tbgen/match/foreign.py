@@ -154,14 +154,14 @@ def translate(words: Sequence[str], warn: Warn) -> list[str]:
     translated, i = list[str](), 0
     end = words.index("--") if "--" in words else len(words)
     while i < end:
-        name, joined, value = words[i].partition("=")
+        name, separator, value = words[i].partition("=")
         option = name.lstrip("-") if name.startswith("-") else ""
         i += 1
         if option not in _PATTERNS:
             translated.append(words[i - 1])
             continue
         first, further = _PATTERNS[option]
-        values = [value] if joined else []
+        values = [value] if separator else []
         while i < end and _VALUE_START.match(words[i]) and (further if values else first).match(words[i]):
             values.append(words[i])
             i += 1

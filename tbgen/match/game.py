@@ -79,11 +79,11 @@ class MatchGame:
         accrued, position_score = str(self.arbiter.accrued), str(self.arbiter.position_score)
         ply = Ply(move.uci(), san, accrued, comment, line, position_score)
         self.plies.append(ply)
-        remaining = {str(chess.COLOR_NAMES[side]): clock.remaining for side, clock in self.clocks.items()}
+        remaining = {str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()}
         self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), remaining))
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
-        """Send a thought of the engine to move, and for how many seconds the engine has been thinking."""
+        """Send a thought of the engine whose turn it is, and how many seconds it has been thinking."""
         key, comment = str(self.fixture.key), thought.comment(seconds)
         self._listener(GameThought(time.time(), key, comment, thought.line))
 

@@ -1,4 +1,4 @@
-"""The messages of a running event, its summary, and the live file, through which other programs follow it."""
+"""The messages of a running event, its summary, and its live file, which other programs can follow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tbgen.system.locks import try_lock
 
 @dataclass(frozen=True, slots=True)
 class ScoreUpdate:
-    """The score of a match of two players, or the standings of more players, from the complete encounters."""
+    """The score of a match of two players, or the standings of more, without incomplete encounters."""
 
     score: MatchScore | None
     standings: Standings | None
@@ -42,7 +42,7 @@ class ScoreUpdate:
 class Endings:
     """How often each ending has occurred so far in the games of each player."""
 
-    by_player: Mapping[str, Counter[str]]
+    counts_by_player: Mapping[str, Counter[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         self._path, self._warn = live_path(pgn_path), warn
         self._file: FileIO | None = None
         self._start: EventStart | None = None
-        self._playing: dict[str, list[bytes]] = {}
+        self._game_lines: dict[str, list[bytes]] = {}
         """For the key of each game in play: the lines written about the game."""
 
     def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
@@ -110,13 +110,13 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
             case EventStart():
                 self._begin(message)
             case GameStart():
-                self._playing[message.key] = [self._write(message)]
+                self._game_lines[message.key] = [self._write(message)]
             case GameMove():
-                self._playing[message.key].append(self._write(message))
+                self._game_lines[message.key].append(self._write(message))
             case GameThought():
                 self._write(message)
             case GameEnd() if self._start is not None:
-                del self._playing[message.key]
+                del self._game_lines[message.key]
                 self._write(message)
                 if self._file is not None and self._file.tell() > _MAX_BYTES:
                     progress = {"size": message.size, "finished": message.finished}
@@ -126,7 +126,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         """Begin a new file, which replaces an older file atomically."""
         self._start = start
         partial_path = self._path.with_name(f"{self._path.name}.part")
-        lines = b"".join([encode_line(start), *(line for game in self._playing.values() for line in game)])
+        lines = b"".join([encode_line(start), *(line for game in self._game_lines.values() for line in game)])
         try:
             file = partial_path.open("wb", buffering=0)
             self._close()

@@ -91,7 +91,7 @@ class Opening:
 
     @property
     def text(self) -> str:
-        """A text that identifies the opening; :attr:`Openings.digest` includes this text."""
+        """String that identifies the opening; :attr:`Openings.digest` includes this string."""
         moves = " ".join(move.uci() for move in self.moves)
         return f"{self.start.board.fen()} {self.start.accrued or '-'} {self.komi or '-'} {moves}"
 
@@ -110,11 +110,11 @@ class Openings:
         :raises UsageError: if the file cannot be read, has no opening, or contains a broken game.
         """
         self._start_kind, self._seed, self._options = start_kind, seed, options
-        self._first, self._book = 0, list[_BookEntry]()
+        self._first_index, self._book = 0, list[_BookEntry]()
         self.one_per_round = settings is not None and settings.policy is OpeningPolicy.ROUND
         """Whether all encounters of a round share one opening."""
         if settings is not None:
-            self._first, self._book = settings.start - 1, list(_read_entries(settings))
+            self._first_index, self._book = settings.start - 1, list(_read_entries(settings))
             if not self._book:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
@@ -127,14 +127,14 @@ class Openings:
 
         :raises UsageError: if its text cannot be parsed, or its moves already end the game.
         """
-        number += self._first
+        number += self._first_index
         if self._book:
-            place, content = self._book[number % len(self._book)]
+            location, content = self._book[number % len(self._book)]
             try:
                 opening = _opening_of_text(content) if isinstance(content, str) else content
                 _check_not_over(opening, self._options)
             except UsageError as error:
-                raise UsageError(f"{place}: {error}") from None
+                raise UsageError(f"{location}: {error}") from None
             return opening
         generator = random.Random(f"{self._seed} {number}")
         white = generator.randrange(_CHESS960_COUNT)
@@ -162,7 +162,7 @@ class Openings:
         """A digest of the openings and their order."""
         texts = [content if isinstance(content, str) else content.text for _, content in self._book]
         texts = texts or [self._start_kind.value]
-        return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
+        return hashlib.sha256("\n".join([*texts, str(self._first_index)]).encode()).hexdigest()
 
 
 class _BookEntry(NamedTuple):

@@ -19,7 +19,7 @@ from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 from tbgen.system.files import write_errors
 
-COPIES: Final = ".unpacked"
+COPIES_FOLDER: Final = ".unpacked"
 """Folder of the plain copies in a directory of tables."""
 
 
@@ -35,7 +35,7 @@ class PlainCopies:
 
     def path(self, material: Material) -> Path:
         """Return the path of the copy of a table, whether or not the copy exists."""
-        return table_path(self._directory / COPIES, material.name, self._variant)
+        return table_path(self._directory / COPIES_FOLDER, material.name, self._variant)
 
     def open(self, material: Material, info: TableInfo) -> TableFile | None:
         """Return the copy of the table that ``info`` describes, or None if no copy of it exists."""
@@ -49,7 +49,7 @@ class PlainCopies:
         return None
 
     def write(self, table: Table, info: TableInfo, threads: int) -> None:
-        """Write a plain copy of a table without its functions.
+        """Write a plain copy of a table without its functions (the values for accrued scores).
 
         :param info: the description of the packed table.
         :raises TbgenError: if the copy cannot be written.
@@ -71,7 +71,7 @@ class PlainCopies:
 def tables_to_unpack(materials: Iterable[Material], can_read: Callable[[Material], bool]) -> list[Material]:
     """Return the tables that must be unpacked before ``materials`` can be read, each after its successors.
 
-    :param can_read: returns whether a table can be read quickly, because it is plain or has a copy.
+    :param can_read: returns whether a table can be read quickly, that is, whether it is plain or has a copy.
     """
     unreadable, pending = set[Material](), set(materials)
     while pending:
@@ -88,7 +88,7 @@ def temporary_copies(directory: Path) -> Iterator[None]:
 
     An open copy remains readable. A copy that is needed later is made again.
     """
-    folder, earlier_paths = directory / COPIES, PlainCopies.made_paths.copy()
+    folder, earlier_paths = directory / COPIES_FOLDER, PlainCopies.made_paths.copy()
     try:
         yield
     finally:
@@ -102,4 +102,4 @@ def temporary_copies(directory: Path) -> Iterator[None]:
 
 def remove_copies(directory: Path) -> None:
     """Remove all plain copies of packed tables from a directory."""
-    shutil.rmtree(directory / COPIES, ignore_errors=True)
+    shutil.rmtree(directory / COPIES_FOLDER, ignore_errors=True)

@@ -25,7 +25,7 @@ from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import BLOCK_SLOTS, Coding
 from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
 from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
-from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, keep_best, list_zeroing
+from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, find_exits, list_zeroing
 from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
@@ -48,7 +48,7 @@ _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
 
 _list_zeroing: Final = with_fixed_types(list_zeroing)
-_keep_best: Final = with_fixed_types(keep_best)
+_find_exits: Final = with_fixed_types(find_exits)
 
 
 @cache
@@ -101,7 +101,7 @@ class ExitFinder:
         """
         moves, exits = self.moves(side, slots, captures_only), np.empty((len(slots), 3), np.int64)
         entries, error = self._look_up_fresh(self.targets, moves)
-        _keep_best(self._destinations, side, moves, entries, exits)
+        _find_exits(self._destinations, side, moves, entries, exits)
         return exits, error
 
 
@@ -289,7 +289,7 @@ class Decoder:
         accrued: NDArray[np.int64],
     ) -> Decoded:
         """Return what :meth:`look_up` returns, as arrays of ``batch``, which must be empty."""
-        batch.derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
+        batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         batch.exits.fill(NONE)
         self._fill_in_exceptions(batch)
         errors = self._ask_and_answer(batch), self._find_captures(batch)
@@ -298,7 +298,7 @@ class Decoder:
     def _fill_in_exceptions(self, batch: Batch) -> None:
         """Find the exceptions in a batch, and fill in their values and depths."""
         indices = self._exception_slots.searchsorted(batch.slot)
-        batch.is_exception[:] = batch.derived & (self._exception_slots[indices] == batch.slot)
+        batch.is_exception[:] = batch.is_derived & (self._exception_slots[indices] == batch.slot)
         for number in batch.is_exception.nonzero()[0].tolist():
             batch.value[number], batch.depth[number] = self._exceptions.entry(int(indices[number]))
 
@@ -347,9 +347,9 @@ class Decoder:
         if len(slots) > _MAX_SINGLE_THREAD_POSITIONS:  # large batches have many duplicates
             slots, inverse = np.unique(slots, return_inverse=True)
             exits, error = self._exit_finder(self._stored_side, slots, True)
-            batch.capture[questions] = exits[inverse]
+            batch.best_capture[questions] = exits[inverse]
         else:
-            batch.capture[questions], error = self._exit_finder(self._stored_side, slots, True)
+            batch.best_capture[questions], error = self._exit_finder(self._stored_side, slots, True)
         _find_values(self._coding, batch, True, BUFFERS.blocks)
         return error
 
@@ -357,8 +357,8 @@ class Decoder:
 def _question_order(batch: Batch) -> NDArray[np.int64]:
     """Return the indices of all questions of a batch, by ascending question."""
     if len(batch.slot) == 1:
-        return batch.question[: batch.end[0]].argsort()
-    indices = joined_ranges(batch.begin, batch.end - batch.begin)
+        return batch.question[: batch.question_end[0]].argsort()
+    indices = joined_ranges(batch.question_start, batch.question_end - batch.question_start)
     return np.asarray(indices[np.argsort(batch.question[indices])], np.int64)
 
 

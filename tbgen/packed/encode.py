@@ -31,7 +31,7 @@ from tbgen.packed.kernels.blocks import (
     Stream,
 )
 from tbgen.packed.kernels.encode import (
-    BYTES,
+    BYTE_STEP,
     Encoding,
     count_blocks,
     count_codes,
@@ -249,12 +249,12 @@ class Encoder:
             code, depth_symbols = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
             shapes = step_shapes(len(code), depth_symbols, self._function_count)
             encoding = encoding_of(self._rows, code, shapes, self._function_count)
-            counts = np.split(self._count(pool, encoding), encoding.first[1:])
+            counts = np.split(self._count(pool, encoding), encoding.first_step[1:])
             sizes = [shares(count.reshape(shape)) for count, shape in zip(counts, shapes, strict=True)]
             encoding = replace(
                 encoding,
-                start=np.concatenate([starts_of(share).reshape(-1) for share in sizes]),
-                size=np.concatenate([share.reshape(-1) for share in sizes]),
+                share_start=np.concatenate([starts_of(share).reshape(-1) for share in sizes]),
+                share=np.concatenate([share.reshape(-1) for share in sizes]),
             )
             encoded = {**unencoded_arrays(self._table), schema.CODE: code}
             encoded |= zip(_SHARE_DATASETS, sizes[:-1], strict=True)
@@ -296,7 +296,7 @@ class Encoder:
         """Return the frequency of each step. Each of the 256 bytes is given the frequency 1."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
-            counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
+            counts = np.zeros(encoding.first_step[BYTE_STEP] + encoding.symbol_count[BYTE_STEP], np.int64)
             content, parts = self._content, parts_of(0, self._blocks)[worker :: self._threads]
             return counts, [count_blocks(encoding, content, counts, BUFFERS.blocks, *part) for part in parts]
 
@@ -305,7 +305,7 @@ class Encoder:
         if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
             raise ValueError(f"{self._table.material} has positions in other slots than its index")
         counts = np.asarray(np.sum([counts for counts, _ in results], axis=0), np.int64)
-        counts[encoding.first[BYTES] :] = 1
+        counts[encoding.first_step[BYTE_STEP] :] = 1
         return counts
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:

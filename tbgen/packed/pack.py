@@ -37,7 +37,7 @@ from tbgen.packed.kernels.derive import (
     find_usable,
     flag_by_exit,
 )
-from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES, Rows
+from tbgen.packed.kernels.rows import MAX_FREE_MEN, MAX_MOVES, Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
@@ -115,7 +115,7 @@ def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint6
 def make_buffers() -> Buffers:
     """Return the buffers of one thread."""
     masks, checks, captures = np.zeros((3, BLOCK_ROWS), np.uint64)
-    squares, child, image = np.zeros((3, MAX_FREE), np.int64)
+    squares, child, image = np.zeros((3, MAX_FREE_MEN), np.int64)
     moves, replies = np.zeros((2, MAX_MOVES), np.int64)
     symbol, half = np.zeros(BLOCK_SLOTS, np.uint8), np.zeros(BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
@@ -142,7 +142,7 @@ def make_derivation() -> DerivationBuffers:
 
 def make_zeroing_buffers() -> ZeroingBuffers:
     """Return buffers for listing zeroing moves."""
-    squares, child = np.zeros((2, MAX_FREE), np.int64)
+    squares, child = np.zeros((2, MAX_FREE_MEN), np.int64)
     return ZeroingBuffers(squares, python_of(men_buffer)(), child)
 
 

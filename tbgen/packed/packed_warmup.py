@@ -17,7 +17,7 @@ from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, find_values
 from tbgen.packed.kernels.rows import find_ranks
-from tbgen.packed.kernels.zeroing import COLUMNS, keep_best, list_zeroing
+from tbgen.packed.kernels.zeroing import COLUMNS, find_exits, list_zeroing
 from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
 from tbgen.retro.solver import solve
 
@@ -28,11 +28,11 @@ _SMALL_MATERIAL: Final = Material.parse("KNvK")
 _LAYOUT: Final = layout_of(_SMALL_MATERIAL)
 _ROWS: Final = rows_of(_LAYOUT, SIDES[0])
 _ONES: Final = np.ones(1, np.int64)
-_CODE: Final = np.zeros(2, np.uint8)
+_CODES: Final = np.zeros(2, np.uint8)
 
 
 def _coding() -> Coding:
-    """Return an empty coding, whose arrays have the types that are the same in every coding."""
+    """Return a coding with empty arrays, which have the same types as in every coding."""
     return decoding_of(_ROWS, lambda dataset: np.zeros([0 for _ in dataset.shape], dataset.types[-1]))
 
 
@@ -66,7 +66,7 @@ def compile_answers() -> None:
     compile_for(answer, _coding(), empty_batch(_ONES), _ONES, buffers, 0, 1)
     compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, buffers.moves, _ONES)
     compile_for(list_zeroing, destinations, 0, _ONES, False, make_zeroing_buffers(), moves)
-    compile_for(keep_best, destinations, 0, moves, moves, moves)
+    compile_for(find_exits, destinations, 0, moves, moves, moves)
 
 
 def compile_need_finder() -> None:
@@ -87,7 +87,7 @@ def compile_need_finder() -> None:
 def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
-    encoding, stream = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), new_stream(0)
+    encoding, stream = encoding_of(_ROWS, _CODES, step_shapes(2, 1, 0), 0), new_stream(0)
     buffers = make_buffers()
     count = np.zeros(1, np.int64)
     compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)

@@ -60,9 +60,9 @@ class PackedSource:
         self.close = file.close
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the canonical slots of one phase with ``side`` to move; see :class:`Source`.
+        """Decode the canonical slots of one phase with ``side`` to move; see :meth:`Source.read_side`.
 
-        :raises DamagedTableError: if a block does not decode.
+        :raises DamagedTableError: if a block cannot be decoded.
         """
         is_large = self._file.layout.phase_size > _MAX_SMALL_PHASE_SLOTS
         sources = self._sources()  # this may decode other tables, so the lock must not be held yet
@@ -75,23 +75,24 @@ class Sources:
 
     The object is thread-safe. As a context manager, it closes the files on exit.
 
-    :param others: directories of the tables that ``directory`` lacks. Copies are made in ``directory``.
+    :param other_directories: directories of the tables that ``directory`` lacks. Copies are made in
+        ``directory``.
     """
 
     _unpacking_lock: Final = Lock()
     """Lock for unpacking tables with pawns. They are unpacked one at a time, because this needs much memory.
-    Tables without pawns do not need the lock, so threads that work for its holder may read and unpack
-    them."""
+    Unpacking a table without pawns does not need the lock, so threads that work for the holder of the lock
+    may do it."""
 
     def __init__(
-        self, directory: Path, variant: Variant, threads: int = 2, others: Sequence[Path] = ()
+        self, directory: Path, variant: Variant, threads: int = 2, other_directories: Sequence[Path] = ()
     ) -> None:
-        self._directories, self._variant, self._threads = (directory, *others), variant, threads
+        self._directories, self._variant, self._threads = (directory, *other_directories), variant, threads
         self.copies = PlainCopies(directory, variant)
         self._small_tables = LruCache[ArraySource](MAX_KEPT_BYTES, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()
-        self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
+        self._opening_locks: defaultdict[Material, Lock] = defaultdict(Lock)
 
     def __enter__(self) -> Self:
         return self
@@ -108,10 +109,10 @@ class Sources:
         :raises DamagedTableError: if its file cannot be used.
         """
         with self._lock:
-            opening = self._opening[material]
+            opening_lock = self._opening_locks[material]
         # Opening a packed table may take a long time, and may open its sub-tables in other threads. So only
         # threads that need the same table wait here.
-        with opening:
+        with opening_lock:
             source = self._small_tables.get(material) or self._files.get(material)
             if source is not None:
                 return source
@@ -135,7 +136,7 @@ class Sources:
         :raises DamagedTableError: if its file cannot be used.
         """
         table = open_table(self._path(material), material)
-        return table if isinstance(table, TableFile) else self._copy(table)
+        return table if isinstance(table, TableFile) else self._plain_copy(table)
 
     def put(self, table: Table) -> None:
         """Keep a table that has just been built in memory, if it is small."""
@@ -160,9 +161,9 @@ class Sources:
                 return PackedSource(table, lambda: self.sub_tables_of(material), self._threads)
             table.close()
             return copy
-        return self._copy(table)
+        return self._plain_copy(table)
 
-    def _copy(self, table: PackedFile) -> TableFile:
+    def _plain_copy(self, table: PackedFile) -> TableFile:
         """Return the plain copy of a packed table, and close the packed table. A missing copy is made."""
         material = table.layout.material
         with table:

@@ -54,7 +54,8 @@ def open_table(
     """Return an open table.
 
     :param cache: the cache of decoded chunks.
-    :param look_up: looks up the fresh values after zeroing moves, which look-ups in a packed table need.
+    :param look_up: function that looks up the fresh values after zeroing moves. A packed table needs it for
+        its own look-ups.
 
     Raises the same errors as :class:`StoredFile`.
     """

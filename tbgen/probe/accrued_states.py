@@ -73,14 +73,14 @@ class QuietMoves:
         for axis, man in enumerate(self._cell.mobile):
             if man.colour == self._side:
                 grids = merit.reshape(best.shape), self._distinct
-                reached, free = (np.ascontiguousarray(np.moveaxis(grid, axis, 0)) for grid in grids)
-                of_man = np.zeros_like(reached)
+                merits, is_free = (np.ascontiguousarray(np.moveaxis(grid, axis, 0)) for grid in grids)
+                best_of_man = np.zeros_like(merits)
                 for step in KINDS[man.kind].rides:
-                    np.maximum(of_man, _best_on_ride(reached, free, step), out=of_man)
+                    np.maximum(best_of_man, _best_on_ride(merits, is_free, step), out=best_of_man)
                 for step in KINDS[man.kind].leaps:
                     for origin, target in _origins_and_targets(step):
-                        of_man[origin] = np.maximum(of_man[origin], reached[target])
-                np.maximum(best, np.moveaxis(of_man, 0, axis), out=best)
+                        best_of_man[origin] = np.maximum(best_of_man[origin], merits[target])
+                np.maximum(best, np.moveaxis(best_of_man, 0, axis), out=best)
         return best.reshape(-1)
 
 
@@ -95,7 +95,7 @@ def _best_on_ride(merit: NDArray[np.uint8], is_free: NDArray[np.bool_], step: St
 
 @cache
 def _origins_and_targets(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return origins, and targets one step further, grouped by the number of steps to the edge, ascending."""
+    """Return origins with the targets one step further, grouped by ascending number of steps to the edge."""
     files, ranks = np.arange(64) & 7, np.arange(64) >> 3
     steps_to_edge = np.full(64, 7)
     for coordinate, by in ((files, step[0]), (ranks, step[1])):
@@ -135,7 +135,7 @@ class TableStates:
         self._value = np.where(is_position, table.value[self._side][self._slots], NONE).astype(np.uint8)
         self._depth = table.depth[self._side][self._slots]
 
-    def fresh(self) -> Block:
+    def fresh_block(self) -> Block:
         """Return the fresh values and depths."""
         return self._recolour(self._value, self._depth)
 
@@ -194,7 +194,7 @@ class PackedStates:
     :param cell: a cell in which all men of the side to move are mobile.
     :param get_fresh: function that returns the fresh values of the positions that a zeroing route leads to.
 
-    :raises DamagedTableError: if a block does not decode.
+    :raises DamagedTableError: if a block cannot be decoded.
     """
 
     has_depths: Final = False
@@ -221,7 +221,7 @@ class PackedStates:
         self._complete_below = FIRST_LAYER
         """Position rank below which the fresh values of the derived side have been found."""
         if side != self._stored_side:
-            self._quiet = QuietMoves(cell, side)
+            self._quiet_moves = QuietMoves(cell, side)
             self._zeroing_merit = _merits(side, game.best_exits(side).value)
 
     def _is_needed(self, cell: Cell, route: Route) -> bool:
@@ -263,7 +263,7 @@ class PackedStates:
         """
         ranks, fresh = self._ranks[self._side], self._fresh[self._side]
         quiet_merit = _merits(self._side, self._stored_side_values(holder, rank))
-        best = np.maximum(self._quiet.best_merit(quiet_merit), self._zeroing_merit)
+        best = np.maximum(self._quiet_moves.best_merit(quiet_merit), self._zeroing_merit)
         value = best if self._side else ~best
         np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
         # The side that has just moved holds the position score.
@@ -317,15 +317,15 @@ class RightlessValues:
         file = self._values.packed_table(cell.material()[0]) if self._layered else None
         if file is None or not file.info.stores_accrued:
             return self._states_in_memory(route, needs_accrued=self._layered)
-        return PackedStates(file, cell, side_after(route), lambda zeroing: self.fresh(zeroing)[0])
+        return PackedStates(file, cell, side_after(route), lambda zeroing: self.fresh_after(zeroing)[0])
 
-    def fresh(self, route: Route) -> tuple[Block, bool]:
+    def fresh_after(self, route: Route) -> tuple[Block, bool]:
         """Return the fresh values and depths after a zeroing route, and whether these depths are valid."""
         cell = route.destination
         is_large = cell.men > _MAX_LOADED_MEN or self._values.packed_table(cell.material()[0]) is not None
         if is_large and cell.size <= _MAX_ONE_BY_ONE:
             return Block(self._fresh_one_by_one(route), np.zeros(cell.size, np.uint16)), False
-        return self._states_in_memory(route, needs_accrued=False).fresh(), True
+        return self._states_in_memory(route, needs_accrued=False).fresh_block(), True
 
     def _states_in_memory(self, route: Route, *, needs_accrued: bool) -> TableStates:
         """Return the states that a route leads to. Their table is loaded whole, if necessary after unpacking.

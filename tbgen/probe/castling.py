@@ -182,7 +182,7 @@ class CellStates:
         self._layers, self._destination, self._side, self._ep_codes = layers, target, side, ep_codes
         self.has_depths = layers.has_depths and not ep_codes
 
-    def fresh(self) -> Block:
+    def fresh_block(self) -> Block:
         """Return the fresh values and depths."""
         block = self._gather(self._layers.fresh)
         block.value[list(self._ep_codes)] = list(self._ep_codes.values())
@@ -256,7 +256,7 @@ class CastlingSolver:
         return self._find_goal(board, accrued)
 
     def _find_goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return the result of :meth:`goal`, which must already have made its preparations."""
+        """Return the result of :meth:`goal`, after :meth:`goal` has made its preparations."""
         if board.has_legal_en_passant():
             code = self._best_code(board, accrued)
             return code, 0 if code == accrued else None
@@ -302,12 +302,12 @@ class CastlingSolver:
                 for route, block in zip(exits.quiet_states, blocks, strict=True):
                     game.set_block(route, block)
                 accrued = GScore(rank, holder == WHITE_TO_MOVE)
-                of_layer, plies = game.layer(Block(value, depth), accrued, is_complete=False)
-                layers[holder, rank] = Block(of_layer, plies if exits.has_depths else depth)
+                codes, plies = game.layer(Block(value, depth), accrued, is_complete=False)
+                layers[holder, rank] = Block(codes, plies if exits.has_depths else depth)
             for side in SIDES:
                 settled = ranks[side] == rank
-                of_layer, plies = layers[SIDES[1 - side], rank]
-                value[side][settled] = of_layer[side][settled]
+                codes, plies = layers[SIDES[1 - side], rank]
+                value[side][settled] = codes[side][settled]
                 depth[side][settled] = plies[side][settled]
         return CastlingLayers(castling_cell, Block(value, depth), exits.has_depths, layers)
 
@@ -316,14 +316,14 @@ class CastlingSolver:
         exits = _CastlingExits()
         for route in routes:
             castlings = remaining_rights(castling_cell, route)
-            in_cell = self._states_in_cell(route, castlings) if castlings else None
+            cell_states = self._states_in_cell(route, castlings) if castlings else None
             if route.is_quiet and self._resets:
-                states = exits.quiet_states[route] = in_cell or self._rightless.states_after_quiet(route)
+                states = exits.quiet_states[route] = cell_states or self._rightless.states_after_quiet(route)
                 has_depths = states.has_depths
-            elif in_cell:
-                exits.fresh_blocks[route], has_depths = in_cell.fresh(), in_cell.has_depths
+            elif cell_states:
+                exits.fresh_blocks[route], has_depths = cell_states.fresh_block(), cell_states.has_depths
             else:
-                exits.fresh_blocks[route], has_depths = self._rightless.fresh(route)
+                exits.fresh_blocks[route], has_depths = self._rightless.fresh_after(route)
             exits.has_depths &= has_depths
         return exits
 
@@ -333,7 +333,10 @@ class CastlingSolver:
         return CellStates(layers, route.destination, side_after(route), self._ep_codes(route, castlings))
 
     def _ep_codes(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
-        """Return the fresh codes, by slot, of the positions after a route in which en passant is legal."""
+        """Return the code of the fresh value of each position after a route in which en passant is legal.
+
+        The keys are slots.
+        """
         codes = {}
         for slot in range(route.destination.size if route.ep_square is not None else 0):
             board = board_after(route, slot)
@@ -352,22 +355,22 @@ class _CastlingProgress:
     """
 
     def __init__(self, cells: set[CastlingCell]) -> None:
-        # The other cells take negligible time.
-        self._remaining = {castling_cell for castling_cell in cells if cell_seconds(castling_cell)}
-        self._countdown = Countdown(sum(map(cell_seconds, self._remaining)))
+        # Small cells take negligible time.
+        self._remaining_cells = {castling_cell for castling_cell in cells if cell_seconds(castling_cell)}
+        self._countdown = Countdown(sum(map(cell_seconds, self._remaining_cells)))
         self._countdown.begin({})
-        if self._remaining:
+        if self._remaining_cells:
             self._report("to solve with the help of tables")
 
     def count_solved(self, castling_cell: CastlingCell) -> None:
         """Count a cell as solved. If the last line of progress is old enough, log another line."""
-        self._remaining.discard(castling_cell)
+        self._remaining_cells.discard(castling_cell)
         self._countdown.begin({"cell": cell_seconds(castling_cell)})
         self._countdown.finish()
-        if self._remaining and time.monotonic() - self._reported >= _PROGRESS_SECONDS:
+        if self._remaining_cells and time.monotonic() - self._last_report_time >= _PROGRESS_SECONDS:
             self._report("left")
 
     def _report(self, suffix: str) -> None:
-        self._reported = time.monotonic()
-        cells, seconds = counted(len(self._remaining), "cell"), duration(self._countdown.seconds_left)
+        self._last_report_time = time.monotonic()
+        cells, seconds = counted(len(self._remaining_cells), "cell"), duration(self._countdown.seconds_left)
         _logger.warning("castling rights: %s %s, about %s", cells, suffix, seconds)

@@ -57,7 +57,7 @@ class Layers:
         self._open = LruCache(_MAX_OPEN_LAYERS, lambda _: 1)
         self._temporary_files.close()
 
-    def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
+    def has_layer(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
         """Return whether the file of a slot's layer exists. The file may still turn out to be damaged."""
         key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
         return self._open.get(key) is not None or self._fallbacks.get(key, key[0]).exists()
@@ -67,13 +67,13 @@ class Layers:
 
         :raises TbgenError: if the layer cannot be made.
         """
-        phase, within = divmod(slot, table.info.phase_size)
+        phase, slot_in_phase = divmod(slot, table.info.phase_size)
         key = layer_path(table, accrued, phase), table.info.digest
         try:
-            return self._open_layer(key, table, accrued, phase).get(side, within)
+            return self._open_layer(key, table, accrued, phase).get(side, slot_in_phase)
         except DamagedTableError:  # damage is found only on reading; the layer is made again
             key[0].unlink(missing_ok=True)
-        return self._open_layer(key, table, accrued, phase, rebuild=True).get(side, within)
+        return self._open_layer(key, table, accrued, phase, rebuild=True).get(side, slot_in_phase)
 
     def _open_layer(
         self, key: _LayerKey, table: StoredFile, accrued: GScore, phase: int, rebuild: bool = False
@@ -176,9 +176,9 @@ class DeepValues(Values):
         return self._complete_goal(state, goal.value) if _lacks_depth(state, goal) else goal
 
     def goals(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`goal` returns or raises for each state. Errors among ``states`` are yielded too.
+        """Yield the goal or the error of each state. Errors among ``states`` are also yielded.
 
-        Each result is yielded as soon as it is found, because the next result may take long.
+        Each result is yielded as soon as it is found, because the next result may take a long time.
         """
         for state, goal in zip(states, self.stored_goals(states), strict=True):
             is_final = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
@@ -192,7 +192,7 @@ class DeepValues(Values):
         shape, side, slot = state.position[:3]
         table = self.table(shape.material)
         accrued = GScore.from_code(code_of(state.accrued, shape.swapped))
-        if value is not None and not self._layers.has(table, slot, accrued):
+        if value is not None and not self._layers.has_layer(table, slot, accrued):
             depth = DepthSearch(self.stored_goal).depth(state, value)
             if depth is not None:
                 return Goal(value, depth)

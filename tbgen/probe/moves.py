@@ -59,7 +59,7 @@ class Successor(NamedTuple):
 
 def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[RankedMove]:
     """Convert the successors of a board to ranked moves, in the same order."""
-    names = names_without_check(board, [s.reached.move for s in successors])
+    names = names_without_check_signs(board, [s.reached.move for s in successors])
     return [
         RankedMove(
             s.reached.move,
@@ -74,7 +74,7 @@ def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[Ranke
     ]
 
 
-def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[str]:
+def names_without_check_signs(board: AnyBoard, moves: Sequence[chess.Move]) -> list[str]:
     """Return moves in short algebraic notation, without check marks.
 
     On a board with described men, moves are written as coordinates, such as ``e5f6`` and ``e5xf6``.
@@ -147,7 +147,7 @@ _NodeKey: TypeAlias = tuple[Layout, Side, Slot, Signed]
 
 
 class DepthSearch:
-    """Finds depths in r-mobility by iterative deepening. Bounds of depths are kept from search to search.
+    """Finds depths in r-mobility by iterative deepening. Bounds of depths are kept for later searches.
 
     The depth of a state depends only on its successors with the same value (docs/theory.md, section 5). If
     this value is better for the side to move than the accrued score, the depth is 1 plus the smallest depth
@@ -231,14 +231,14 @@ class DepthSearch:
         equal = [(state, goal.depth) for state, goal in goals if goal.value == node.value]
         if not equal:
             raise _DepthNotFoundError
-        stored = [depth for _, depth in equal if depth is not None]
+        stored_depths = [depth for _, depth in equal if depth is not None]
         unknown = node.unknown = [self._node(*state, node.value) for state, depth in equal if depth is None]
         if node.hurries:
-            node.upper_bound = 1 + min(stored, default=inf)
+            node.upper_bound = 1 + min(stored_depths, default=inf)
             # A depth that is not stored is at least 1, because a depth of 0 follows from the value.
             node.lower_bound = int(min(node.upper_bound, 2)) if unknown else int(node.upper_bound)
         else:
-            node.lower_bound = 1 + max(stored, default=1)
+            node.lower_bound = 1 + max(stored_depths, default=1)
             node.upper_bound = inf if unknown else node.lower_bound
 
 
@@ -322,7 +322,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
             )
         move, _, reached = best.reached
         accrued, depth = reached.accrued, depth - 1
-        names = names_without_check(board, [each.reached.move for each in moves])
+        names = names_without_check_signs(board, [each.reached.move for each in moves])
         name = names[moves.index(best)] + check_mark(reached.position)
         board.push(move)
         line.append(LinePly(move, name, to_gscore(accrued), depth))
@@ -335,8 +335,8 @@ def _first_with_goal(
     """Return the first successor with the wanted goal; None if no successor has this goal.
 
     :param candidates: successors, sorted by :func:`sort_successors`.
-    :param depth_of: function that returns the depth of a state, even if tables do not store it; None if it
-        is not found.
+    :param depth_of: function that returns the depth of a state, even if tables do not store the depth;
+        None if the depth is not found.
     """
     for each in candidates:
         (_, _, state), goal = each
@@ -362,8 +362,8 @@ def next_move(
     if not moves:
         return None
     goal = values.goal(state)
-    keeping = [each for each in moves if each.goal.value == goal.value]
-    if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping):
+    keeping_moves = [each for each in moves if each.goal.value == goal.value]
+    if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping_moves):
         return ranked_moves(board, moves)[0]
     if state.position.castling_board is not None:  # the search does not find depths with castling rights
         return None
@@ -371,8 +371,8 @@ def next_move(
     depth = goal.depth
     while patience():
         depth = depth or depth_of(state, goal)
-        wanted = Goal(goal.value, depth - 1) if depth else None
-        best = _first_with_goal(wanted, keeping, depth_of) if wanted else None
-        if wanted and best:
-            return replace(ranked_moves(board, moves)[moves.index(best)], depth=wanted.depth)
+        wanted_goal = Goal(goal.value, depth - 1) if depth else None
+        best = _first_with_goal(wanted_goal, keeping_moves, depth_of) if wanted_goal else None
+        if wanted_goal and best:
+            return replace(ranked_moves(board, moves)[moves.index(best)], depth=wanted_goal.depth)
     return None

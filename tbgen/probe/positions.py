@@ -20,7 +20,7 @@ from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import any_board_of, locate, validate
 from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes
-from tbgen.probe.states import AnyPosition, read
+from tbgen.probe.states import AnyPosition, read_position
 from tbgen.store.table_file import TableFile
 
 BLOCK_SLOTS: Final = 1 << 20
@@ -197,7 +197,7 @@ class PositionTable:
 
         :raises UsageError: if the table does not contain the position.
         """
-        board, _ = read(position, FRESH, self._file.info.variant)
+        board, _ = read_position(position, FRESH, self._file.info.variant)
         validate(board)
         located = locate(board)
         if located.shape.material != self.material or located.ep_square >= 0:

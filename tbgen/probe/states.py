@@ -71,7 +71,7 @@ class ProbeResult:
         return points(self.value)
 
 
-def read(
+def read_position(
     position: AnyPosition, accrued: AnyScore, variant: Variant
 ) -> tuple[AnyBoard, GScore | Fresh | None]:
     """Return the board of a position, and the accrued score that the arguments specify.
@@ -108,13 +108,13 @@ def read(
 def read_chess(
     position: AnyPosition, accrued: AnyScore, variant: Variant
 ) -> tuple[chess.Board, GScore | Fresh | None]:
-    """Return the results of :func:`read` for a position of chess.
+    """Return the results of :func:`read_position` for a position of chess.
 
-    Raises as :func:`read` does.
+    Raises as :func:`read_position` does.
 
     :raises UsageError: if the position has described men.
     """
-    board, score = read(position, accrued, variant)
+    board, score = read_position(position, accrued, variant)
     if isinstance(board, DescribedBoard):
         raise UsageError(
             f"{board.fen()} has described men, which only tables have: ask them with tbgen probe"
@@ -126,9 +126,10 @@ def state_of(position: AnyPosition, accrued: AnyScore, variant: Variant) -> tupl
     """Return the board and the state of a position with an accrued score.
 
     :raises UsageError: if no table can contain the position, or the accrued score or history is invalid.
-    :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
+    :raises TypeError: if the position is neither a board nor a string, or the score is neither a G-score nor
+        a string.
     """
-    board, score = read(position, accrued, variant)
+    board, score = read_position(position, accrued, variant)
     validate(board)
     return board, locate_state(board, score, variant)
 
@@ -138,7 +139,7 @@ def locate_state(board: AnyBoard, accrued: GScore | Fresh | None, variant: Varia
 
     The accrued score is the score passed, else the score of the moves in the board's history, else the
     position score. In r-mobility, it is the position score if an en passant capture is legal, because the
-    last move was then a pawn move, which is a reset.
+    last move was then a pawn move, which resets the accrued score.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """

@@ -1,4 +1,4 @@
-"""Syzygy files, which store which side can force mate with up to seven men, without castling rights.
+"""Syzygy files, which say which side can force mate, for up to seven men and no castling rights.
 
 A forced mate, however long, is worth G0.0 to the side that forces it, because no score is better. There is no
 50-move rule, so a *cursed* win counts as a win. If no side can force mate, neither side can get more than
@@ -192,6 +192,6 @@ def download_url(file_name: str) -> str:
     https://tablebase.lichess.ovh/tables/standard/7/4v3_pawnful/KRPPvKRP.rtbw
     """
     stronger, weaker = map(len, file_name.removesuffix(".rtbw").split("v"))
-    folder = {6: "6-wdl", 7: f"7/{stronger}v{weaker}_pawn{'ful' if 'P' in file_name else 'less'}"}
-    place = folder.get(stronger + weaker, "3-4-5-wdl")
-    return f"https://tablebase.lichess.ovh/tables/standard/{place}/{file_name}"
+    folders = {6: "6-wdl", 7: f"7/{stronger}v{weaker}_pawn{'ful' if 'P' in file_name else 'less'}"}
+    folder = folders.get(stronger + weaker, "3-4-5-wdl")
+    return f"https://tablebase.lichess.ovh/tables/standard/{folder}/{file_name}"

@@ -1,4 +1,4 @@
-"""Directories of tables, opened for probing: single positions, many, and views such as classical chess."""
+"""Directories of tables, opened for probing single positions or many, and views such as classical chess."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +47,7 @@ from tbgen.probe.states import (
     ProbeResult,
     State,
     locate_state,
-    read,
+    read_position,
     result_of,
     state_of,
 )
@@ -60,12 +60,12 @@ if TYPE_CHECKING:
 
 
 class View(NamedChoice, noun="a view"):
-    """A game with the moves of chess whose values are derived from those of r-mobility."""
+    """A game that has the moves of chess, and whose values are derived from those of r-mobility."""
 
     CLASSICAL = "classical"
     """Win, draw or loss; there is no 50-move rule."""
     STALEMATE_WINS = "stalemate-wins"
-    """Stalemate is a win, as mate is."""
+    """Stalemate is a win, like mate."""
     LASKER = "lasker"
     """Stalemate gives 3/4 of the point, as Emanuel Lasker proposed."""
 
@@ -102,12 +102,12 @@ _HOLDER_SHARES: Final = {
 """For each view: the points of the holder of a score of rank 0, and of rank 1."""
 
 BATCH_SIZE: Final = 65536
-"""Number of positions to look up together. The larger it is, the fewer chunks are decoded twice."""
+"""Number of positions to look up together. The larger this number is, the fewer chunks are decoded twice."""
 
 MOVES_BATCH_SIZE: Final = 2048
 """Number of positions whose moves to look up together."""
 _MAX_ONE_BY_ONE: Final = 8
-"""Maximum number of positions to look up one by one; sorting so few takes longer than it saves."""
+"""Maximum number of positions to look up one by one; sorting so few positions takes longer than it saves."""
 
 Question: TypeAlias = tuple[AnyPosition, AnyScore]
 """A position to look up, with its accrued score."""
@@ -184,9 +184,9 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
         else reached_states(start[0], start[1].accrued, values.variant)
         for start in starts
     ]
-    results = iter(values.goals([successor.state for after in reached for successor in after]))
-    for start, after in zip(starts, reached, strict=True):
-        own_results = list(islice(results, len(after)))
+    results = iter(values.goals([each.state for own_states in reached for each in own_states]))
+    for start, own_states in zip(starts, reached, strict=True):
+        own_results = list(islice(results, len(own_states)))
         goals = [result for result in own_results if not isinstance(result, TbgenError)]
         if isinstance(start, TbgenError):
             yield start
@@ -194,7 +194,7 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
             yield next(result for result in own_results if isinstance(result, TbgenError))
         else:
             board, state = start
-            yield ranked_moves(board, sort_successors(board, state.accrued, after, goals))
+            yield ranked_moves(board, sort_successors(board, state.accrued, own_states, goals))
 
 
 def _state_or_error(position: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
@@ -344,21 +344,21 @@ class ClassicalTables(ViewTables):
         :raises KeyError: if the probe fails.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        mated, depth = self._loses_and_plies(board)
+        loses, depth = self._loses_and_plies(board)
         if depth is None:
             raise PositionError(
                 "the plies to mate are not available with castling rights if tables are packed: write - for "
                 "them if they do not matter"
             )
-        return -depth if mated else depth
+        return -depth if loses else depth
 
     def probe_wdl(self, board: AnyPosition) -> int:
         """Return 1 if the side to move wins, 0 in a draw, -1 if it loses.
 
         Raises as :meth:`probe_dtm` does.
         """
-        mated, _ = self._loses_and_plies(board)
-        return 0 if mated is None else -1 if mated else 1
+        loses, _ = self._loses_and_plies(board)
+        return 0 if loses is None else -1 if loses else 1
 
     def get_dtm(self, board: AnyPosition, default: int | None = None) -> int | None:
         """Return what :meth:`probe_dtm` returns, or the default if :meth:`probe_dtm` raises a KeyError."""
@@ -488,7 +488,8 @@ class Tablebase:
         -G8.5
 
         :raises UsageError: if no table can contain the position, or the accrued score is invalid.
-        :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
+        :raises TypeError: if the position is neither a board nor a string, or the score is neither a G-score
+            nor a string.
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if the table's file cannot be used.
         """
@@ -500,11 +501,12 @@ class Tablebase:
         No value is available if no table can contain the position (it has too many men, or is illegal), or if
         the table has not been built.
 
-        :raises UsageError: if a text is not a FEN, or the accrued score is invalid.
-        :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
+        :raises UsageError: if a string is not a FEN, or the accrued score is invalid.
+        :raises TypeError: if the position is neither a board nor a string, or the score is neither a G-score
+            nor a string.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        board, score = read(position, accrued, self._values.variant)
+        board, score = read_position(position, accrued, self._values.variant)
         try:
             validate(board)
         except UsageError:

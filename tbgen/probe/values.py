@@ -90,7 +90,7 @@ class Values:
         self.variant: Final = variant
         self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
-        # A file removed from here closes with its last reference, because another thread may be reading it.
+        # A file removed from here closes with its last reference: another thread may be reading the file.
         self._files = LruCache[AnyTable](max_open_files, lambda _: 1)
         self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.bytes)
         self._lock = Lock()
@@ -117,7 +117,7 @@ class Values:
         return self.stored_goal(state)
 
     def goals(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`goal` returns or raises for each state. Errors in ``states`` are yielded too."""
+        """Yield the goal or the error of each state. Errors in ``states`` are also yielded."""
         return iter(self.stored_goals(states))
 
     def stored_goal(self, state: State) -> Goal:
@@ -133,7 +133,7 @@ class Values:
         if position.terminal:
             return Goal(position.score, 0)
         if position.castling_board is not None:
-            return self._with_rights(position.castling_board, accrued)
+            return self._goal_with_rights(position.castling_board, accrued)
         shape, side, slot, ep_square = position[:4]
         code, depth = self.fresh_entry(Place(shape.layout, side, slot, ep_square))
         if rank_of(accrued) > rank_of(signed_of(code)) or (self._has_layers and accrued == position.score):
@@ -150,7 +150,7 @@ class Values:
         value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
         return Goal(signed_of(value, shape.swapped), plies)
 
-    def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
+    def _goal_with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
         """Return the result of :meth:`stored_goal` for a position with castling rights."""
         with self._castling_lock:
             if self._castling_lookup is None:
@@ -174,8 +174,8 @@ class Values:
         if ep_square < 0:
             entry = table.fresh(side, slot)
         else:
-            phase, within = divmod(slot, layout.phase_size)
-            entry = table.en_passant(phase, ep_square, within)
+            phase, slot_in_phase = divmod(slot, layout.phase_size)
+            entry = table.en_passant(phase, ep_square, slot_in_phase)
         if entry[0] == NONE:
             raise table.damaged("it has no value for a legal position")
         return entry
@@ -249,19 +249,19 @@ class Values:
         return np.array(entries, np.int64).reshape(-1, 2), first_error
 
     def stored_goals(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
-        """Return what :meth:`stored_goal` returns or raises for each state. Errors in ``states`` are kept.
+        """Return the stored goal or the error of each state. Errors in ``states`` are also returned.
 
         States are looked up table by table, so that no table with a large cache is closed in between. Within
         a table, they are looked up in the order of storage, so that each chunk is decoded only once.
         """
         goals = [state if isinstance(state, TbgenError) else _PLACEHOLDER_GOAL for state in states]
-        by_layout = defaultdict[Layout, list[tuple[int, int, State]]](list)
+        keys_by_layout = defaultdict[Layout, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
             if not isinstance(state, TbgenError):
                 shape, side, slot, ep_square = state.position[:4]
                 part = (ep_square >= 0) << 1 | side
-                by_layout[shape.layout].append((part << _SLOT_BITS | slot, place, state))
-        for layout, keys in by_layout.items():
+                keys_by_layout[shape.layout].append((part << _SLOT_BITS | slot, place, state))
+        for layout, keys in keys_by_layout.items():
             self._prefetch_table(layout, self.questions_of(state for _, _, state in keys))
             for _, place, state in sorted(keys):
                 goals[place] = result_or_error(self.stored_goal, state)
@@ -282,10 +282,10 @@ class Values:
 
         :param questions: places with codes of accrued scores, or with ``NO_SCORE``.
         """
-        by_layout = defaultdict[Layout, list[tuple[Place, int]]](list)
+        questions_by_layout = defaultdict[Layout, list[tuple[Place, int]]](list)
         for question in questions:
-            by_layout[question[0].layout].append(question)
-        for layout, group in by_layout.items():
+            questions_by_layout[question[0].layout].append(question)
+        for layout, group in questions_by_layout.items():
             self._prefetch_table(layout, group)
 
     def _prefetch_table(self, layout: Layout, questions: Iterable[tuple[Place, int]]) -> None:

@@ -1,7 +1,7 @@
 """Blocks of consecutive slots of a table: the squares of the men, and the mobility of all positions at once.
 
 A slot is the number of a position in its table. Legal moves are counted on bitboards: uint64 arrays in which
-bit ``s`` stands for square ``s``. They have the shape of the men's squares or of the block.
+bit ``s`` stands for square ``s``. The arrays have the shape of the men's squares or of the block.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ ALL_SQUARES: Final = np.uint64(chess.BB_ALL)
 
 
 class ScanKind(NamedTuple):
-    """Attack tables of one kind of men, by square."""
+    """Attack tables of one kind of man, by square."""
 
     reach: Bitboards
     """Shape (64,): attacked squares on an empty board, by the man's square."""
@@ -54,7 +54,7 @@ PAWN_KINDS: Final = tuple(
 
 @cache
 def scan_kind(kind: Kind) -> ScanKind:
-    """Return the attack tables of a kind of men."""
+    """Return the attack tables of a kind of man."""
     squares = range(64)
     squares_between = np.array(
         [[between(kind, start, stop) for stop in squares] for start in squares], np.uint64
@@ -64,7 +64,7 @@ def scan_kind(kind: Kind) -> ScanKind:
     return ScanKind(reached, squares_between, shadowed_squares, kind.is_colour_bound)
 
 
-BLOCK_SLOTS = 1 << 16
+MAX_BLOCK_SLOTS = 1 << 16
 """Maximum number of slots of a block. The bitboards of one man then take 512 KiB, which fits in the cache."""
 
 
@@ -86,8 +86,7 @@ class ScanBlock:
     shape: tuple[int, ...]
     """Shape of the slots in C order: one axis for the pawn placements and one for each free man."""
     men: tuple[ScanMan, ...]
-    """White's king, Black's king, the other free men (kings and pieces) in the order of the layout, then the
-    pawns."""
+    """White's king, Black's king, the other free men in the order of the layout, then the pawns."""
 
     @property
     def size(self) -> int:
@@ -98,9 +97,9 @@ class ScanBlock:
 def blocks_of(layout: Layout) -> list[tuple[int, int]]:
     """Divide a table into blocks, and return the first slot and the number of slots of each."""
     step = layout.phase_size
-    while step > BLOCK_SLOTS:
+    while step > MAX_BLOCK_SLOTS:
         step //= layout.king_slots if step == layout.phase_size else 64
-    step *= BLOCK_SLOTS // step
+    step *= MAX_BLOCK_SLOTS // step
     return [(start, min(step, layout.size - start)) for start in range(0, layout.size, step)]
 
 
@@ -187,8 +186,8 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
     other_men = [man for man in block.men if man.white != white]
     king = own_men[0]
     occupied_own, occupied_other = _occupied_squares(own_men), _occupied_squares(other_men)
-    # The king does not block a line: the squares behind him on a checking line are attacked.
-    attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in other_men))
+    # The king does not block a line: the squares behind it on a checking line are attacked.
+    attacked = reduce(or_, (_attacked_squares(man, _without(block.men, man, king)) for man in other_men))
     targets = king.kind.reach[king.squares] & ~occupied_own & ~attacked
     in_check = (attacked & BIT[king.squares]) != 0
     move_count = np.bitwise_count(targets)
@@ -197,7 +196,7 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
         if man.kind.is_pawn:
             targets = _pawn_targets(man, occupied_own | occupied_other, occupied_other)
         else:
-            targets = _attacks(man, _without(block.men, man)) & ~occupied_own
+            targets = _attacked_squares(man, _without(block.men, man)) & ~occupied_own
         for attacker in other_men[1:]:
             targets = targets & _king_safe_targets(attacker, king, _without(block.men, man, attacker, king))
         move_count = move_count + np.bitwise_count(targets)
@@ -219,7 +218,7 @@ def _occupied_squares(men: Iterable[ScanMan]) -> Bitboards:
     return occupied
 
 
-def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Bitboards:
+def _attacked_squares(man: ScanMan, blockers: Iterable[ScanMan]) -> Bitboards:
     """Return the squares that a man attacks, including the square of the first blocker on each line."""
     reach: Bitboards = man.kind.reach[man.squares]
     if man.kind.shadowed_squares is None:
@@ -249,6 +248,6 @@ def _pawn_targets(man: ScanMan, occupied: Bitboards, capturable: Bitboards) -> B
     empty = ~occupied
     shift_ahead = np.left_shift if man.white else np.right_shift
     step = shift_ahead(square, _RANK_SHIFT) & empty
-    double = shift_ahead(step & _DOUBLE_STEP_RANK[man.white], _RANK_SHIFT) & empty
-    targets: Bitboards = step | double | man.kind.reach[man.squares] & capturable
+    double_step = shift_ahead(step & _DOUBLE_STEP_RANK[man.white], _RANK_SHIFT) & empty
+    targets: Bitboards = step | double_step | man.kind.reach[man.squares] & capturable
     return targets

@@ -58,7 +58,7 @@ def record_rows(report: TableReport) -> Iterator[Row]:
 
 
 def accrued_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each side to move and holder of the accrued score, with counts on the board."""
+    """Yield a row for each side to move and holder of the accrued score. All symmetric images are counted."""
     if report.accrued is not None:
         for to_move, holders in report.accrued.board.items():
             for holder, counts in holders.items():
@@ -141,13 +141,16 @@ def difference_files(differences: Sequence[Difference]) -> Files:
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the records among many tables as documents, by variant. The documents lack the lines of play."""
+    """Return the records among many tables as documents, keyed by variant.
+
+    The documents lack the lines of play.
+    """
     return {
         variant.value: [
             overall.plain() | {"holders": [holder.plain(*_HOLDER_FIELDS) for holder in overall.holders]}
-            for overall in of_variant
+            for overall in variant_records
         ]
-        for variant, of_variant in records.items()
+        for variant, variant_records in records.items()
     }
 
 
@@ -194,11 +197,11 @@ class SavedData:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def tables(self, variant: Variant) -> list[Material]:
+    def materials(self, variant: Variant) -> list[Material]:
         """Return the materials with saved data of a table, in build order."""
         return materials_in(self.directory, f".{variant}{_SUFFIX}")
 
-    def differences(self) -> list[Material]:
+    def compared_materials(self) -> list[Material]:
         """Return the materials with a saved comparison of their tables, in build order."""
         return materials_in(self.directory, f".{_DIFFERENCE_LABEL}{_SUFFIX}")
 
@@ -213,7 +216,7 @@ class SavedData:
         with _read_content(path) as document:
             return str(document["digest"])
 
-    def table(self, material: Material, variant: Variant) -> TableReport:
+    def report(self, material: Material, variant: Variant) -> TableReport:
         """Return the saved report of a table. The arbiter replays the lines.
 
         :raises TbgenError: if its file is missing or cannot be used.
@@ -287,8 +290,8 @@ def _with_line(record: Record, moves: list[str]) -> Record:
 
 @contextmanager
 def _read_content(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the content of a file. An error in the content, found here or by the block, is raised as a
-    TbgenError with the name of the file."""
+    """Yield the content of a file. An error in the content, found here or within the ``with`` statement, is
+    raised as a TbgenError with the name of the file."""
     try:
         document = json.loads(gzip.decompress(path.read_bytes()))
         if not isinstance(document, dict):

@@ -44,12 +44,12 @@ _GAME_OVER_CODES: Final = (0, 1, 254, 255)
 is the byte that stands for a score."""
 
 
-def by_score(numbers: CountArray) -> Counts:
+def counts_by_score(numbers: CountArray) -> Counts:
     """Convert counts by code to counts by score, best for White first."""
     return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
 
 
-def without_finished(counts: CountArray) -> CountArray:
+def without_finished_positions(counts: CountArray) -> CountArray:
     """Return a copy of counts by code and depth, without positions in which the game is over."""
     remaining = counts.copy()
     remaining[list(_GAME_OVER_CODES), 0] = 0
@@ -67,7 +67,7 @@ def typical_of(scan: TableCounts, side: int) -> Typical:
     """Return the typical values of an endgame with one side to move: White for 0, Black for 1."""
     by_class = scan.counts_with_images()[side]
     total = by_class.sum(axis=0)
-    quiet = without_finished(by_class[[0, SAME_COLOUR_BISHOPS]].sum(axis=0)).sum(axis=1)
+    quiet = without_finished_positions(by_class[[0, SAME_COLOUR_BISHOPS]].sum(axis=0)).sum(axis=1)
     codes = np.flatnonzero(total.any(axis=1) | scan.en_passant[side].any(axis=1))
     over = int(total[list(_GAME_OVER_CODES), 0].sum())
     captures = int(by_class[[CAPTURES, CAPTURES | SAME_COLOUR_BISHOPS]].sum())
@@ -76,7 +76,7 @@ def typical_of(scan: TableCounts, side: int) -> Typical:
         mode = GScore.from_code(int(np.argmax(quiet)))
         median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
     best, worst = (GScore.from_code(codes[end]) if codes.size else None for end in (0, -1))
-    return Typical(int(total.sum()), over, captures, by_score(quiet), mode, median, best, worst)
+    return Typical(int(total.sum()), over, captures, counts_by_score(quiet), mode, median, best, worst)
 
 
 def _unusual_values(scan: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:

@@ -25,7 +25,7 @@ NOTABLE_SHARE: Final = 0.005
 
 
 RareValue = tuple[int, int, GScore]
-"""A rare value: number of positions on the board, side to move (0 White, 1 Black), and the value."""
+"""A rare value: number of positions (with all symmetric images), side to move (0 White, 1 Black), value."""
 
 
 def with_highlights(report: TableReport) -> TableReport:
@@ -35,14 +35,14 @@ def with_highlights(report: TableReport) -> TableReport:
 
 def table_highlights(report: TableReport) -> list[str]:
     """Return the highlights of one table; those that a chess player would least expect come first."""
-    facts = (_no_mate, _upset, _burden, _drawn, _longest_way, _rarest_value, _exceptions, _wiped_out)
+    facts = (_no_mate, _upset, _burden, _draws, _longest_way, _rarest_value, _exceptions, _wipe_outs)
     return [sentence for fact in facts for sentence in fact(report)]
 
 
 def find_rarest(report: TableReport) -> RareValue | None:
-    """Return the value with the fewest positions on the board, None if there are no positions.
+    """Return the value with the fewest positions; None if there are no positions. All symmetric images count.
 
-    Of equally rare values, one with White to move is preferred, then the one that is best for White.
+    Ties are broken in favour of White to move, and then of the value that is best for White.
     """
     values = (
         (count, side, value)
@@ -92,7 +92,7 @@ def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float
     Each share is paired with the side to move. Shares below :data:`NOTABLE_SHARE` are left out.
 
     :param mates: whether to include positions in which the side with less material mates, as it would in
-            chess too.
+            chess.
     """
     leader, shares = report.mating.rule.leader, []
     for side, counts in enumerate(report.distribution.board):
@@ -112,7 +112,10 @@ def _upset(report: TableReport) -> Iterator[str]:
 
 
 def _no_mate(report: TableReport) -> Iterator[str]:
-    """Yield a sentence on the score that the leader can force, unless the leader generally mates."""
+    """Yield a sentence on the score that the leader, the side with more material, can force.
+
+    Nothing is yielded if the leader generally mates.
+    """
     truth, best = report.mating.leader_truth, generally_forced_score(report.mating)
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
@@ -164,7 +167,7 @@ def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
         yield f"Chess calls {part} drawn; here every one is decided: {holds}."
 
 
-def _drawn(report: TableReport) -> Iterator[str]:
+def _draws(report: TableReport) -> Iterator[str]:
     return drawn_sentences([report])
 
 
@@ -178,7 +181,7 @@ def _exceptions(report: TableReport) -> Iterator[str]:
         yield f"{values} {verb}, {share_text}; the longest way to one leads to {way}."
 
 
-def _wiped_out(report: TableReport) -> Iterator[str]:
+def _wipe_outs(report: TableReport) -> Iterator[str]:
     views = [] if report.accrued is None else [report.accrued.board]
     counts = [row for board in views for holders in board for row in holders]
     if wiped_out := sum(row.wiped_out for row in counts):
@@ -245,14 +248,14 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     material, number = Counter(holder.material for holder in holders).most_common(1)[0]
     if number > 1:
         yield f"{material} holds {number} of the {counted(len(records), 'record')}."
-    single = sum(record.ties == 1 for record in records)
-    if single:
-        verb = "is" if single == 1 else "are"
-        yield f"{counted(single, 'record')} {verb} reached from one position alone, up to symmetry."
-    behind = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
-    if behind:
+    single_count = sum(record.ties == 1 for record in records)
+    if single_count:
+        verb = "is" if single_count == 1 else "are"
+        yield f"{counted(single_count, 'record')} {verb} reached from one position alone, up to symmetry."
+    behind_count = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
+    if behind_count:
         examples = f"{counted(len(holders), 'example')}, one for each material that reaches a record"
-        yield f"In {behind} of {examples}, the score belongs to the side with less."
+        yield f"In {behind_count} of {examples}, the score belongs to the side with less."
 
 
 def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
@@ -355,7 +358,7 @@ def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def _holder_changes(difference: Difference) -> int:
-    """Return the number of positions whose scores under the two rules belong to different sides."""
+    """Return the number of positions whose scores in the two variants belong to different sides."""
     pairs = (pair for side in difference.sides for pair in side.pairs)
     return sum(pair.count for pair in pairs if pair.r.white is not pair.wg.white)
 

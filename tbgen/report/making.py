@@ -24,7 +24,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data import SavedData, overall_documents
 from tbgen.report.difference import Difference, compare_tables
-from tbgen.report.endgames import by_score, endgame
+from tbgen.report.endgames import counts_by_score, endgame
 from tbgen.report.highlights import with_highlights
 from tbgen.report.mating import mating_facts
 from tbgen.report.model import (
@@ -63,7 +63,7 @@ def table_report(scan: TableCounts) -> TableReport:
         accrued=accrued_states(scan) if scan.has_accrued else None,
         endgame=endgame(scan),
         mating=mating_facts(scan),
-        black_king=Sides(*(tuple(map(by_score, squares)) for squares in scan.king_with_images())),
+        black_king=Sides(*(tuple(map(counts_by_score, squares)) for squares in scan.king_with_images())),
     )
     return with_highlights(report)
 
@@ -72,7 +72,7 @@ def distribution(scan: TableCounts) -> Distribution:
     """Return the numbers of positions by value and depth."""
     arrays = scan.counts_with_images().sum(axis=1), scan.counts[0].sum(axis=1), scan.en_passant
     board, canonical, _ = arrays
-    values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in arrays]
+    values = [Sides(*(counts_by_score(side.sum(axis=1)) for side in sides)) for sides in arrays]
     totals = zip(board.sum(axis=(1, 2)).tolist(), canonical.sum(axis=(1, 2)).tolist(), strict=True)
     positions, depths = Sides(*(Totals(*pair) for pair in totals)), Sides(*map(_depths_by_score, board))
     return Distribution(values[0], values[1], values[2], positions, depths)
@@ -81,7 +81,7 @@ def distribution(scan: TableCounts) -> Distribution:
 def _depths_by_score(by_code: CountArray) -> Depths:
     return {
         value: {depth: number for depth, number in enumerate(by_code[value.code].tolist()) if number}
-        for value in by_score(by_code.sum(axis=1))
+        for value in counts_by_score(by_code.sum(axis=1))
     }
 
 
@@ -133,7 +133,7 @@ def read_material(
         for task in plan.tasks_of(material):
             timed.begin(material, task.cost.steps, str(task.variant))
             if plan.saved:
-                tables.append(data.table(material, task.variant))
+                tables.append(data.report(material, task.variant))
             else:
                 scan = scan_table(
                     source_of(task.variant), threads=threads, with_layers=plan.layers, progress=timed.progress
@@ -303,7 +303,7 @@ def save_report(
     full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
     remaining = tuple(task for task in full_plan.tasks if not _is_saved(data, task))
-    new, compared = {task.material for task in remaining}, data.differences()
+    new, compared = {task.material for task in remaining}, data.compared_materials()
     # The tables of a material are compared again if one of them is read again.
     stale = {key: cost for key, cost in full_plan.comparisons.items() if key in new or key not in compared}
     plan = replace(full_plan, tasks=remaining, comparisons=stale)
@@ -319,7 +319,7 @@ def save_report(
                 data.save_table(table)
         for task in full_plan.tasks if depths else ():
             if task not in remaining:
-                before = data.table(task.material, task.variant)
+                before = data.report(task.material, task.variant)
                 after = with_lines(plan.directories, before, timed, depths)
                 if after != before:
                     data.save_table(after)
@@ -331,7 +331,7 @@ def _is_saved(data: SavedData, task: Task) -> bool:
     """Return whether the data of a table are saved, including the accrued scores if the task counts them."""
     if data.digest(task.material, task.variant) != task.digest:
         return False
-    return not task.layers or data.table(task.material, task.variant).accrued is not None
+    return not task.layers or data.report(task.material, task.variant).accrued is not None
 
 
 def report_document(report: Report) -> dict[str, Any]:

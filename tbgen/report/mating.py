@@ -28,7 +28,7 @@ from tbgen.board.named import named_value
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
-from tbgen.report.endgames import typical_of, without_finished
+from tbgen.report.endgames import typical_of, without_finished_positions
 from tbgen.report.model import (
     SIDES,
     MatingChance,
@@ -326,7 +326,7 @@ def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
 
     :param counts: numbers of positions without captures, shape (codes, depths).
     """
-    numbers = without_finished(counts)
+    numbers = without_finished_positions(counts)
     numbers[GScore(0, side == 0).code, 1] = 0
     codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # best for the attacker first
     by_code = numbers.sum(axis=1)[codes]

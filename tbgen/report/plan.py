@@ -130,7 +130,7 @@ def plan_report(
     variants = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
     stored = {
-        variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
+        variant: set(data.materials(variant) if saved else tables_in(first, variant, *others))
         for variant in variants
     }
     stored = {variant: {each for each in found if not each.is_described} for variant, found in stored.items()}
@@ -158,7 +158,7 @@ def plan_report(
     comparable = requested.intersection(*stored.values()) if len(variants) > 1 else set()
     compared = {
         material: cost if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
-        for material in sorted(comparable.intersection(data.differences()) if saved else comparable)
+        for material in sorted(comparable.intersection(data.compared_materials()) if saved else comparable)
     }
     return ReportPlan(directories, tasks, compared, saved, layers)
 

@@ -16,9 +16,9 @@ import chess
 
 from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.variant import Variant
-from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card
+from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card_png
 from tbgen.html.diagrams import diagram, sprites, with_links
-from tbgen.html.style import environment, scheme_script, style_sheet
+from tbgen.html.style import scheme_script, style_sheet, template_environment
 from tbgen.report import data
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import (
@@ -50,7 +50,7 @@ class Fact(NamedTuple):
     def draw_picture(self) -> bytes:
         """Return the fact as a PNG picture for sharing."""
         board = chess.Board(self.fen)
-        return card(
+        return card_png(
             ShownPosition(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move.")
         )
 
@@ -163,7 +163,7 @@ class Site:
         self.written: list[Path] = []
         """Paths of the written pages."""
         links = [(name, label) for name, (label, _) in PAGES.items()]
-        self._environment = environment("tbgen.report")
+        self._environment = template_environment("tbgen.report")
         self._environment.filters |= {each.__name__: each for each in (diagram, *FILTERS)}
         self._environment.globals |= {
             "pages": links if compares else links[:-1],

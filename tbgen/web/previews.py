@@ -22,7 +22,7 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card, film
+from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, animated_gif, card_png
 from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
@@ -236,7 +236,7 @@ def picture(*stocks: Stock, query: Mapping[str, str]) -> bytes:
     :raises TbgenError: see :func:`caption`.
     """
     scene = scene_of(query)
-    return card(scene.position_at(scene.at_index), _caption_of(stocks, scene))
+    return card_png(scene.position_at(scene.at_index), _caption_of(stocks, scene))
 
 
 def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
@@ -247,7 +247,7 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
         before = scene.states[number - 1].board
         move = f"{move_prefix(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
         frames.append((scene.position_at(number), f"{move}   accrued {state.accrued}"))
-    return film(frames)
+    return animated_gif(frames)
 
 
 _REPORT_POLICY: Final = (

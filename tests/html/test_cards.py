@@ -6,7 +6,7 @@ import chess
 import pytest
 from PIL import Image, ImageChops
 
-from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card, film
+from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, animated_gif, card_png
 
 EMPTY = chess.Board(None)
 EDGE, SQUARE = 35, 70
@@ -35,7 +35,7 @@ def test_men_are_on_their_squares(flipped: bool) -> None:
     seen: dict[tuple[str, bool], bytes] = {}
     for placed in (chess.STARTING_BOARD_FEN, "1q2kbnr/p1ppppp1/r7/8/4R3/P3N3/1PPP1KPQ/B1B5"):
         board = chess.Board(f"{placed} w - - 0 1")
-        picture = opened(card(ShownPosition(board, flipped=flipped), Caption("G1.5", "White wins.")))
+        picture = opened(card_png(ShownPosition(board, flipped=flipped), Caption("G1.5", "White wins.")))
         assert (picture.size, picture.format) == (CARD_SIZE, "PNG")
         for square in chess.SQUARES:
             man = board.piece_at(square)
@@ -49,7 +49,7 @@ def test_men_are_on_their_squares(flipped: bool) -> None:
 
 def test_the_last_move_is_marked() -> None:
     move = chess.Move.from_uci("g1f3")
-    before, after = (opened(card(ShownPosition(EMPTY, last), Caption("", ""))) for last in (None, move))
+    before, after = (opened(card_png(ShownPosition(EMPTY, last), Caption("", ""))) for last in (None, move))
     left, top, right, bottom = ImageChops.difference(before, after).getbbox() or (0, 0, 0, 0)
     assert (left, right) == (EDGE + 5 * SQUARE, EDGE + 7 * SQUARE)
     assert (top, bottom) == (EDGE + 5 * SQUARE, EDGE + 8 * SQUARE)
@@ -60,7 +60,7 @@ def test_a_film_has_a_frame_for_each_position() -> None:
     for san in ("e4", "e5", "Nf3"):
         last = board.push_san(san)
         frames.append((ShownPosition(board.copy(), last), san))
-    picture = opened(film(frames))
+    picture = opened(animated_gif(frames))
     assert (picture.format, getattr(picture, "n_frames", 1), picture.info["loop"]) == ("GIF", 3, 0)
     times = []
     for number, (shown, _) in enumerate(frames):
@@ -74,5 +74,5 @@ def test_a_film_has_a_frame_for_each_position() -> None:
         square_of(picture, square, 50, 0, flipped=False).getpixel((1, 1)) for square in (chess.G1, chess.H4)
     )
     assert marked != plain  # the palette has the colours of marks
-    (alone,) = [film(frames[:1])]
+    (alone,) = [animated_gif(frames[:1])]
     assert getattr(opened(alone), "n_frames", 1) == 1

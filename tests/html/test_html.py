@@ -10,7 +10,7 @@ import pytest
 
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.plots import FIRST_INK, figure, img_tag, png, set_log_scale, svg
-from tbgen.html.style import environment, men_svg, prose, style_sheet
+from tbgen.html.style import men_svg, prose, style_sheet, template_environment
 from tests.support.paths import DATA
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -19,7 +19,7 @@ PAGE = (DATA / "page.html.jinja").read_text()
 
 
 def render(source: str, **context: object) -> str:
-    return environment("tbgen.report").from_string(source).render(**context)
+    return template_environment("tbgen.report").from_string(source).render(**context)
 
 
 def test_a_page_as_one_file() -> None:

@@ -25,9 +25,9 @@ def test_time_controls_of_cute_chess() -> None:
 def test_a_clock_counts_moves_and_increments() -> None:
     clock = Clock(TimeControl.parse("2/10+1"))
     assert clock.spend(4)
-    assert (clock.remaining, clock.moves_remaining) == (7, 1)
+    assert (clock.seconds_left, clock.moves_remaining) == (7, 1)
     assert clock.spend(7)  # nothing is left but the increment, and then the next ten seconds
-    assert (clock.remaining, clock.moves_remaining) == (11, 2)
+    assert (clock.seconds_left, clock.moves_remaining) == (11, 2)
     assert not clock.spend(11.001)
 
 
@@ -50,7 +50,7 @@ def test_time_is_added_only_after_the_move() -> None:
 def test_a_margin_allows_late_moves() -> None:
     clock = Clock(TimeControl.parse("1", margin=0.5))
     assert clock.spend(1.25)
-    assert clock.remaining == -0.25
+    assert clock.seconds_left == -0.25
     assert clock.allowed_seconds == 0.25
     assert not clock.spend(0.26)
 

@@ -11,7 +11,7 @@ from tbgen import open_tablebase
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.packed.copies import COPIES, temporary_copies
+from tbgen.packed.copies import COPIES_FOLDER, temporary_copies
 from tbgen.packed.sources import open_plain
 from tbgen.store.format import table_path
 from tests.support.packed_tables import PackedTables
@@ -35,12 +35,12 @@ def test_positions_as_arrays(directory: Path, tables: Path) -> None:
         assert len(mine) == len(right)
         for array, expected in zip(mine.arrays(), right.arrays(), strict=True):
             assert np.array_equal(array, expected)
-    assert not (directory / COPIES).exists()
+    assert not (directory / COPIES_FOLDER).exists()
 
 
 def test_copies_that_others_made_stay(directory: Path) -> None:
     """Copies of other processes, such as a running build, are not removed, whether older or newer."""
-    before, meanwhile = (directory / COPIES / f"{name}.r.h5" for name in ("KQvK", "KRvK"))
+    before, meanwhile = (directory / COPIES_FOLDER / f"{name}.r.h5" for name in ("KQvK", "KRvK"))
     before.parent.mkdir()
     before.touch()
     with temporary_copies(directory), open_plain(directory, KNVK, R) as file:

@@ -22,7 +22,7 @@ from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH
 from tbgen.packed import sources as sources_of_build
-from tbgen.packed.copies import COPIES
+from tbgen.packed.copies import COPIES_FOLDER
 from tbgen.packed.decoder import Moves, Target
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
@@ -126,7 +126,7 @@ def test_unpacking_reads_large_tables_in_threads_of_its_own(
         waiting.start()
         waiting.join(300)
         assert not waiting.is_alive(), "it waits for itself"
-        assert (tmp_path / COPIES / "KPvK.r.h5").exists()
+        assert (tmp_path / COPIES_FOLDER / "KPvK.r.h5").exists()
 
 
 @pytest.mark.parametrize(

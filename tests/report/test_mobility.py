@@ -15,7 +15,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import any_board_of
 from tbgen.report.blocks import (
-    BLOCK_SLOTS,
+    MAX_BLOCK_SLOTS,
     bishops_on_one_colour,
     block_at,
     blocks_of,
@@ -92,7 +92,7 @@ def test_blocks_cover_the_table() -> None:
         assert [start for start, _ in blocks] == [0, *ends[:-1]], material
         assert ends[-1] == layout.size, material
         assert all(start % 4096 == 0 for start, _ in blocks), material
-        assert max(size for _, size in blocks) <= BLOCK_SLOTS, material
+        assert max(size for _, size in blocks) <= MAX_BLOCK_SLOTS, material
         for start, size in (*rng.sample(blocks, min(3, len(blocks))), blocks[-1]):
             block = block_at(layout, start, size)
             assert block.size == size, material

@@ -11,7 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.packed.copies import COPIES
+from tbgen.packed.copies import COPIES_FOLDER
 from tbgen.report import plan_report, read_report, save_report
 from tbgen.report.records import count_omitted_lines
 from tbgen.store.format import table_path
@@ -51,7 +51,7 @@ def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path)
         assert one == other
     fields = ("distribution", "endgame", "mating", "black_king")
     assert [getattr(mine, name) for name in fields] == [getattr(right, name) for name in fields]
-    assert not (directory / COPIES).exists()
+    assert not (directory / COPIES_FOLDER).exists()
 
 
 def both(tables: Path, packed: PackedTables, directory: Path) -> Path:

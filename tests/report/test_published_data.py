@@ -57,7 +57,7 @@ def test_every_line_comes_to_its_value(variant: Variant) -> None:
 def test_mate_and_stalemate_are_worth_the_same_by_both_rules() -> None:
     """No accrued score beats such values, so resets do not matter."""
     data = SavedData(PUBLISHED)
-    materials = data.differences()
+    materials = data.compared_materials()
     assert len(materials) == 146
     for material in materials:
         for side in data.difference(material).sides:
@@ -68,7 +68,7 @@ def test_data_are_of_the_tables_whose_digests_stand_beside_them() -> None:
     data = SavedData(PUBLISHED)
     for variant in Variant:
         digests = published_digests(variant)
-        materials = data.tables(variant)
+        materials = data.materials(variant)
         assert len(materials) == 146
         for material in materials:
             assert data.digest(material, variant) == digests[material.name], material
@@ -81,6 +81,6 @@ def test_the_overview_counts_as_many_positions_as_the_tables_have() -> None:
         for table in json.loads((PUBLISHED / "set.json").read_text())["tables"]
     }
     for variant in Variant:
-        materials = data.tables(variant)
+        materials = data.materials(variant)
         count = sum(positions[material.name, variant] for material in materials)
         assert f"{len(materials)} tables by {variant.label}, {count:,} positions up to symmetry" in page

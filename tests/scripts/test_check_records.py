@@ -49,7 +49,7 @@ def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("variant", [Variant.R_MOBILITY, *exhaustive([Variant.WHOLE_GAME])])
 def test_published_data_agree(variant: Variant, capsys: pytest.CaptureFixture[str]) -> None:
     """Of whatever is in docs/tables, five men too."""
-    data = SavedData(ROOT / "docs" / "tables").tables(variant)
+    data = SavedData(ROOT / "docs" / "tables").materials(variant)
     names = [material.name for material in data[1 :: sample(40, 1)]]
     assert check_records.run(ROOT / "docs" / "tables", names, variant, saved=True) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names

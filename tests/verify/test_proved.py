@@ -13,7 +13,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.progress import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
-from tbgen.packed.copies import COPIES, PlainCopies
+from tbgen.packed.copies import COPIES_FOLDER, PlainCopies
 from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
@@ -54,7 +54,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def check_proofs(verify: Verify) -> None:
     found = verify.tables("KPvK", "--sample", "1000")
     assert [(table["material"], table["proved"]) for table in found] == [(name, True) for name in NAMES]
-    assert not (verify.directory / COPIES).exists()
+    assert not (verify.directory / COPIES_FOLDER).exists()
 
 
 @pytest.mark.usefixtures("directory")

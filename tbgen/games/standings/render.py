@@ -89,12 +89,12 @@ def page(
 
     :param plots: the plots from :func:`tbgen.games.standings.plots.plots`; empty for a page without plots.
     """
-    from tbgen.html.style import environment
+    from tbgen.html.style import template_environment
 
     summary = (
         f"{counted(len(standings.games), 'game')} of {counted(len(standings.players), 'player')}, scored by "
         f"r-mobility ({standings.scheme.value} points)."
     )
-    template = environment("tbgen.games.standings").get_template("standings.html.jinja")
+    template = template_environment("tbgen.games.standings").get_template("standings.html.jinja")
     first, others = ([table for table in tables if (table.key in _FIRST) is each] for each in (True, False))
     return template.render(title=title, summary=summary, first_tables=first, other_tables=others, plots=plots)

@@ -1,7 +1,11 @@
 """Counting, encoding and decoding many blocks at once.
 
 A *step* is the unit of coding: a symbol in a context, or a byte. The possible steps of a table are numbered:
-first the steps of values, then the steps of depths, functions and bytes.
+first the steps of values, then the steps of depths, functions and bytes. A function gives V(P, A) for each
+accrued score A.
+
+The arrays contain the positions with the *stored side* to move, the only positions that a packed table
+stores.
 """
 
 from dataclasses import dataclass
@@ -42,8 +46,8 @@ from tbgen.packed.kernels.derive import depth_of_half
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
 from tbgen.retro.kernels.words import ALL, ONE, Ints, Words, add, lowest, prefetch, put
 
-VALUES, DEPTHS, FUNCTIONS, BYTES = range(4)
-"""Types of steps. All bytes have the same context."""
+VALUE_STEP, DEPTH_STEP, FUNCTION_STEP, BYTE_STEP = range(4)
+"""Types of steps. All steps of bytes have the same context."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +59,13 @@ class Encoding(Struct):
     """int64 (256,): value symbol of each code that occurs; -1 for other codes."""
     escape_bytes: int
     """Number of bytes of a function number after FUNCTION_ESCAPE."""
-    first: Ints
+    first_step: Ints
     """int64 (4,): first step of each type."""
-    width: Ints
+    symbol_count: Ints
     """int64 (4,): number of symbols in a context, for each type of step."""
-    start: Frequencies
+    share_start: Frequencies
     """uint16 (steps,): start of the share of each step; shares are fractions of ``TOTAL``."""
-    size: Frequencies
+    share: Frequencies
     """uint16 (steps,): share of each step; 0 if the step never occurs."""
 
 
@@ -78,7 +82,8 @@ def count_codes(content: Content, frequencies: Ints, start: int, stop: int) -> N
 
 @kernel
 def toggle_flags(content: Content, captures: Words, start: int, stop: int) -> None:
-    """Toggle CAPTURE_FLAG in the depths of the slots ``captures``, uint64 (slots / 64,).
+    """Toggle CAPTURE_FLAG in the depths of the slots whose bits are set in ``captures``, uint64
+    (slots / 64,).
 
     Only the words ``start`` to ``stop`` - 1 are processed.
     """
@@ -136,7 +141,7 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
 @inlined
 def _step(encoding: Encoding, kind: int, context: int, symbol: int) -> int:
     """Number of the step of a symbol in a context."""
-    return int(encoding.first[kind]) + context * int(encoding.width[kind]) + symbol
+    return int(encoding.first_step[kind]) + context * int(encoding.symbol_count[kind]) + symbol
 
 
 @inlined
@@ -144,16 +149,17 @@ def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: i
     """Append the steps of the bytes of a number to ``steps``, least significant first. Return the new
     count."""
     for byte in range(size):
-        steps[count + byte] = _step(encoding, BYTES, 0, (number >> (8 * byte)) & 255)
+        steps[count + byte] = _step(encoding, BYTE_STEP, 0, (number >> (8 * byte)) & 255)
     return count + size
 
 
 @kernel
-def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
-    """List the steps of the functions of a block, or of its values and depths. Return their number."""
+def _list_steps(encoding: Encoding, of_functions: bool, buffers: Buffers) -> int:
+    """List the steps of a block: those of its functions if ``of_functions``, else those of its values and
+    depths. Return the number of steps."""
     block, steps, above, count = buffers.block, buffers.steps, buffers.above, 0
-    no_neighbour = -1 if functions else NOWHERE
-    above[2 if functions else 0, :] = no_neighbour
+    no_neighbour = -1 if of_functions else NOWHERE
+    above[2 if of_functions else 0, :] = no_neighbour
     for block_row in range(len(block.masks)):
         left, left_half, mask = no_neighbour, 0, block.masks[block_row]
         checks, captures = block.checks[block_row], block.captures[block_row]
@@ -162,21 +168,21 @@ def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
             mask &= mask - ONE
             place = block_row * 64 + square
             symbol, half_depth, up = int(block.symbol[place]), int(block.half_depth[place]), above[0, square]
-            if functions:
+            if of_functions:
                 function = int(block.function_number[place])
                 context = function_context(symbol, left, above[2, square])
-                steps[count] = _step(encoding, FUNCTIONS, context, min(function, FUNCTION_ESCAPE))
+                steps[count] = _step(encoding, FUNCTION_STEP, context, min(function, FUNCTION_ESCAPE))
                 count += 1
                 if function >= FUNCTION_ESCAPE:
                     count = _add_bytes(encoding, steps, count, function, encoding.escape_bytes)
                 left = above[2, square] = function
                 continue
             context = value_context(checks, captures, square, left, up)
-            steps[count] = _step(encoding, VALUES, context, symbol)
+            steps[count] = _step(encoding, VALUE_STEP, context, symbol)
             count += 1
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, left, left_half, up, above[1, square])
-                steps[count] = _step(encoding, DEPTHS, context, min(half_depth, HALF_ESCAPE))
+                steps[count] = _step(encoding, DEPTH_STEP, context, min(half_depth, HALF_ESCAPE))
                 count += 1
                 if half_depth >= HALF_ESCAPE:
                     count = _add_bytes(encoding, steps, count, half_depth, HALF_DEPTH_BYTES)
@@ -201,8 +207,8 @@ def count_blocks(
             return -1
         total += positions
         for kind in range(2 if len(content.function_number) else 1):
-            for at in range(_list_steps(encoding, kind == 1, buffers)):
-                counts[buffers.steps[at]] += 1
+            for index in range(_list_steps(encoding, kind == 1, buffers)):
+                counts[buffers.steps[index]] += 1
     return total
 
 
@@ -210,14 +216,15 @@ def count_blocks(
 def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, begin: int) -> int:
     """Encode the first ``count`` of ``steps`` as the block ``number`` of a stream.
 
-    The bytes are written to the data of the stream from index ``begin`` on; length and checksum are stored.
+    The bytes are written to the data of the stream, beginning at index ``begin``; the length and the checksum
+    of the block are also stored.
     The shares of the steps must not be 0. Return the index after the last byte. The element at this index may
     also have been overwritten.
     """
     out, end, state = stream.data, begin, LOW
     for back in range(count):
         step = steps[count - 1 - back]
-        start, size = int64(encoding.start[step]), int64(encoding.size[step])
+        start, size = int64(encoding.share_start[step]), int64(encoding.share[step])
         limit = size * ((LOW >> TOTAL_BITS) << 8)
         # At most two bytes are emitted. Bytes written after them are overwritten later.
         out[end] = state & 255
@@ -250,7 +257,8 @@ def encode_blocks(
 ) -> tuple[int, int]:
     """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions.
 
-    The bytes are written to the data of the two streams from index 0 on. Return the numbers of bytes.
+    The bytes are written to the data of the two streams, beginning at index 0. Return the number of bytes in
+    each.
     """
     size, function_size, steps = 0, 0, buffers.steps
     for number in range(first, end):
@@ -269,7 +277,7 @@ def _store_or_compare(
 ) -> bool:
     """Write one position of a block to the arrays, or compare it with them.
 
-    Return False if its symbol does not exist, or if the position differs from the arrays.
+    Return False if the symbol of the position does not exist, or if the position differs from the arrays.
     """
     block, symbol = buffers.block, int64(buffers.block.symbol[place])
     if symbol >= len(coding.code):
@@ -296,7 +304,7 @@ def _store_or_compare(
 def decode_blocks(
     coding: Coding, content: Content, compare_only: bool, buffers: Buffers, first: int, end: int
 ) -> bool:
-    """Decode the blocks ``first`` to ``end`` - 1 to the arrays, or only compare them with the arrays.
+    """Decode the blocks ``first`` to ``end`` - 1 into the arrays, or only compare them with the arrays.
 
     Explicit values get a code and a depth. The depth is CAPTURE_FLAG if the best capture gives the value, and
     0 if the value is the position score. Functions are omitted if their array is empty. Return whether all

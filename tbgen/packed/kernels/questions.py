@@ -1,10 +1,13 @@
 """Questions about positions of a packed table, and the values and depths that follow from the answers.
 
-A *question* asks for the symbol and the half depth of one position of the stored side, and sometimes
-also for its function, which gives V(P, A) for each accrued score A. It is encoded as an int64: twice the
-index of the position in the order of the rows, plus 1 if the function is needed. The index is 64 times the
-row, plus the square of the row man (see :mod:`tbgen.packed.kernels.rows`). If questions are answered in
-ascending order, each block is decoded only once.
+A packed table stores the positions with one side to move, the *stored side*. Positions with the other side
+to move, the *derived side*, are derived from them.
+
+A *question* asks for the symbol and the half depth (depth // 2) of one position of the stored side, and
+sometimes also for its function, which gives V(P, A) for each accrued score A. A question is encoded as an
+int64: twice the index of the position in the order of the rows, plus 1 if the function is needed. The index
+is 64 times the row, plus the square of the row man (see :mod:`tbgen.packed.kernels.rows`). If questions are
+answered in ascending order, each block is decoded only once.
 
 A position of the stored side has one question, about itself. A position of the derived side has one question
 about each position that its quiet moves lead to.
@@ -32,7 +35,7 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.kernels.derive import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
 from tbgen.packed.kernels.rows import (
-    Placed,
+    PlacedMen,
     Rows,
     first_slot,
     list_moves,
@@ -55,15 +58,15 @@ Flags = NDArray[np.bool_]
 class Batch(Struct):
     """Positions that are looked up together, with all questions about them."""
 
-    derived: Flags
+    is_derived: Flags
     """bool (n,): whether the derived side is to move."""
     slot: Ints
     """int64 (n,): canonical slots."""
     accrued: Ints
     """int64 (n,): codes of accrued scores, -1 for fresh states."""
-    begin: Ints
+    question_start: Ints
     """int64 (n,): index of the first question of each position."""
-    end: Ints
+    question_end: Ints
     """int64 (n,): index after the last question of each position."""
     rank: Ints
     """int64 (n,): position ranks."""
@@ -75,12 +78,12 @@ class Batch(Struct):
     is_exception: Flags
     """bool (n,): whether the position is an exception, whose ``value`` and ``depth`` are not derived."""
     value: Ints
-    """int64 (n,): code of W; UNSTORED if the best capture gives it; DAMAGED if it is unavailable."""
+    """int64 (n,): code of W; UNSTORED if the best capture gives W; DAMAGED if W is unavailable."""
     depth: Ints
     """int64 (n,): D in plies."""
     accrued_value: Ints
-    """int64 (n,): code of V(P, A). DAMAGED if it is unavailable or not needed: for fresh states, and where
-    the rank of A exceeds the rank of W, so that V(P, A) is W."""
+    """int64 (n,): code of V(P, A). DAMAGED if it is unavailable or not needed. It is not needed for fresh
+    states, and where the rank of A exceeds the rank of W, so that V(P, A) is W."""
 
     question: Ints
     """int64 (questions,): the encoded questions."""
@@ -94,8 +97,8 @@ class Batch(Struct):
     """uint32 (questions,): number of the function, if the question asks for it."""
     capture_slot: Ints
     """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
-    capture: Ints
-    """int64 (questions, 3): best captures of the position asked about, in the form of ``exits``."""
+    best_capture: Ints
+    """int64 (questions, 3): the best captures of the position asked about, in the form of ``exits``."""
 
 
 @inlined
@@ -126,8 +129,8 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: in
     that is, if the position rank is below the rank of the accrued score, or the position score is the accrued
     score.
     """
-    other, index, accrued = rows.side, batch.begin[position], batch.accrued[position]
-    enemies = occupied_by(rows, Placed(buffers.squares, phase), other)
+    other, index, accrued = rows.side, batch.question_start[position], batch.accrued[position]
+    enemies = occupied_by(rows, PlacedMen(buffers.squares, phase), other)
     batch.may_zero[position] = rows.pawns[phase, 1 - other] != ZERO
     for move in range(count):
         man, target = buffers.moves[move] >> 8, buffers.moves[move] & 255
@@ -138,32 +141,32 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: in
             buffers.child[free_man] = buffers.squares[free_man]
         buffers.child[man] = target
         make_canonical(rows, phase, buffers.child, buffers.image)
-        _, rank = list_moves(rows, Placed(buffers.child, phase), other, buffers.replies)
+        _, rank = list_moves(rows, PlacedMen(buffers.child, phase), other, buffers.replies)
         is_needed = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
         batch.question[index] = _question(rows, phase, buffers.child, is_needed)
         batch.question_rank[index] = rank
         index += 1
-    batch.end[position] = index
+    batch.question_end[position] = index
 
 
 @kernel
 def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> None:
     """Find the questions of the positions ``first`` to ``end`` - 1 of a batch.
 
-    Also fill in ``Batch.end``, ``rank`` and ``may_zero``. For positions with an accrued score, also ask for
-    functions.
+    Also fill in ``Batch.question_end``, ``rank`` and ``may_zero``. For positions with an accrued score, also
+    ask for functions.
     """
     for position in range(first, end):
         phase = place_slot(rows, batch.slot[position], buffers.squares)
-        derived, index = batch.derived[position], batch.begin[position]
+        derived, index = batch.is_derived[position], batch.question_start[position]
         side = 1 - rows.side if derived else rows.side
-        count, batch.rank[position] = list_moves(rows, Placed(buffers.squares, phase), side, buffers.moves)
+        count, batch.rank[position] = list_moves(rows, PlacedMen(buffers.squares, phase), side, buffers.moves)
         if derived:
             _ask_children(rows, phase, count, batch, position, buffers)
         else:
             batch.question[index] = _question(rows, phase, buffers.squares, batch.accrued[position] >= 0)
             batch.question_rank[index] = batch.rank[position]
-            batch.end[position] = index + 1
+            batch.question_end[position] = index + 1
 
 
 @kernel
@@ -175,17 +178,17 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: i
     """
     rows, block = coding.rows, buffers.block
     while first < end:
-        block_number, last, functions, group_end = block_of(batch.question[order[first]]), 0, 0, first
+        block_number, last, needs_function, group_end = block_of(batch.question[order[first]]), 0, 0, first
         while group_end < end and block_of(batch.question[order[group_end]]) == block_number:
             question = batch.question[order[group_end]]
             last = max(last, question // 2 % BLOCK_SLOTS)
-            functions |= question & 1
+            needs_function |= question & 1
             group_end += 1
         for block_row in range(last // 64 + 1):
             find_mask(rows, block_number * BLOCK_ROWS + block_row, block_row, buffers)
         values_undamaged = decode_values(coding, block_number, last, buffers)
         functions_undamaged = values_undamaged
-        if values_undamaged and functions:
+        if values_undamaged and needs_function:
             functions_undamaged = decode_functions(coding, block_number, last, buffers)
         for index in order[first:group_end]:
             question = batch.question[index]
@@ -206,8 +209,8 @@ UNSTORED = -2
 def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool, buffers: Buffers) -> tuple[int, int]:
     """Value and depth of the position of the stored side that the question ``index`` is about.
 
-    The value is DAMAGED if it is unavailable. If the best capture gives it, it is UNSTORED in the first pass,
-    and ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
+    The value is DAMAGED if it is unavailable. If the best capture gives the value, the value is UNSTORED in
+    the first pass, and ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
     """
     symbol, side = int64(batch.symbol[index]), coding.rows.side
     score = position_score(side, int64(batch.question_rank[index]))
@@ -217,7 +220,7 @@ def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool, buffers: 
         if not second_pass:
             batch.capture_slot[index] = slot_of(coding.rows, batch.question[index], buffers.child)
             return UNSTORED, 0
-        capture, best = batch.capture, batch.capture[index, 0]
+        capture, best = batch.best_capture, batch.best_capture[index, 0]
         if best in (DAMAGED, NONE):  # a capture exists, unless bits were flipped on disk
             return DAMAGED, 0
         return conclude(side, score, (merit(side, best), capture[index, 1], capture[index, 2]), False)
@@ -259,7 +262,7 @@ def _derived_goal(coding: Coding, batch: Batch, position: int, buffers: Buffers)
     best, uncounted = (-1, 0, 0), False
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[position, 1], batch.exits[position, 2]
-    for index in range(batch.begin[position], batch.end[position]):
+    for index in range(batch.question_start[position], batch.question_end[position]):
         if batch.symbol[index] == CAPTURE:
             continue
         code, depth = _goal(coding, batch, index, True, buffers)
@@ -282,7 +285,7 @@ def _accrued_value(coding: Coding, batch: Batch, position: int, second_pass: boo
     side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[position], -1, True
     if batch.exits[position, 0] != NONE:
         best = merit(side, batch.exits[position, 0])
-    for index in range(batch.begin[position], batch.end[position]):
+    for index in range(batch.question_start[position], batch.question_end[position]):
         fresh, _ = _goal(coding, batch, index, second_pass, buffers)
         code = _function_value(coding, batch, index, accrued) if batch.question[index] & 1 else int64(FRESH)
         if fresh == DAMAGED or code == DAMAGED:
@@ -300,23 +303,23 @@ def find_values(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffer
     """Find the values and depths of a batch from the answers to its questions.
 
     The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``
-    uses the captures in ``capture`` to find the values that were UNSTORED.
+    uses the captures in ``best_capture`` to find the values that were UNSTORED.
     """
     for position in range(len(batch.slot)):
         if second_pass and batch.value[position] != UNSTORED and batch.accrued_value[position] != UNSTORED:
             continue
-        accrued, derived = batch.accrued[position], batch.derived[position]
+        accrued, derived = batch.accrued[position], batch.is_derived[position]
         value, depth = batch.value[position], batch.depth[position]
         if not batch.is_exception[position]:
             if derived:
                 value, depth = _derived_goal(coding, batch, position, buffers)
             else:
-                value, depth = _goal(coding, batch, batch.begin[position], second_pass, buffers)
+                value, depth = _goal(coding, batch, batch.question_start[position], second_pass, buffers)
             batch.value[position], batch.depth[position] = value, depth
         accrued_value = int64(DAMAGED)
         if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
             if not derived:
-                accrued_value = _function_value(coding, batch, batch.begin[position], accrued)
+                accrued_value = _function_value(coding, batch, batch.question_start[position], accrued)
             elif batch.exits[position, 0] != DAMAGED:
                 accrued_value = _accrued_value(coding, batch, position, second_pass, buffers)
         batch.accrued_value[position] = value if accrued_value == FRESH else accrued_value

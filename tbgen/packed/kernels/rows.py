@@ -29,7 +29,7 @@ from tbgen.retro.kernels.canonical import sort_like_men
 from tbgen.retro.kernels.frame import attacks_along, pawn_attacks, reach
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, lowest
 
-MAX_FREE = 5
+MAX_FREE_MEN = 5
 """Maximum number of free men of a packed table."""
 
 
@@ -40,24 +40,24 @@ class Rows(Struct):
     side: int
     """The side to move, 0 White or 1 Black."""
     kinds: Ints
-    """int64 (free,): kind of each free man, in the order of the index."""
+    """int64 (free,): kind of each free man, in the order of the layout."""
     colours: Ints
-    """int64 (free,): 0 White, 1 Black."""
+    """int64 (free,): colour of each free man, 0 White or 1 Black."""
     order: Ints
     """int64 (free,): free men in the order of the digits, most significant first; the row man is last."""
     men: Ints
-    """int64 (free,): free men in the order of the index."""
+    """int64 (free,): free men in the order of the layout."""
     like_men: Ints
     """int64 (n, 2): ranges of free men of the same kind and colour."""
     pawnless: bool
     """Whether the table has no pawns. The square of White's king is then restricted to the triangle."""
-    per_phase: int
+    rows_per_phase: int
     """Number of rows of one phase."""
     pawns: Words
     """uint64 (phases, 2): squares of White's and Black's pawns."""
     row_shift: int
     """Shift of the row man's square in a slot."""
-    symmetric: Ints
+    is_symmetric: Ints
     """int64 (phases,): 1 if the placement of the phase is its own mirror image, else 0."""
 
 
@@ -116,11 +116,11 @@ def first_slot(rows: Rows, row: int, squares: Ints) -> int:
     """The slot of a row's position with the row man on a1. In ``squares``, the square of the row man is set
     to a1."""
     squares[rows.order[len(rows.order) - 1]] = 0
-    return _number_of(rows, row // rows.per_phase, rows.men, len(rows.men), squares)
+    return _number_of(rows, row // rows.rows_per_phase, rows.men, len(rows.men), squares)
 
 
 @inlined
-def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
+def _occupied_squares(rows: Rows, phase: int, squares: Ints) -> Word:
     """Squares of all men except the row man; 0 if two of these men are on the same square."""
     occupied: Word = rows.pawns[phase, 0] | rows.pawns[phase, 1]
     row_man = rows.order[len(rows.kinds) - 1]
@@ -133,16 +133,16 @@ def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
 
 
 @inlined
-def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, by: int) -> Word:
-    """Squares of the row man for which a man of side ``by`` attacks ``target``.
+def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, side: int) -> Word:
+    """Squares of the row man for which a man of ``side`` attacks ``target``.
 
     The row man must not be on ``target``.
     """
-    if PAWN_ATTACKS[1 - by, target] & rows.pawns[phase, by]:
+    if PAWN_ATTACKS[1 - side, target] & rows.pawns[phase, side]:
         return ALL
     row_man, row_squares = rows.order[len(rows.kinds) - 1], ZERO
     for man in range(len(rows.kinds)):
-        if rows.colours[man] != by:
+        if rows.colours[man] != side:
             continue
         if man == row_man:
             row_squares |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
@@ -160,22 +160,22 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
     The attacked man is not the king. Pins are ignored. ``squares`` are the squares of the other men of the
     row.
     """
-    free, side, phase = len(rows.kinds), rows.side, row // rows.per_phase
-    other, occupied = 1 - side, _occupied(rows, phase, squares)
+    free_count, side, phase = len(rows.kinds), rows.side, row // rows.rows_per_phase
+    other, occupied = 1 - side, _occupied_squares(rows, phase, squares)
     targets, check = rows.pawns[phase, other], ZERO
-    for man in range(2, free):
+    for man in range(2, free_count):
         if rows.colours[man] == other:
             targets |= BIT[squares[man]]
-    if rows.order[free - 1] == side:  # then the row man is the king
+    if rows.order[free_count - 1] == side:  # then the row man is the king
         check = pawn_attacks(other, rows.pawns[phase, other])
-        for man in range(free):
+        for man in range(free_count):
             if rows.colours[man] == other:
                 check |= reach(ORTHODOX, rows.kinds[man], BIT[squares[man]], ~occupied)
     else:
-        check = _attacked(rows, phase, squares, occupied, squares[side], other)
+        check = _attack_squares(rows, phase, squares, occupied, squares[side], other)
     capture = ZERO
     while targets:
-        capture |= _attacked(rows, phase, squares, occupied, lowest(targets), side)
+        capture |= _attack_squares(rows, phase, squares, occupied, lowest(targets), side)
         targets &= targets - ONE
     return check, capture
 
@@ -188,28 +188,28 @@ def symmetry_of(rows: Rows, phase: int, king: int) -> int:
     """
     if rows.pawnless:
         return TRANSPOSE if king % 9 == 0 else 0
-    return MIRROR_FILES if rows.symmetric[phase] else 0
+    return MIRROR_FILES if rows.is_symmetric[phase] else 0
 
 
 @inlined
 def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> bool:
-    """Whether the image of a position precedes the position in the index. The squares of the image are
+    """Whether the image of a position has a smaller slot than the position. The squares of the image are
     written to ``image``."""
-    free = len(rows.kinds)
-    for man in range(free):
+    free_count = len(rows.kinds)
+    for man in range(free_count):
         image[man] = IMAGES[symmetry, squares[man]]
     sort_like_men(image, rows.like_men)
-    for man in range(free):
+    for man in range(free_count):
         if image[man] != squares[man]:
             return bool(image[man] < squares[man])
     return False
 
 
 @inlined
-def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: Ints) -> Word:
+def _without_smaller_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: Ints) -> Word:
     """The subset of ``legal``, a set of squares of the row man, for which no image has a smaller slot."""
-    free = len(rows.kinds)
-    row_man = rows.order[free - 1]
+    free_count = len(rows.kinds)
+    row_man = rows.order[free_count - 1]
     if row_man != 0 and row_man != 1:
         symmetry = symmetry_of(rows, phase, squares[0])
         if symmetry == 0:
@@ -238,11 +238,11 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
     """
     row_man = rows.order[len(rows.kinds) - 1]
     phase = place_row(rows, row, squares)
-    occupied = _occupied(rows, phase, squares)
+    occupied = _occupied_squares(rows, phase, squares)
     if occupied == ZERO:
         return ZERO
     # The king of the side not to move is never the row man.
-    mask = ~occupied & ~_attacked(rows, phase, squares, occupied, squares[1 - rows.side], rows.side)
+    mask = ~occupied & ~_attack_squares(rows, phase, squares, occupied, squares[1 - rows.side], rows.side)
     for group in range(len(rows.like_men)):
         for man in range(rows.like_men[group, 0] + 1, rows.like_men[group, 1]):
             if man == row_man:
@@ -251,23 +251,23 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
                 return ZERO
     if mask == ZERO:
         return ZERO
-    return _smallest_image(rows, phase, mask, squares, image)
+    return _without_smaller_image(rows, phase, mask, squares, image)
 
 
 MAX_MOVES = (MAX_MEN - 1) * MAX_TARGETS
 """Maximum number of moves of the free men of one side."""
 
 
-class Placed(NamedTuple):
+class PlacedMen(NamedTuple):
     """A position of a table without the side to move."""
 
     squares: Ints
-    """int64 (free,): squares of the free men, in the order of the index."""
+    """int64 (free,): squares of the free men, in the order of the layout."""
     phase: int
 
 
 @inlined
-def occupied_by(rows: Rows, men: Placed, side: int) -> Word:
+def occupied_by(rows: Rows, men: PlacedMen, side: int) -> Word:
     """The squares of one side's men."""
     occupied: Word = rows.pawns[men.phase, side]
     for man in range(len(rows.kinds)):
@@ -277,14 +277,14 @@ def occupied_by(rows: Rows, men: Placed, side: int) -> Word:
 
 
 @inlined
-def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, captured: Word) -> bool:
-    """Whether side ``by`` attacks the square ``king``. Its men on the squares ``captured`` do not count."""
-    if PAWN_ATTACKS[1 - by, king] & rows.pawns[men.phase, by] & ~captured:
+def is_attacked(rows: Rows, men: PlacedMen, king: int, side: int, occupied: Word, captured: Word) -> bool:
+    """Whether ``side`` attacks the square ``king``. Men on the squares ``captured`` do not count."""
+    if PAWN_ATTACKS[1 - side, king] & rows.pawns[men.phase, side] & ~captured:
         return True
     for man in range(len(rows.kinds)):
         square = men.squares[man]
         if (
-            rows.colours[man] == by
+            rows.colours[man] == side
             and BIT[square] & captured == ZERO
             and attacks_along(ORTHODOX, rows.kinds[man], square, king)
             and ORTHODOX.passed[rows.kinds[man], square, king] & occupied == ZERO
@@ -294,13 +294,13 @@ def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, captur
 
 
 @inlined
-def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied: Word) -> bool:
+def is_legal(rows: Rows, men: PlacedMen, side: int, start: int, stop: int, occupied: Word) -> bool:
     """Whether a move of ``side`` from ``start`` to ``stop`` leaves its king unattacked."""
     king = men.squares[side]
     if king == start:
         king = stop
-    after = occupied & ~BIT[start] | BIT[stop]
-    return not attacked(rows, men, king, 1 - side, after, BIT[stop])
+    occupied_after = occupied & ~BIT[start] | BIT[stop]
+    return not is_attacked(rows, men, king, 1 - side, occupied_after, BIT[stop])
 
 
 @inlined
@@ -317,7 +317,7 @@ def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
 
 
 @inlined
-def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
+def _count_moves(rows: Rows, men: PlacedMen, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
     """The number of legal moves of a pawn. A promotion counts as four moves."""
     count, targets = 0, pawn_targets(side, pawn, occupied, enemies)
     while targets:
@@ -327,7 +327,7 @@ def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, e
 
 
 @inlined
-def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, moves: Ints) -> int:
+def _list_free_moves(rows: Rows, men: PlacedMen, side: int, own: Word, occupied: Word, moves: Ints) -> int:
     count = 0
     for man in range(len(rows.kinds)):
         if rows.colours[man] != side:
@@ -347,7 +347,7 @@ def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, m
 
 
 @kernel
-def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, int]:
+def list_moves(rows: Rows, men: PlacedMen, side: int, moves: Ints) -> tuple[int, int]:
     """List the legal moves of the free men of ``side`` in ``moves``, int64 (MAX_MOVES,), as man << 8 |
     square.
 
@@ -356,13 +356,13 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
     """
     own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
     occupied = own | enemies
-    listed = _list_moves(rows, men, side, own, occupied, moves)
-    count, pawns = listed, rows.pawns[men.phase, side]
+    listed_count = _list_free_moves(rows, men, side, own, occupied, moves)
+    count, pawns = listed_count, rows.pawns[men.phase, side]
     while pawns:
-        count += _pawn_moves(rows, men, side, lowest(pawns), occupied, enemies)
+        count += _count_moves(rows, men, side, lowest(pawns), occupied, enemies)
         pawns &= pawns - ONE
-    is_safe = not attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
-    return listed, 2 * count + is_safe
+    is_safe = not is_attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
+    return listed_count, 2 * count + is_safe
 
 
 @kernel
@@ -372,7 +372,7 @@ def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, r
     The positions have no en passant rights. ``squares`` and ``moves`` are scratch memory.
     """
     for number in range(len(slots)):
-        men = Placed(squares, place_slot(rows, slots[number], squares))
+        men = PlacedMen(squares, place_slot(rows, slots[number], squares))
         _, ranks[number] = list_moves(rows, men, side, moves)
 
 
@@ -380,13 +380,13 @@ def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, r
 def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
     """Replace ``squares`` with the squares in the position's canonical slot in its phase. ``image`` is
     scratch memory."""
-    free = len(rows.kinds)
+    free_count = len(rows.kinds)
     if rows.pawnless:
         into_triangle = SYMMETRY_OF[squares[0]]
-        for man in range(free):
+        for man in range(free_count):
             squares[man] = IMAGES[into_triangle, squares[man]]
     sort_like_men(squares, rows.like_men)
     symmetry = symmetry_of(rows, phase, squares[0])
     if symmetry and has_smaller_image(rows, symmetry, squares, image):
-        for man in range(free):
+        for man in range(free_count):
             squares[man] = image[man]

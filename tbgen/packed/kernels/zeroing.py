@@ -15,9 +15,9 @@ from tbgen.index.zeroing import PROMOTED
 from tbgen.packed.kernels.derive import merit, weigh
 from tbgen.packed.kernels.questions import DAMAGED
 from tbgen.packed.kernels.rows import (
-    Placed,
+    PlacedMen,
     Rows,
-    attacked,
+    is_attacked,
     is_legal,
     occupied_by,
     pawn_targets,
@@ -40,12 +40,12 @@ ORIGIN, TARGET, SLOT, PASSED = range(4)
 COLUMNS = 4
 """Number of columns of a list of moves."""
 MAX_ZEROING = 64
-"""Upper bound of the number of zeroing moves of a position: twelve of each pawn, and one capture for each
+"""Upper bound of the number of zeroing moves of a position: twelve for each pawn, and one capture for each
 pair of other men."""
 NO_CAPTURE = int64(0)
 NO_PROMOTION = int64(0)
 PAWN = int64(-1)
-"""Replaces the index of the moving man if it is a pawn. Free men have indices from 0 on."""
+"""Replaces the index of the moving man if it is a pawn. The indices of free men begin with 0."""
 
 Moves = NDArray[np.int64]
 
@@ -81,7 +81,7 @@ class ZeroingTurn(NamedTuple):
     """Number of the position in the list of positions."""
     side: int
     """The side to move."""
-    men: Placed
+    men: PlacedMen
     occupied: Word
     """Squares of all men."""
 
@@ -90,8 +90,8 @@ class ZeroingTurn(NamedTuple):
 def _slot_of_image(
     buffers: ZeroingBuffers, free: int, symmetry: int, like_men: Ints, phase: int, pawnless: bool
 ) -> int:
-    """Map the men in ``buffers.child`` by a symmetry, sort men of the same kind and colour, and return their
-    slot."""
+    """Map the men in ``buffers.child`` by a symmetry, sort men of the same kind and colour, and return
+    the slot of the position."""
     squares = buffers.child
     for man in range(free):
         squares[man] = IMAGES[symmetry, squares[man]]
@@ -103,7 +103,7 @@ def _slot_of_image(
 
 
 @kernel
-def _slot_after(tables: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
+def _slot_and_symmetry(tables: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
     """The canonical slot, in a target, of the position ``buffers.after``, and the symmetry that maps its
     pawns to their placement in the target."""
     targets, pawns, squares = tables.targets, buffers.after.pawns, buffers.child
@@ -134,7 +134,7 @@ def _passed_square(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
     middle, king = (start + stop) // 2, men.squares[1 - side]
     for pawn in bits_of(PAWN_ATTACKS[side, middle] & rows.pawns[men.phase, 1 - side]):
         occupied = turn.occupied & ~BIT[start] & ~BIT[pawn] | BIT[middle]
-        if not attacked(rows, men, king, side, occupied, BIT[start]):
+        if not is_attacked(rows, men, king, side, occupied, BIT[start]):
             return middle
     return -1
 
@@ -143,21 +143,21 @@ def _passed_square(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
 def _append_move(
     tables: Destinations,
     turn: ZeroingTurn,
-    captured: int,
+    victim: int,
     kind: int,
-    passed: int,
+    passed_square: int,
     buffers: ZeroingBuffers,
     moves: Moves,
     count: int,
 ) -> int:
     """Append the move to the position ``buffers.after``. Return the length of the list.
 
-    ``captured`` is numbered as in ``Targets.number``; ``kind`` is the kind of the promoted man.
+    ``victim`` is numbered as in ``Targets.number``; ``kind`` is the kind of the promoted man.
     """
-    target = tables.targets.number[turn.side, captured, kind]
-    slot, symmetry = _slot_after(tables, target, buffers)
+    target = tables.targets.number[turn.side, victim, kind]
+    slot, symmetry = _slot_and_symmetry(tables, target, buffers)
     moves[count, ORIGIN], moves[count, TARGET], moves[count, SLOT] = turn.number, target, slot
-    moves[count, PASSED] = passed if passed < 0 else IMAGES[symmetry, passed]
+    moves[count, PASSED] = passed_square if passed_square < 0 else IMAGES[symmetry, passed_square]
     return count + 1
 
 
@@ -186,22 +186,22 @@ def _append_if_legal(
     rows, side, phase = tables.rows, turn.side, turn.men.phase
     if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
         return count
-    captured, squares, pawns = _victim_number(rows, turn, stop), buffers.after.squares, buffers.after.pawns
+    victim, squares, pawns = _victim_number(rows, turn, stop), buffers.after.squares, buffers.after.pawns
     pawns[1 - side] &= ~BIT[stop]
     if man != PAWN:
         squares[man] = stop
-        count = _append_move(tables, turn, captured, NO_PROMOTION, -1, buffers, moves, count)
+        count = _append_move(tables, turn, victim, NO_PROMOTION, -1, buffers, moves, count)
         squares[man] = start
     else:
         pawns[side] &= ~BIT[start]
         if 8 <= stop < 56:
             pawns[side] |= BIT[stop]
-            passed = _passed_square(rows, turn, start, stop) if abs(stop - start) == 16 else -1
-            count = _append_move(tables, turn, captured, NO_PROMOTION, passed, buffers, moves, count)
+            passed_square = _passed_square(rows, turn, start, stop) if abs(stop - start) == 16 else -1
+            count = _append_move(tables, turn, victim, NO_PROMOTION, passed_square, buffers, moves, count)
         else:
             squares[PROMOTED] = stop
             for kind in range(1, KIND_COUNT):
-                count = _append_move(tables, turn, captured, kind, -1, buffers, moves, count)
+                count = _append_move(tables, turn, victim, kind, -1, buffers, moves, count)
         pawns[side] = rows.pawns[phase, side]
     pawns[1 - side] = rows.pawns[phase, 1 - side]
     return count
@@ -220,7 +220,7 @@ def list_zeroing(
     rows, count = tables.rows, int64(0)
     squares, pawns = buffers.squares, buffers.after.pawns
     for number in range(len(slots)):
-        men = Placed(squares, place_slot(rows, slots[number], squares))
+        men = PlacedMen(squares, place_slot(rows, slots[number], squares))
         enemies = occupied_by(rows, men, 1 - side)
         turn = ZeroingTurn(number, side, men, occupied_by(rows, men, side) | enemies)
         for man in range(len(rows.kinds)):
@@ -240,24 +240,24 @@ def list_zeroing(
 
 
 @kernel
-def keep_best(tables: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
+def find_exits(tables: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
     """Write the best moves of each position to ``exits``, int64 (positions, 3), in the form of
     ``Batch.exits``.
 
     ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. The
-    codes are those of the targets, whose colours may be swapped, and may be DAMAGED.
+    codes are in the colours of the targets, which may be swapped, and may be DAMAGED.
     """
     for number in range(len(exits)):
         exits[number, 0] = NONE
-    for at in range(len(moves)):
-        number, code = moves[at, ORIGIN], entries[at, 0]
+    for index in range(len(moves)):
+        number, code = moves[index, ORIGIN], entries[index, 0]
         previous = exits[number, 0]
         if code == DAMAGED or previous == DAMAGED:
             exits[number, 0] = DAMAGED
             continue
-        value = merit(side, 255 - code if tables.targets.swapped[moves[at, TARGET]] else code)
+        value = merit(side, 255 - code if tables.targets.swapped[moves[index, TARGET]] else code)
         best = (int64(-1), int64(0), int64(0))
         if previous != NONE:
             best = merit(side, previous), exits[number, 1], exits[number, 2]
-        best = weigh(best, value, entries[at, 1])
+        best = weigh(best, value, entries[index, 1])
         exits[number, 0], exits[number, 1], exits[number, 2] = merit(side, best[0]), best[1], best[2]
