@@ -229,14 +229,14 @@ def _beginning() -> Iterator[str]:
     yield "# TCEC's games by r-mobility"
     yield (
         "This page is for followers of the [Top Chess Engine Championship](https://tcec-chess.com) (TCEC). "
-        "It shows which events r-mobility has decided, and in which draws best play would have changed the "
-        "side ahead. The standings of any event by TCEC's rules come from one command:"
+        "It shows which events r-mobility has decided, and which draws best play would have changed most. "
+        "The standings of any event by TCEC's rules come from one command:"
     )
     yield "```\ntbgen score EVENT.pgn --order tcec\n```"
     yield (
         "TCEC plays by the rules of chess. More than half of its games are drawn, so engines often finish "
         "with the same number of points. Since season 19 (August 2020) TCEC's rules break such ties by "
-        "r-mobility, too. A draw then gives a little more than half a point to the side that left its "
+        "r-mobility, too. A draw then gives more than half a point to the side that left its "
         "opponent fewer moves: 0.75 points for a stalemate (G0.5), 0.625 for one move and check (G1.0), "
         "0.5039 for three moves and no check (G3.5). Black's scores have a minus. The lowest score since the "
         "last capture or pawn move counts ([rules](referee.md), [words](glossary.md))."
@@ -259,9 +259,9 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
         "[TCEC's wiki](https://wiki.chessdom.org/R-Mobility) of November 2020 says that this was the only "
         "event in which the tiebreak was needed. Since then it has been needed again, as in two of the "
         f"events below (season 20, league 3, and FRC 5, league B). In the {league.title} three engines "
-        "were level, also in the games between them, on the last of two qualifying places, and Berserk "
-        "advanced. The next tiebreak then was r-mobility, and it puts Berserk first. By wins Stoofvlees "
-        "would have advanced; by Sonneborn-Berger Berserk and Minic would still have been level."
+        "shared the second of two qualifying places, level even in the games between them, and Berserk "
+        "advanced. At that time the next tiebreak was r-mobility, and it puts Berserk first. By wins "
+        "Stoofvlees would have advanced; by Sonneborn-Berger Berserk and Minic would still have been level."
     )
     yield from _ties(league, events[league.file])
 
@@ -276,9 +276,9 @@ def _others(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     )
     yield (
         "Most draws are stopped with more men than the tables have. They count as their accrued score, "
-        "which is not proved: best play can change a draw by a quarter of a point, as the next chapter "
-        "shows. The sentence below each table names the places that could change if such games had any "
-        "other values, even mate. Rules are named as in `tbgen score --order` ([sources](scoring.md))."
+        "which is not proved: best play can change a draw by up to a quarter of a point, as the next "
+        "chapter shows. The sentence below each table names the places that could change if such games had "
+        "any other values, even mate. Rules are named as in `tbgen score --order` ([sources](scoring.md))."
     )
     for event in OTHERS:
         order = ORDERS[event.rules]
@@ -346,20 +346,20 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     many_men = sum(count for men, count in draws.men.items() if int(men) >= MANY)
     yield "## The values of draws"
     yield (
-        f"Of {draws.games:,} games in {draws.files} files of the archive {total:,} were drawn. "
+        f"Of {draws.games:,} games in {draws.files} files of the archive, {total:,} were drawn. "
         f"{total - stopped:,} of these ended on the board, by repetition, the 50-move rule or stalemate; "
-        f"their value is the accrued score. The other {stopped:,} were stopped: by agreement of the engines' "
-        "evaluations, by tablebases, or because neither side had the men to mate. Their value is the result "
-        f"of best play. {many_men:,} had {MANY} men or more on the board, too many for tables. This page "
-        f"uses the tables of two to four men, which hold {len(draws.known)} final positions; "
-        f"{draws.men.get('5', 0):,} more have five men."
+        f"their value is the accrued score. The other {stopped:,} were stopped because the engines' "
+        "evaluations agreed, because tablebases held the position, or because neither side had the men to "
+        f"mate. Their value is the result of best play. {many_men:,} had {MANY} men or more on the board, "
+        f"too many for tables. This page uses the tables of two to four men, which hold {len(draws.known)} "
+        f"of the final positions; {draws.men.get('5', 0):,} others have five men."
     )
     turned = [draw for draw in draws.known if draw.turned]
     same = sum(draw.value == draw.accrued for draw in draws.known)
     better = sum(draw.value.rank < draw.accrued.rank for draw in draws.known if not draw.turned)
     yield (
-        f"In most of these {len(draws.known)} draws, but not in all, the side that held the accrued score "
-        "when the game was stopped also holds the value:"
+        f"In most of these {len(draws.known)} draws the side that held the accrued score when the game was "
+        "stopped also holds the value:"
     )
     yield _table(
         [
@@ -377,8 +377,8 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     )
     bare = [draw for draw in draws.known if len(draw.board.piece_map()) == 2]
     yield (
-        f"Often the last capture has just given the score to the wrong side: {len(bare)} draws ended with "
-        f"bare kings, and in {sum(draw.turned for draw in bare)} of them best play gives it "
+        f"Often the last capture has just given the score to the side that cannot keep it: {len(bare)} "
+        f"draws ended with bare kings, and in {sum(draw.turned for draw in bare)} of them best play gives it "
         "to the other side."
     )
     ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
@@ -389,7 +389,7 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         yield "### The most astonishing draw of a superfinal"
         yield from _draw_section(final, pictures)
     yield "### The next ones"
-    yield "Best play changes these draws most after the two above."
+    yield "After the two draws above, best play changes the points of these most."
     rows = [["game", "accrued", "value", "plies", "final position"]]
     for draw in [draw for draw in ordered if draw not in (first, final)][:MAX_NEXT_DRAWS]:
         position = f"`{draw.board.board_fen()} {'w' if draw.board.turn else 'b'}`"
@@ -408,15 +408,15 @@ def _draw_section(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
     """Yield a draw with its board and best play."""
     board, name = draw.board, f"{draw.event.removeprefix('TCEC_').replace('_-_', '_')}_{draw.round}.svg"
     pictures[name] = chess.svg.board(board, size=DIAGRAM_SIZE)
-    mover, holder = ("White" if white else "Black" for white in (board.turn, draw.value.white))
+    mover = "White" if board.turn else "Black"
     yield (
-        f"{draw.game}: a draw in chess. On the board it was {draw.accrued}, {_share(draw.accrued):.4f} "
-        f"points for White. With best play it is {draw.value} after {plies(len(draw.line))}, "
-        f"{_share(draw.value):.4f} points."
+        f"{draw.game} was a draw in chess. When it was stopped, the accrued score was {draw.accrued}, worth "
+        f"{_share(draw.accrued):.4f} points for White. Best play leads to {draw.value} after "
+        f"{plies(len(draw.line))}, worth {_share(draw.value):.4f} points."
     )
     yield f"![{board_words(board)}](tcec/{name})"
     line = board.variation_san(map(chess.Move.from_uci, draw.line))
-    yield f"{mover} to move, `{draw.fen}`. {holder} holds the value: {line}"
+    yield f"{mover} to move, `{draw.fen}`. Best play: {line}"
 
 
 def _share(value: GScore) -> float:
@@ -428,7 +428,7 @@ def _making() -> Iterator[str]:
     yield "## How this page is made"
     yield (
         "The games are those of [TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0) as "
-        "of 7 June 2026, without test runs and without files of 4 MiB or more, which are most superfinals "
+        "of 7 June 2026, without test runs and without files of 4 MiB or more, which hold most superfinals "
         "and premier divisions. The page and its data have results and final positions, but no games. "
         "`scripts/tcec.py --archive tcecgames --dir DIR` adjudicates the games again, by the tables in DIR; "
         "larger tables prove more. `scripts/tcec.py` makes the page from the data in `docs/tcec`."
