@@ -21,7 +21,7 @@ from tbgen.board.variant import Variant
 from tbgen.costs import RATES, file_size, seconds_of, seconds_to_build
 from tbgen.probe.values import Values
 from tbgen.report import read_report
-from tbgen.store.format import form_of, table_path
+from tbgen.store.format import accrued_form_of, table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.verify.directory import verify
 
@@ -74,7 +74,7 @@ def calibrate(directory: Path, material: Material, variant: Variant) -> None:
 
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
-    form = form_of(material)
+    form = accrued_form_of(material)
     show("build, s", seconds_to_build(material, variant, form), info.build_seconds)
     show("file, kB", file_size(material, variant, form) / 1e3, info.bytes / 1e3)
     with closing(Values([directory], variant=variant)) as tables:

@@ -12,7 +12,8 @@ _DURATION_PATTERN: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORE
 _SIZE_PATTERN: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
 _FORMULA_START: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-"""First character of a field that a spreadsheet may interpret as a formula. The last four are full-width."""
+"""Matches the first character of a field that a spreadsheet may interpret as a formula. The last four
+characters are full-width."""
 _NEGATIVE_SCORE: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
 """A negative G-score: it is not a valid formula, and programs must be able to parse it."""
 
@@ -54,7 +55,7 @@ _LEGIBLE: Final = LegibleTable()
 
 
 def legible(text: str, table: LegibleTable = _LEGIBLE) -> str:
-    """Return a text translated by a table, without invisible characters.
+    """Return a string translated by a table, without invisible characters.
 
     >>> legible("1\u20140\u200b\x1a")
     '1-0 '
@@ -104,7 +105,7 @@ def plies(count: int) -> str:
 
 
 def share_text(part: float, decimals: int = 1) -> str:
-    """Return a share as text, in per cent. Only exactly 0 and 1 are printed as 0 % and 100 %.
+    """Return a share as text, in per cent. Only shares of exactly 0 and 1 are printed as 0 % and 100 %.
 
     >>> [share_text(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
     ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
@@ -195,7 +196,7 @@ def duration(seconds: float) -> str:
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """Return the text of a CSV file with a header line. None becomes an empty field; numbers are not rounded.
 
-    A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe, which marks it as
+    A string that a spreadsheet would interpret as a formula is prefixed with an apostrophe, which marks it as
     text.
 
     >>> csv_text(["name", "score", "points"], [["=1+1", "-G3.5", -0.25], ["a, b", None, 2]]).splitlines()

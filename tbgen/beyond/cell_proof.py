@@ -42,7 +42,7 @@ from tbgen.verify.kernels.claims import SolvedLayer
 from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import NO_EXITS, PROMOTIONS, CellExits, way_number
 from tbgen.verify.kernels.results import MAX_WORTH, MIDDLE, Accrued
-from tbgen.verify.report import PROBLEMS, entry_of, score_of
+from tbgen.verify.report import PROBLEM_TEXTS, entry_of, score_of
 from tbgen.verify.state_proof import (
     FIRST_RANK,
     ProofThreads,
@@ -160,7 +160,7 @@ _RANGE_SLOTS: Final = 4096
 _GAME_NAMES: Final = ("lower", "upper")
 """Names of the two games, indexed by ``LOWER`` and ``UPPER``."""
 _ALLOWED_DEVIATION: Final = (1, -1)
-"""Values of ``ProofGame.allowed`` for the lower and the upper game. They allow bounds that are weaker
+"""Values of ``ProofGame.deviation`` for the lower and the upper game. They allow bounds that are weaker
 than the successors imply."""
 
 
@@ -258,7 +258,7 @@ class CellProof:
         def prove_game(end: int) -> int:
             exits = _exits_of(self.men, self.routes, exit_bounds, end)
             game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
-            game = replace(game, selected=self.selected, allowed=_ALLOWED_DEVIATION[end] if lenient else 0)
+            game = replace(game, selected=self.selected, deviation=_ALLOWED_DEVIATION[end] if lenient else 0)
             with ProofThreads(1) as workers:
                 proof = StateProof(game, workers)
                 proof.begin()
@@ -290,7 +290,7 @@ def prove_lookahead_block(
     value[side], depth[side] = block
     rank = np.full_like(value, NO_RANK)
     game = game_of_cell(men, _exits_of(men, routes, exit_bounds, end), (value, depth), rank)
-    game = replace(game, allowed=_ALLOWED_DEVIATION[end])
+    game = replace(game, deviation=_ALLOWED_DEVIATION[end])
     # With the worst accrued score, quiet moves cannot help the side to move.
     accrued = Accrued(0, 0 if end == LOWER else MAX_WORTH)
     game.grade[:] = accrued.pivot << 16
@@ -342,7 +342,7 @@ def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
     problem, _, side, slot, level, stored, expected = workers.findings[0].tolist()
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
     if problem in (problems.NOWHERE, problems.MISSING, problems.WRONG_END):
-        reason = PROBLEMS[problem]
+        reason = PROBLEM_TEXTS[problem]
     elif problem == problems.NOT_BETWEEN:
         reason = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"
     else:

@@ -12,7 +12,7 @@ from tbgen.cli.options import AsJson, Rules, TableDirectory, command
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import NoTablesError
 from tbgen.store.format import TableInfo, tables_in
-from tbgen.store.inventory import EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
+from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
 from tbgen.text import counted, size_text
 
 MANIFEST_HEADER: Final = "# material rules fresh accrued digest"
@@ -65,7 +65,7 @@ def run(
         raise NoTablesError(directory, variant)
     entries = inventory(directory, variant, selection or None, counts=bool(selection) and not manifest)
     # In an overview, a missing table is information and not a failure.
-    errors = [entry.error for entry in entries if entry.error and (selection or not entry.missing)]
+    errors = [entry.error for entry in entries if entry.error and (selection or not entry.is_missing)]
     if json:
         print_json(_manifest_document(entries) if manifest else _document(directory, variant, entries))
     else:
@@ -84,7 +84,7 @@ def _layers_text(number: int, size: int) -> str:
 def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterator[str]:
     tables_found = [(entry.info, entry) for entry in entries if entry.info]
     tables, layers = sum(info.bytes for info, _ in tables_found), sum(entry.layer_bytes for entry in entries)
-    layers_text = _layers_text(sum(entry.layers for entry in entries), layers)
+    layers_text = _layers_text(sum(entry.layer_count for entry in entries), layers)
     with_layers = f", and {layers_text} beside them: {size_text(tables + layers)}" if layers_text else ""
     rules = "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"
     number = counted(len(entries), "table")
@@ -94,14 +94,14 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
         head = f"{'material':10} {'positions':>14} {'depth':>9}  {'form':6} {'accrued':8} {'size':>10}"
         yield f"{head} {'built in':>10}  by"
     for info, entry in tables_found:
-        layers_text = _layers_text(entry.layers, entry.layer_bytes)
+        layers_text = _layers_text(entry.layer_count, entry.layer_bytes)
         accrued = ("values" if info.packed else "stored") if info.stores_accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {info.form:6} {accrued if variant.layered else '-':8} {size_text(info.bytes):>10}"
             f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{layers_text and f', {layers_text}'}"
         )
-    missing = " ".join(_missing_names([entry.material for entry in entries if entry.missing]))
+    missing = " ".join(_missing_names([entry.material for entry in entries if entry.is_missing]))
     if missing:
         yield ""
         yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
@@ -115,7 +115,7 @@ def _missing_names(materials: Sequence[Material]) -> Iterator[str]:
     """Yield the names of missing tables, or their number if too many have the same number of men."""
     for men, group in groupby(materials, lambda material: material.men):
         names = [material.name for material in group]
-        if men <= EXPECTED_MEN or len(names) <= _MAX_NAMED_MISSING:
+        if men <= MAX_EXPECTED_MEN or len(names) <= _MAX_NAMED_MISSING:
             yield from names
         else:
             total = sum(material.men == men for material in all_materials(men))
@@ -133,8 +133,8 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"positions      {white:,} White to move, {black:,} Black to move{en_passant}, up to symmetry"
         if info.variant.layered:
             yield f"accrued {_accrued_text(info)}"
-        if entry.layers:
-            yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
+        if entry.layer_count:
+            yield f"kept beside    {_layers_text(entry.layer_count, entry.layer_bytes)}"
         coverage = f", accrued scores {'' if info.stores_runs else 'not '}included"
         longest = counted(info.max_depth, "ply", "plies")
         yield f"longest depth  {longest}{coverage if info.variant.layered else ''}"
@@ -190,5 +190,5 @@ def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _unusable_tables(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the missing tables, and the damaged tables with their errors."""
-    damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.missing}
-    return {"missing": [entry.material for entry in entries if entry.missing], "damaged": damaged}
+    damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.is_missing}
+    return {"missing": [entry.material for entry in entries if entry.is_missing], "damaged": damaged}

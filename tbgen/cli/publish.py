@@ -83,7 +83,7 @@ def run(
             if site:
                 from tbgen.web.site import write_site
 
-                published = write_site(directory, target, variants, materials, event=live, done=show_progress)
+                published = write_site(directory, target, variants, materials, event=live, show=show_progress)
             else:
                 published = publish(directory, target, variants, materials, report=show_progress)
     print(published.json().decode() if json else f"{target}: {_summary(published)}\n", end="")

@@ -88,7 +88,7 @@ def run(
 
     settings = Settings(
         tuple(directory.absolute() for directory in table_directories),
-        report=report and report.absolute(),
+        report_directory=report and report.absolute(),
         live_file=live and live.absolute(),
         engine=engine_command,
         move_seconds=None if engine == _NO_ENGINE else engine_time,

@@ -13,7 +13,7 @@ from tbgen.costs import BASE_MEMORY, file_size, memory_to_build, plain_copy_size
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, fresh_bytes
-from tbgen.store.format import form_of, is_packed
+from tbgen.store.format import accrued_form_of, is_packed
 from tbgen.system.memory import total_memory
 from tbgen.text import counted
 
@@ -49,7 +49,7 @@ class Estimate:
 @cache
 def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate:
     """Return the estimated cost of building one table of a variant."""
-    form, shared = form_of(material), shared_memory(material)
+    form, shared = accrued_form_of(material), shared_memory(material)
     return Estimate(
         material,
         seconds_to_build(material, variant, form, threads),

@@ -13,7 +13,7 @@ from tbgen.generator.estimate import Estimate, check_memory, combined_peak, esti
 from tbgen.index.layout import BLACK_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, Reporter
-from tbgen.store.format import TableInfo, form_of, is_packed, table_path
+from tbgen.store.format import TableInfo, accrued_form_of, is_packed, table_path
 from tbgen.store.writer import write_table
 from tbgen.system.memory import available_memory, peak_memory, resident_memory, trim_memory
 
@@ -137,7 +137,7 @@ def solve_and_write(
     start, times = perf_counter(), StageTimes()
     with times.timed("sub-tables"):
         sub_tables = sources.sub_tables_of(material)
-    form, layout = form_of(material), layout_of(material)
+    form, layout = accrued_form_of(material), layout_of(material)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,

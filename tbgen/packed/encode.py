@@ -42,7 +42,7 @@ from tbgen.packed.kernels.encode import (
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
 from tbgen.store import schema
-from tbgen.store.dataset import AnyArray, Dataset, datasets, shared_arrays
+from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
 from tbgen.store.writer import FileContent
 
@@ -214,7 +214,7 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
     """
     functions, empty = table.functions, np.zeros(0, np.uint8)
     return {
-        **shared_arrays(table),
+        **unchanged_arrays(table),
         schema.FUNCTION_START: empty if functions is None else functions.start,
         schema.FUNCTION_ACCRUED: empty if functions is None else functions.accrued,
         schema.FUNCTION_VALUE: empty if functions is None else functions.value,

@@ -95,7 +95,7 @@ def read_table(
     table = unpack(file, sub_tables(), threads=threads, progress=progress)
     manifest = manifest_of_content(table, threads)
     if manifest.text != file.manifest.text:
-        raise file.damaged(f"its {manifest.difference(file.manifest)} does not match its digest")
+        raise file.damaged(f"its {manifest.first_difference(file.manifest)} does not match its digest")
     if not np.array_equal(file.data(COUNT), table.counts):
         raise file.damaged("its numbers of values are not those of its positions")
     return table

@@ -17,7 +17,7 @@ from tbgen.report.difference import Difference
 from tbgen.report.endgames import UNUSUAL_SHARE
 from tbgen.report.mating import mating_rule
 from tbgen.report.model import SIDES, MatingPotential, OverallRecord, TableReport, Verdict, ratio
-from tbgen.report.wording import NAMES, NO_MATE, counted_pawns, join_words, meaning, percent
+from tbgen.report.wording import NAMES, NO_MATE_TEXT, counted_pawns, join_words, meaning, percent
 from tbgen.text import counted, plies
 
 NOTABLE_SHARE: Final = 0.005
@@ -119,7 +119,7 @@ def _no_mate(report: TableReport) -> Iterator[str]:
     truth, best = report.mating.leader_truth, generally_forced_score(report.mating)
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
-        text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
+        text = NO_MATE_TEXT.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
         forced = f"{meaning(best)} with either side to move"
         yield f"{NAMES[not best.white]} {text}, but can generally force {forced}."
 

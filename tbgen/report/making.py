@@ -1,4 +1,4 @@
-"""Making a report material by material, from tables or saved data.
+"""Making reports from tables or saved data, one material after the other.
 
 The pages of a material are written as soon as its tables have been read.
 """
@@ -111,7 +111,7 @@ MaterialReport = tuple[list[TableReport], Difference | None]
 
 
 def read_material(
-    plan: ReportPlan, material: Material, timed: TimedProgress, *, depths: bool, threads: int
+    plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
 ) -> MaterialReport:
     """Return the report of a material from its tables or from saved data, as planned.
 
@@ -127,36 +127,36 @@ def read_material(
 
         @cache
         def source_of(variant: Variant) -> TableSource:
-            table = open_source(plan.directories, material, variant, threads=threads, progress=timed.progress)
+            table = open_source(plan.directories, material, variant, threads=threads, progress=clock.progress)
             return stack.enter_context(table)
 
         for task in plan.tasks_of(material):
-            timed.begin(material, task.cost.steps, str(task.variant))
-            if plan.saved:
+            clock.begin(material, task.cost.steps, str(task.variant))
+            if plan.uses_saved_data:
                 tables.append(data.report(material, task.variant))
             else:
                 scan = scan_table(
-                    source_of(task.variant), threads=threads, with_layers=plan.layers, progress=timed.progress
+                    source_of(task.variant), threads=threads, with_layers=plan.layers, progress=clock.progress
                 )
                 tables.append(table_report(scan))
         if material in plan.comparisons:
-            timed.begin(material, plan.comparisons[material].steps, "both")
-            if plan.saved:
+            clock.begin(material, plan.comparisons[material].steps, "both")
+            if plan.uses_saved_data:
                 comparison = data.difference(material)
             else:
                 r, wg = map(source_of, Variant)
-                comparison = compare_tables(r, wg, timed.progress)
-    if not plan.saved:
-        tables = [with_lines(plan.directories, table, timed, depths) for table in tables]
+                comparison = compare_tables(r, wg, clock.progress)
+    if not plan.uses_saved_data:
+        tables = [with_lines(plan.directories, table, clock, depths) for table in tables]
     return tables, comparison
 
 
 def with_lines(
-    directories: Sequence[Path], report: TableReport, timed: TimedProgress, depths: bool
+    directories: Sequence[Path], report: TableReport, clock: TimedProgress, depths: bool
 ) -> TableReport:
     """Return a report with the lines of its records. Existing lines are not looked up again.
 
-    :param directories: those of the tables.
+    :param directories: the directories of the tables.
     :param depths: whether to compute depths that lines need and that tables do not store.
 
     :raises DamagedTableError: if a table that a line leads to cannot be used.
@@ -167,9 +167,9 @@ def with_lines(
             break
         # Opened anew for each table, because closing removes the copies of tables made for layers.
         with Tablebase(*directories, rules=report.variant, depths=computes_depths) as tables:
-            timed.begin(report.material, {}, str(report.variant))
+            clock.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
-                timed.progress(LINES_STEP, number, len(records))
+                clock.progress(LINES_STEP, number, len(records))
                 records[number] = record if record.line else with_line(record, tables)
     return structs.replace(report, records=tuple(records))
 
@@ -193,7 +193,7 @@ class Report:
 
     @cached_property
     def records(self) -> dict[Variant, list[OverallRecord]]:
-        """For each variant, the record of each score: the position of its tables with the greatest depth."""
+        """Maps each variant that has tables to the longest way to each score in these tables."""
         return {
             variant: overall_records(record for table in tables for record in table.records)
             for variant, tables in self.by_variant.items()
@@ -201,7 +201,7 @@ class Report:
 
     @property
     def omitted_line_count(self) -> int:
-        """Number of records without a line, because best play needs missing tables or depths."""
+        """Number of records whose line is left out, because best play needs missing tables or depths."""
         return sum(count_omitted_lines(table.records) for table in self.tables)
 
 
@@ -227,7 +227,7 @@ def read_report(
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`save_report` instead of tables.
     :param layers: whether to solve packed tables again, layer by layer, to count their accrued scores. This
-        takes as long as building them, and twice as much memory.
+        takes as long as building the tables, and twice as much memory.
     :param depths: whether to compute, score by score, the depths that lines need and that tables do not
         store. Each score may take minutes and several GiB of memory. By default, such lines are left out.
     :param threads: number of counting threads; each needs about 50 MiB.
@@ -266,8 +266,9 @@ def write_report(
     :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
     :param address: the URL at which the site will be published; link previews need it for their pictures.
 
-    :raises MissingExtraError: if matplotlib is missing, before tables are read.
-    :raises TbgenError: if the site cannot be written; each file that already has its final name is complete.
+    :raises MissingExtraError: if matplotlib is missing; raised before tables are read.
+    :raises TbgenError: if the site cannot be written. Files are written under temporary names and renamed
+        when complete.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     from tbgen import __version__
@@ -298,7 +299,8 @@ def save_report(
 
     :param out: directory of the data, created if missing.
 
-    :raises TbgenError: if a file cannot be written; each file that already has its final name is complete.
+    :raises TbgenError: if a file cannot be written. Files are written under temporary names and renamed when
+        complete.
     """
     full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
@@ -307,12 +309,12 @@ def save_report(
     # The tables of a material are compared again if one of them is read again.
     stale = {key: cost for key, cost in full_plan.comparisons.items() if key in new or key not in compared}
     plan = replace(full_plan, tasks=remaining, comparisons=stale)
-    timed = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
+    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
     with temporary_copies(plan.directories[0]):
         for material in plan.materials:
-            tables, difference = read_material(plan, material, timed, depths=depths, threads=threads)
-            # The difference is saved first, so that a saved table never lacks it, even if a later step fails.
+            tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
+            # The difference is saved first, so that no saved table lacks it if a later step fails.
             if difference is not None:
                 data.save_difference(difference)
             for table in tables:
@@ -320,7 +322,7 @@ def save_report(
         for task in full_plan.tasks if depths else ():
             if task not in remaining:
                 before = data.report(task.material, task.variant)
-                after = with_lines(plan.directories, before, timed, depths)
+                after = with_lines(plan.directories, before, clock, depths)
                 if after != before:
                     data.save_table(after)
                     count += 1
@@ -346,16 +348,16 @@ def report_document(report: Report) -> dict[str, Any]:
 def _make_report(
     plan: ReportPlan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None
 ) -> Report:
-    timed = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
+    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
     with temporary_copies(plan.directories[0]):
         for material in plan.materials:
-            new_tables, difference = read_material(plan, material, timed, depths=depths, threads=threads)
+            new_tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             if site is not None:
-                timed.begin(material, {})
-                timed.progress("writing", None, 0)
+                clock.begin(material, {})
+                clock.progress("writing", None, 0)
                 for table in new_tables:
                     site.write_table(table, *(other.variant for other in new_tables if other is not table))
             tables += new_tables

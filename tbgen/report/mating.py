@@ -42,7 +42,7 @@ from tbgen.report.model import (
 )
 from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts, scan_table
 from tbgen.report.source import open_source
-from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
+from tbgen.report.wording import NO_MATE_TEXT, counted_pawns, meaning, percent
 from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share_text
 
@@ -53,7 +53,7 @@ piece."""
 _BONUS: Final = 1 / 8
 """Additional value of a pair of like men bound to a colour, as a share of the value of one of them."""
 _MAX_PIECES: Final = 2
-"""Number of pieces up to which, according to the rule, a leader without pawns may be unable to mate."""
+"""Maximum number of pieces with which, by the rule, a leader without pawns may be unable to mate."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class MatingMarks:
     """Properties of men that the rule uses besides their values.
 
     :ivar mating: men that can mate alone although their values are small.
-    :ivar no_pair: men two of which cannot mate together.
+    :ivar no_pair: men that cannot mate in pairs.
     :ivar tough: men that can draw alone against any single man.
     """
 
@@ -84,7 +84,7 @@ def mating_rule(
 ) -> MatingRule:
     """Return what the rule of thumb says about a material. No tables are needed.
 
-    :param values: values of men in pawns, by name. A described man that is absent takes its value
+    :param values: values of men in pawns, by name. The value of a described man that is absent comes
         from ``men.toml`` (:mod:`tbgen.board.named`), or else from :func:`tbgen.board.material.worth_of`.
     :param marks: the properties of men that the rule uses.
 
@@ -218,8 +218,8 @@ def marks_of_tables(
     """Determine, from tables, the marks of those men of a material whose value is below ``MIN_MATING_LEAD``.
 
     - A man is marked as ``mating`` if it generally wins alone.
-    - A man of which a side has two is marked as ``no_pair`` if two do not generally win. If the two are bound
-      to a colour, only positions with them on different colours count.
+    - If a side has two men of a kind, this kind is marked as ``no_pair`` if the two do not generally win.
+      For two men bound to a colour, only positions with the men on different colours count.
     - A man is marked as ``tough`` if it is its side's only piece, the other side has a piece, and a queen
       does not generally win against it.
 
@@ -356,8 +356,8 @@ def _sentence(material: Material, potential: MatingPotential) -> str:
 
 
 def _truth_sentence(name: str, truth: MatingTruth) -> str:
-    text = f"{name.capitalize()} {NO_MATE.get(truth.verdict, 'mates by force')}"
-    if truth.verdict not in NO_MATE:
+    text = f"{name.capitalize()} {NO_MATE_TEXT.get(truth.verdict, 'mates by force')}"
+    if truth.verdict not in NO_MATE_TEXT:
         moving, waiting = percent(truth.to_move.share), percent(truth.waiting.share)
         text += f" in {moving} of the open positions to move and in {waiting} not to move ({truth.verdict})"
     best = truth.waiting.best
@@ -406,11 +406,11 @@ def _shares(truth: MatingTruth) -> Iterator[str]:
 
 
 def _longest_and_typical(entry: MatingEntry, attacker: str) -> tuple[str, str]:
-    """Return, as texts, the plies of the longest forced mate, and the typical value with the defender to
+    """Return two strings: the plies of the longest forced mate, and the typical value with the defender to
     move.
 
-    The first text is a dash if there are no forced mates. The second one is a dash if the win is general, or
-    if there is no typical value.
+    The first string is a dash if there are no forced mates. The second one is a dash if the win is general,
+    or if there is no typical value.
     """
     verdict = entry.potential.truth[attacker].verdict
     longest, typical = entry.longest[attacker], entry.typical[1 if attacker == "white" else 0]

@@ -29,8 +29,8 @@ _MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.
 def mating_materials(men: Iterable[str]) -> list[Material]:
     """Return the materials that show the mating potential of men, in build order.
 
-    They are each man alone, two men of each kind, each man against each piece of chess, and every two of the
-    men against each other.
+    They are each man alone, two men of each kind, each man against each piece of chess, and each pair of
+    different men against each other.
 
     >>> [material.name for material in mating_materials(["[WF]"])]
     ['K[WF]vK', 'K[WF][WF]vK', 'KQvK[WF]', 'KRvK[WF]', 'KBvK[WF]', 'KNvK[WF]']

@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class ReportPart(Document, rename={"variant": "rules"}):
-    """Base of the parts of a report. In documents, scores and materials are texts, even as keys."""
+    """Base of the parts of a report. In documents, scores and materials are strings, even as keys."""
 
     def plain(self, *names: str) -> dict[str, Any]:
-        """Return the part, or only the named fields, as dicts, lists, texts and numbers."""
+        """Return the part, or only the named fields, as dicts, lists, strings and numbers."""
         fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         return {name: _plain(getattr(self, field)) for name, field in fields if not names or name in names}
 
@@ -46,7 +46,7 @@ class ReportPart(Document, rename={"variant": "rules"}):
 
 
 class Sides(ReportPart, Generic[T]):
-    """Two values of the same type, White's and Black's. A side is to move, or holds a score."""
+    """Two values of the same type: White's and Black's, as the side to move or as the holder of a score."""
 
     white: T
     black: T
@@ -297,7 +297,7 @@ class UnusualValue(ReportPart):
 
 
 class WikiExample(ReportPart):
-    """An example of the result of an endgame in the wiki of the rules, compared with the table."""
+    """An example from the wiki of the rules: a result of an endgame, compared with the table."""
 
     fen: str
     to_move: SideName

@@ -70,14 +70,14 @@ class ReportPlan:
     material."""
     comparisons: Mapping[Material, Cost]
     """Maps each material, in build order, to the cost of comparing its tables for both variants."""
-    saved: bool
+    uses_saved_data: bool
     """Whether the directory has saved data instead of tables."""
     layers: bool = False
     """Whether layers of packed tables are solved to count accrued scores."""
 
     @property
     def seconds(self) -> float:
-        """Estimated time of the report."""
+        """Estimated time of the report in seconds."""
         return sum(cost.seconds for cost in (*(task.cost for task in self.tasks), *self.comparisons.values()))
 
     @property

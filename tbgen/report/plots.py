@@ -26,7 +26,7 @@ from tbgen.html.plots import (
     top_above,
 )
 from tbgen.report.model import Counts, Depths, Distribution, Sides, TableReport
-from tbgen.report.wording import TO_MOVE
+from tbgen.report.wording import TO_MOVE_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def _draw_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution
         if share >= 0.0005:
             text = f"{share:.1%}"
             panel.text(place, height, text, ha="center", va="bottom", fontsize=size, rotation=angle)
-    _set_labels(panel, f"{TO_MOVE[side]}, {distribution.positions[side].board:,} positions")
+    _set_labels(panel, f"{TO_MOVE_WORDS[side]}, {distribution.positions[side].board:,} positions")
 
 
 def _set_labels(panel: Axes, title: str) -> None:
@@ -123,7 +123,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
                     plies, list(counts.values()), markersize=4, linewidth=1.2, **style
                 )
         set_log_scale(panel, 2 * max((count for counts in groups for count in counts.values()), default=1))
-        _set_labels(panel, TO_MOVE[side])
+        _set_labels(panel, TO_MOVE_WORDS[side])
     axes[1].set_xlabel("depth in plies until the accrued score is the value")
     longest = max((max(counts) for values in depths for counts in values.values()), default=0)
     axes[1].set_xlim(-0.5 - longest / 60, longest + 0.5 + longest / 60)
@@ -151,7 +151,7 @@ def draw_king(drawing: Figure, counts_by_square: Sides[tuple[Counts, ...]]) -> N
     """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
     axes = drawing.subplots(2, 1 + _HEAT_MAP_COUNT, squeeze=False)
     drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
-    for panels, name, of_side in zip(axes, TO_MOVE, counts_by_square, strict=True):
+    for panels, name, of_side in zip(axes, TO_MOVE_WORDS, counts_by_square, strict=True):
         _draw_heat_map(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
         panels[0].set_ylabel(name)
         frequent = _most_common(of_side)

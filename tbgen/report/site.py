@@ -31,7 +31,7 @@ from tbgen.report.highlights import (
 from tbgen.report.mating import GENERAL_SHARE, MIN_MATING_LEAD, mating_rule
 from tbgen.report.model import SIDES, Distribution, OverallRecord, Record, TableReport
 from tbgen.report.plots import VALUE_GROUPS, by_group, draw_plots
-from tbgen.report.wording import FILTERS, NAMES, TO_MOVE, anchor, material_title, meaning, stem
+from tbgen.report.wording import FILTERS, NAMES, TO_MOVE_WORDS, anchor, material_title, meaning, stem
 from tbgen.system.files import make_directory, remove_leftovers, write_file
 from tbgen.text import counted, plies
 
@@ -55,7 +55,7 @@ class Fact(NamedTuple):
         )
 
 
-def find_strangest(reports: Sequence[TableReport]) -> Record | None:
+def find_strangest_record(reports: Sequence[TableReport]) -> Record | None:
     """Return the record with the strangest line, None if there are no lines.
 
     The strangest line is the longest one in which the side with less material gets a score other than mate.
@@ -70,14 +70,14 @@ def find_strangest(reports: Sequence[TableReport]) -> Record | None:
     return max(lines, key=strangeness, default=None)
 
 
-def opening_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> list[Fact]:
+def first_page_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> list[Fact]:
     """Return at most three facts about tables of the same variant."""
     groups = (_longest_fact(records, mates=True), _longest_fact(records, mates=False), _rarest_fact(reports))
     return [fact for facts in groups for fact in facts]
 
 
 def table_fact(report: TableReport) -> Fact | None:
-    """Return the fact that represents a table in previews, its longest line; None if all depths are 0."""
+    """Return a fact about the longest line of a table, for previews; None if all depths are 0."""
     record = max(report.records, key=lambda record: record.depth, default=None)
     if record is None or not record.depth:
         return None
@@ -132,14 +132,14 @@ columns."""
 
 T = TypeVar("T")
 
-Groups = Mapping[Variant, Sequence[TableReport]]
+ReportMap = Mapping[Variant, Sequence[TableReport]]
 """Maps each variant to its reports, in build order."""
 
 
 class Site:
-    """A site that is written file by file. A file with its final name is complete.
+    """A site that is written file by file. Files are written under temporary names and renamed when complete.
 
-    Equal reports give equal bytes.
+    Equal reports give identical files.
 
     :param compares: whether the site has a page about the differences between the rules.
     :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
@@ -170,7 +170,7 @@ class Site:
             "address": address and f"{address.rstrip('/')}/",
             "version": version,
             "picture_size": CARD_SIZE,
-            "sides": TO_MOVE,
+            "sides": TO_MOVE_WORDS,
             "sprites": sprites(),
             "variants": list(Variant),
             "shown_ranks": _SHOWN_RANKS,
@@ -221,18 +221,18 @@ class Site:
             depths=list(_depth_rows(numbers)),
         )
 
-    def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
+    def write_overview(self, groups: ReportMap, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
         """Write the pages about all tables. The first page begins with a line and facts about the first
         variant.
 
         :param records: the results of :func:`tbgen.report.records.overall_records` for each variant.
         """
         variant, reports = next(iter(groups.items()))
-        facts = opening_facts(reports, records[variant])
+        facts = first_page_facts(reports, records[variant])
         for number, fact in enumerate(facts, 1):
             self._write(f"fact-{number}.png", fact.draw_picture())
         self._picture = "fact-1.png" if facts else ""
-        opening = {"hero": find_strangest(reports), "facts": facts}
+        opening = {"hero": find_strangest_record(reports), "facts": facts}
         pawnless = {
             variant: [report for report in reports if not report.material.pawns]
             for variant, reports in groups.items()
@@ -249,12 +249,12 @@ class Site:
         self,
         name: str,
         groups: Mapping[Variant, Sequence[T]],
-        highlights: Callable[[Sequence[T]], list[str]],
+        make_highlights: Callable[[Sequence[T]], list[str]],
         contents: Mapping[str, str],
         **context: Any,
     ) -> None:
         """Write a page about all tables, which begins with the highlights of each variant."""
-        sentences = {variant: highlights(of_variant) for variant, of_variant in groups.items()}
+        sentences = {variant: make_highlights(of_variant) for variant, of_variant in groups.items()}
         links = self._write_data(name, contents)
         self._write_page(name, files=links, groups=groups, highlights=sentences, **context)
 
@@ -288,16 +288,16 @@ class Site:
         self._write(f"{name}.html", html.encode())
         self.written.append(self._directory / f"{name}.html")
 
-    def _write_data(self, stem: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
+    def _write_data(self, stem: str, contents: Mapping[str, str]) -> list[tuple[str, str]]:
         """Write files of data, and return the name within the folder and the label of each.
 
         :param stem: the common stem of the names.
-        :param files: contents by suffix.
+        :param contents: contents of the files by suffix.
         """
-        for suffix, content in files.items():
+        for suffix, content in contents.items():
             self._write(f"{stem}.{suffix}", content.encode())
         name = Path(stem).name
-        return [(f"{name}.{suffix}", _label(suffix)) for suffix in files]
+        return [(f"{name}.{suffix}", _label(suffix)) for suffix in contents]
 
     def _write(self, name: str, content: bytes) -> None:
         write_file(self._directory / name, content, remedy=_REMEDY)

@@ -37,8 +37,8 @@ FreshResults = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 class ScanRuns(NamedTuple):
     """The runs of consecutive slots, for one holder and one side to move.
 
-    A run has the value of a position for the accrued scores A from one rank on, up to the next run
-    (docs/format.md).
+    A run has the value of a position for the accrued scores A whose rank is at least the first rank of the
+    run, and less than that of the next run (docs/format.md).
     """
 
     slot: NDArray[np.int64]
@@ -90,7 +90,7 @@ class TableSource:
         return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[part])
 
     def layers(self, threads: int) -> EveryLayer:
-        """Return a context manager for the layers of the table, which solves the table again.
+        """Return a context manager that solves the table again and provides its layers.
 
         The table must be a packed table of a variant with layers.
         """

@@ -15,7 +15,7 @@ from tbgen.text import number, share_text
 NAMES: Final = ("White", "Black")
 """Names of the sides."""
 
-NO_MATE: Final[Mapping[Verdict, str]] = {
+NO_MATE_TEXT: Final[Mapping[Verdict, str]] = {
     Verdict.NO_HELP_MATE: "cannot mate even with help",
     Verdict.NEVER: "never mates by force",
 }
@@ -42,13 +42,13 @@ def counted_pawns(advantage: float) -> str:
     return f"{advantage:g} {'pawn' if advantage == 1 else 'pawns'}"
 
 
-def percent(part: float) -> str:
+def percent(share: float) -> str:
     """Return a share as a percentage; only exact shares of 0 and 1 are shown as 0 % and 100 %.
 
     >>> percent(0.99999), percent(1.0), percent(0.123)
     ('more than 99.9 %', '100 %', '12.3 %')
     """
-    text = share_text(part).replace("\N{NO-BREAK SPACE}", " ")
+    text = share_text(share).replace("\N{NO-BREAK SPACE}", " ")
     return text.replace("<", "less than ").replace(">", "more than ")
 
 
@@ -61,7 +61,7 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
-TO_MOVE: Final = Sides("White to move", "Black to move")
+TO_MOVE_WORDS: Final = Sides("White to move", "Black to move")
 """Words for each side to move."""
 
 _MAN_WORDS: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
@@ -134,7 +134,7 @@ def _labels(record: Record) -> Iterator[str]:
 
 
 def longest_text(report: TableReport, rank: int | None = None) -> str:
-    """Return, as a text, the greatest depth of a table's records; a dash if there are no records.
+    """Return the greatest depth of a table's records as a string; a dash if there are no records.
 
     :param rank: rank of the records to consider, whichever side holds the value; None for all records.
     """

@@ -72,7 +72,7 @@ class LruCache(Generic[Item]):
         return dropped
 
     def drop_oldest(self) -> list[Item]:
-        """Drop the least recently used item and return it in a list; the list is empty if the cache was."""
+        """Drop the least recently used item. Return a list of this item; it is empty if there is none."""
         with self._lock:
             dropped = [self._items.popitem(last=False)[1]] if self._items else []
             self.size -= sum(map(self._size_of, dropped))

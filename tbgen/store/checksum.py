@@ -27,14 +27,14 @@ def _fold(total: int) -> int:
     return (total - 1) % 65535 + 1 if total else 0
 
 
-def _byte_crc(byte: int, zeros: int) -> int:
+def _byte_crc(byte: int, zero_count: int) -> int:
     crc = byte << 8
-    for _ in range(8 + 8 * zeros):
+    for _ in range(8 + 8 * zero_count):
         crc = crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1
     return crc & 0xFFFF
 
 
 CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array(
-    [[_byte_crc(byte, zeros) for byte in range(256)] for zeros in range(8)], np.int64
+    [[_byte_crc(byte, zero_count) for byte in range(256)] for zero_count in range(8)], np.int64
 )
 """int64 (8, 256): element [n, b] is the CRC of the byte b followed by n zero bytes."""

@@ -15,6 +15,7 @@ from tbgen.store.schema import DatasetSchema, manifest_line, pieces_of
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]
+"""Index of the first element of a chunk along each axis of its dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +65,21 @@ class Dataset:
         return manifest_line(self.name, self.dtype, self.shape, pieces)
 
 
-def datasets(wanted: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, AnyArray]) -> list[Dataset]:
-    """Return the datasets of a file in the order of ``wanted``, each with the narrowest type that fits.
+def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, AnyArray]) -> list[Dataset]:
+    """Return the datasets of a file in the order of ``schemas``, each with the narrowest type that fits.
 
     :param arrays: the elements of each dataset, as in :attr:`Dataset.data`.
     """
 
     def dtype_of(item: DatasetSchema) -> np.dtype[Any]:
         *narrow, widest = item.types
-        group = [arrays[other] for other in wanted if other is item or item.type_group == other.type_group]
+        group = [arrays[other] for other in schemas if other is item or item.type_group == other.type_group]
         for candidate in narrow:
             if all(data.max(initial=0) <= np.iinfo(candidate).max for data in group):
                 return candidate
         return widest
 
-    return [Dataset(each, dtype_of(each), arrays[each]) for each in wanted]
+    return [Dataset(each, dtype_of(each), arrays[each]) for each in schemas]
 
 
 def placements_of(layout: Layout) -> NDArray[np.uint8]:
@@ -86,7 +87,7 @@ def placements_of(layout: Layout) -> NDArray[np.uint8]:
     return np.array(layout.placements, np.uint8).reshape(len(layout.placements), layout.pawns)
 
 
-def shared_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
+def unchanged_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
     """Return the arrays of a table that are stored unchanged as datasets."""
     return {
         schema.PLACEMENTS: placements_of(table.layout),
@@ -107,9 +108,9 @@ def table_datasets(table: Table) -> list[Dataset]:
     return datasets(
         schema.TABLE.datasets,
         {
-            **shared_arrays(table),
+            **unchanged_arrays(table),
             schema.RUN_MASK: table.run_mask.astype("<u8", copy=False).view(np.uint8),
-            schema.RUN_START: _starts(table.run_mask, table.run_rank),
+            schema.RUN_START: _run_starts(table.run_mask, table.run_rank),
             schema.RUN_RANK: table.run_rank,
             schema.RUN_VALUE: table.run_value,
             schema.RUN_DEPTH: table.run_depth,
@@ -117,10 +118,10 @@ def table_datasets(table: Table) -> list[Dataset]:
     )
 
 
-def _starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def _run_starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return the number of runs before each block of a mask, shape (2, 2, blocks).
 
-    It includes all runs of the rows that precede the block's row in C order.
+    The number includes all runs of the rows that precede the block's row in C order.
     """
     words = mask.shape[-1]
     if not words:

@@ -26,7 +26,7 @@ class ChunkPlace(NamedTuple):
     """Offset and length of a chunk in its file, in bytes. Both are 0 if the chunk is absent."""
 
     offset: int
-    bytes: int
+    size: int
 
 
 class ChunkedArray:
@@ -39,8 +39,8 @@ class ChunkedArray:
 
     :param cache: cache of decoded chunks.
     :param damaged_error: returns the error to raise if a chunk is missing or does not decode.
-    :param optional: whether chunks may be absent from the file; their elements are then 0.
-    :raises ValueError: if the dataset is stored differently.
+    :param may_lack_chunks: whether chunks may be absent from the file; their elements are then 0.
+    :raises ValueError: if the dataset has other filters, or chunks of another shape.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class ChunkedArray:
         dataset: h5py.Dataset,
         cache: ChunkCache,
         damaged_error: Callable[[str], DamagedTableError],
-        optional: bool = False,
+        may_lack_chunks: bool = False,
     ) -> None:
         self.name: str = dataset.name.lstrip("/")
         self.dtype: np.dtype[Any] = dataset.dtype
         self.shape: tuple[int, ...] = dataset.shape
         self._id = dataset.id
         self._cache, self._damaged_error = cache, damaged_error
-        self._optional = optional
+        self._may_lack_chunks = may_lack_chunks
         self._serial = next(_serials)
         self._item_bytes = self.dtype.itemsize
         chunk: tuple[int, ...] = self.shape if 0 in self.shape else dataset.chunks
@@ -103,7 +103,7 @@ class ChunkedArray:
         return data.reshape(self.shape)
 
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
-        """Fill a one-dimensional array with the elements of a row from ``start`` on, without the cache."""
+        """Fill a one-dimensional array with elements of a row from index ``start``, without the cache."""
         stop = start + len(out)
         for first in range(start - start % self._chunk_size, stop, self._chunk_size):
             elements = np.frombuffer(self._decode(row, first), self.dtype)
@@ -118,7 +118,7 @@ class ChunkedArray:
 
         :raises DamagedTableError: if the places cannot be read.
         """
-        per_row = self.chunks_of_row
+        per_row = self.chunks_per_row
         places = [ChunkPlace(0, 0)] * (prod(self._leading_shape) * per_row)
 
         def add_place(chunk: Any) -> None:
@@ -134,12 +134,12 @@ class ChunkedArray:
         return places
 
     @property
-    def step(self) -> int:
+    def chunk_size(self) -> int:
         """Number of elements of a full chunk."""
         return self._chunk_size
 
     @property
-    def chunks_of_row(self) -> int:
+    def chunks_per_row(self) -> int:
         """Number of chunks in a row, including absent chunks."""
         return int(-(-self._row_length // self._chunk_size))
 
@@ -148,12 +148,12 @@ class ChunkedArray:
         return manifest_line(self.name, self.dtype, self.shape, self.pieces())
 
     @cached_property
-    def _present(self) -> set[tuple[int, ...]] | None:
+    def _present_corners(self) -> set[tuple[int, ...]] | None:
         """The indices of the first elements of the chunks in the file; None if no chunk is absent.
 
         They are cached, because to find a single chunk, HDF5 takes time proportional to the number of chunks.
         """
-        if self._id.get_num_chunks() == prod(self._leading_shape) * self.chunks_of_row:
+        if self._id.get_num_chunks() == prod(self._leading_shape) * self.chunks_per_row:
             return None
         corners: set[tuple[int, ...]] = set()
         self._id.chunk_iter(lambda chunk: corners.add(chunk.chunk_offset))
@@ -171,12 +171,12 @@ class ChunkedArray:
         chunk_bytes, corner = self._chunk_size * self._item_bytes, self._corner(row, start)
         try:
             # Presence is checked first, because HDF5 would interpret garbage as the size of an absent chunk.
-            is_present = self._present is None or corner in self._present
+            is_present = self._present_corners is None or corner in self._present_corners
             stored = self._id.read_direct_chunk(corner)[1] if is_present else b""
         except (OSError, RuntimeError, ValueError) as error:
             raise self._damaged_error(f"{self.name} has an unreadable chunk at {corner}") from error
         if not is_present:
-            if self._optional:
+            if self._may_lack_chunks:
                 return bytes(chunk_bytes)
             raise self._damaged_error(f"{self.name} has no chunk at {corner}")
         if fletcher32(stored[:-CHECKSUM_BYTES]) != stored[-CHECKSUM_BYTES:]:
@@ -197,7 +197,7 @@ CACHE_BYTES: Final = 32 << 20
 
 
 class DatasetFile:
-    """An open HDF5 file that follows a schema. As a context manager, it is closed at the end.
+    """An open HDF5 file that follows a schema. A ``with`` statement closes it at the end.
 
     :param cache: cache of decoded chunks, which files may share; None for a separate cache.
     :raises DamagedTableError: if the file cannot be used.
@@ -235,30 +235,30 @@ class DatasetFile:
         """
         with ThreadPoolExecutor(threads) as pool:
             lines = self._guard(lambda: list(pool.map(self._manifest_line_of, self.schema.datasets)))
-        computed, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated)
+        computed, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated_manifest)
         if computed.text != stated.text:
-            raise self.damaged(f"its {computed.difference(stated)} does not match its digest")
+            raise self.damaged(f"its {computed.first_difference(stated)} does not match its digest")
 
-    def data(self, wanted: DatasetSchema) -> NDArray[Any]:
+    def data(self, dataset_schema: DatasetSchema) -> NDArray[Any]:
         """Return all elements of a dataset that is not raw.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        return self._guard(self._arrays[wanted].read)
+        return self._guard(self._arrays[dataset_schema].read)
 
-    def read_part(self, wanted: DatasetSchema, row: int, start: int, out: NDArray[Any]) -> None:
-        """Fill an array with the elements of one row of a dataset from ``start`` on.
+    def read_part(self, dataset_schema: DatasetSchema, row: int, start: int, out: NDArray[Any]) -> None:
+        """Fill a one-dimensional array with elements of one row of a dataset, from index ``start``.
 
         Rows are numbered in C order of the leading axes. The checksum of every chunk is checked, but not the
         digest.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        self._guard(lambda: self._arrays[wanted].read_part(row, start, out))
+        self._guard(lambda: self._arrays[dataset_schema].read_part(row, start, out))
 
-    def array(self, wanted: DatasetSchema) -> ChunkedArray:
+    def array(self, dataset_schema: DatasetSchema) -> ChunkedArray:
         """Return the reader of a dataset that is not raw."""
-        return self._arrays[wanted]
+        return self._arrays[dataset_schema]
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that states the problem of the file and the remedy."""
@@ -275,7 +275,7 @@ class DatasetFile:
         """Return the facts that the manifest repeats, by attribute name."""
         raise NotImplementedError
 
-    def _stated(self) -> Manifest:
+    def _stated_manifest(self) -> Manifest:
         """Return the manifest of the datasets in this file, with the digests that the file states.
 
         In a packed table, it differs from ``manifest``, which describes the unpacked content.
@@ -291,29 +291,29 @@ class DatasetFile:
         self._arrays: dict[DatasetSchema, ChunkedArray] = {}
         # A reference cycle would keep datasets of closed files until garbage collection and slow down HDF5.
         file = weakref.proxy(self)
-        for wanted in self.schema.datasets:
-            dataset = self._file[wanted.name]
+        for dataset_schema in self.schema.datasets:
+            dataset = self._file[dataset_schema.name]
             if dataset.file.id != self._file.id or dataset.external or dataset.is_virtual:
-                raise self.damaged(f"its {wanted.name} is stored in another file")
-            if dataset.dtype not in wanted.types:
-                raise self.damaged(f"its {wanted.name} is of another type")
+                raise self.damaged(f"its {dataset_schema.name} is stored in another file")
+            if dataset.dtype not in dataset_schema.types:
+                raise self.damaged(f"its {dataset_schema.name} is of another type")
             shape = [
                 sizes.setdefault(axis, length) if isinstance(axis, str) else axis
-                for axis, length in zip(wanted.shape, dataset.shape, strict=False)
+                for axis, length in zip(dataset_schema.shape, dataset.shape, strict=False)
             ]
-            if tuple(shape) != dataset.shape or len(shape) != len(wanted.shape):
-                raise self.damaged(f"its {wanted.name} has another shape")
-            if not wanted.raw:
-                self._arrays[wanted] = ChunkedArray(
-                    dataset, self._cache, lambda problem: file.damaged(problem), wanted.sparse
+            if tuple(shape) != dataset.shape or len(shape) != len(dataset_schema.shape):
+                raise self.damaged(f"its {dataset_schema.name} has another shape")
+            if not dataset_schema.raw:
+                self._arrays[dataset_schema] = ChunkedArray(
+                    dataset, self._cache, lambda problem: file.damaged(problem), dataset_schema.sparse
                 )
 
-    def _manifest_line_of(self, wanted: DatasetSchema) -> str:
+    def _manifest_line_of(self, dataset_schema: DatasetSchema) -> str:
         """Return the line of a dataset in a manifest, computed from its data."""
-        if not wanted.raw:
-            return self._arrays[wanted].manifest_line()
-        data = self._file[wanted.name]
-        return manifest_line(wanted.name, data.dtype, data.shape, pieces_of(data, data.dtype))
+        if not dataset_schema.raw:
+            return self._arrays[dataset_schema].manifest_line()
+        data = self._file[dataset_schema.name]
+        return manifest_line(dataset_schema.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 
     def _guard(self, read: Callable[[], _T]) -> _T:
         """Call ``read``, and convert any exception that a damaged file can cause to DamagedTableError."""

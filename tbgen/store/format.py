@@ -80,11 +80,11 @@ def tables_in(directory: Path, variant: Variant, *others: Path) -> list[Material
     return sorted(set().union(*found))
 
 
-def materials_in(directory: Path, ending: str) -> list[Material]:
-    """Return, in build order, the materials for which a directory contains a file: name plus ``ending``."""
+def materials_in(directory: Path, suffix: str) -> list[Material]:
+    """Return, in build order, the materials M for which a directory contains a file named M + ``suffix``."""
     materials = []
-    for path in directory.glob(f"*{ending}"):
-        name = path.name.removesuffix(ending)
+    for path in directory.glob(f"*{suffix}"):
+        name = path.name.removesuffix(suffix)
         with suppress(UsageError):
             material = Material.parse(name)
             if material.name == name:
@@ -92,10 +92,10 @@ def materials_in(directory: Path, ending: str) -> list[Material]:
     return sorted(materials)
 
 
-def layers_beside(table: Path) -> list[Path]:
+def layer_files_beside(table: Path) -> list[Path]:
     """Return the layer files beside a table (docs/format.md), including layers of an older table.
 
-    >>> layers_beside(Path("nowhere/KBvK.r.h5"))
+    >>> layer_files_beside(Path("nowhere/KBvK.r.h5"))
     []
     """
     return sorted(table.parent.glob(f"{escape(table.name.removesuffix(SUFFIX))}.*.layer{SUFFIX}"))
@@ -111,24 +111,25 @@ _MIN_PACKABLE_MEN: Final = 3
 block."""
 
 
-_PLAIN: Final = AccruedForm.RUNS
+_PLAIN_FORM: Final = AccruedForm.RUNS
 """The form in which plain tables store the values for accrued scores."""
 
 
-def form_of(material: Material) -> AccruedForm:
+def accrued_form_of(material: Material) -> AccruedForm:
     """Return the form in which a table stores the values for accrued scores.
 
-    Tables of five or more men store functions, and are therefore packed. Tables with described men are always
-    plain; with five or more men, they store no values for accrued scores.
+    Tables of five or more men store functions, which give the values of positions for each accrued score;
+    such tables are packed. Tables with described men are always plain; with five or more men, they store no
+    values for accrued scores.
     """
     if material.is_described:
-        return AccruedForm.NOTHING if material.men >= _MIN_PACKED_MEN else _PLAIN
-    return AccruedForm.FUNCTIONS if material.men >= max(_MIN_PACKED_MEN, _MIN_PACKABLE_MEN) else _PLAIN
+        return AccruedForm.NOTHING if material.men >= _MIN_PACKED_MEN else _PLAIN_FORM
+    return AccruedForm.FUNCTIONS if material.men >= max(_MIN_PACKED_MEN, _MIN_PACKABLE_MEN) else _PLAIN_FORM
 
 
 def is_packed(material: Material) -> bool:
     """Return whether the table of a material is packed."""
-    return form_of(material) is AccruedForm.FUNCTIONS
+    return accrued_form_of(material) is AccruedForm.FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +171,12 @@ class TableInfo:
     """Whether the table is packed rather than plain."""
 
     @classmethod
-    def of_attributes(cls, path: Path, stored: Mapping[str, Any], size: int) -> "TableInfo":
+    def of_attributes(cls, path: Path, attributes: Mapping[str, Any], size: int) -> "TableInfo":
         """Return the facts that the attributes of a file of ``size`` bytes state.
 
         :raises KeyError, ValueError, TypeError: if an attribute is missing or malformed.
         """
-        values = TABLE.decode(stored)
+        values = TABLE.decode(attributes)
         packed = values.pop("format") == PACKED.format
         del values["complete"]  # always 1 in tables that can be read
         return cls(
@@ -198,8 +199,8 @@ class TableInfo:
 
     @property
     def has_layers(self) -> bool:
-        """Whether values and depths for accrued scores that are not stored can be found by solving layers
-        again.
+        """Whether the values and depths for accrued scores that the table does not store can be found by
+        solving layers again.
 
         This is so for packed tables of a variant with layers. Such tables lack all depths for accrued scores,
         and the values of one side to move.

@@ -21,14 +21,14 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import any_board_of
 from tbgen.index.table import LAST_RUN
 from tbgen.store import schema
-from tbgen.store.format import BLOCK_SLOTS, TableInfo, layers_beside, table_path, tables_in
+from tbgen.store.format import BLOCK_SLOTS, TableInfo, layer_files_beside, table_path, tables_in
 from tbgen.store.table_file import StoredFile
 
 _BLOCK_BYTES: Final = BLOCK_SLOTS // 8
 
 
 class LongestState(Document):
-    """A state of the greatest depth in a table."""
+    """A state with the greatest depth in a table."""
 
     fen: str
     accrued: ScoreText | None
@@ -36,7 +36,7 @@ class LongestState(Document):
 
 
 def deepest_state(file: StoredFile) -> LongestState | None:
-    """Return a state of the greatest depth in a plain table, if possible a fresh state.
+    """Return a state with the greatest depth in a plain table, if possible a fresh state.
 
     The result is None for a packed table, which stores no depths for accrued scores.
 
@@ -80,7 +80,7 @@ def _state_of_run(file: StoredFile, run: int) -> LongestState:
     return LongestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
 
 
-EXPECTED_MEN: Final = 4
+MAX_EXPECTED_MEN: Final = 4
 """Greatest number of men for which a directory is expected to contain all tables."""
 
 
@@ -101,16 +101,16 @@ class Entry:
     """Number of positions up to symmetry with each value, for White and for Black to move; None if not
     requested."""
     longest: LongestState | None = None
-    """A state of the greatest depth; None for a packed table or if counts were not requested."""
+    """A state with the greatest depth; None for a packed table or if counts were not requested."""
     error: TbgenError | None = None
-    """The reason why there is no ``info``; None if there is."""
-    layers: int = 0
+    """The reason why ``info`` is None; None if there is ``info``."""
+    layer_count: int = 0
     """Number of layer files beside the table."""
     layer_bytes: int = 0
     """Total size of these files in bytes."""
 
     @property
-    def missing(self) -> bool:
+    def is_missing(self) -> bool:
         """Whether the table has not been built."""
         return isinstance(self.error, MissingTableError)
 
@@ -127,7 +127,7 @@ class Entry:
             "rules": info.variant,
             "positions": PositionCounts(*info.positions, info.ep_positions),
             "accrued": info.stores_accrued,
-            "layers": self.layers,
+            "layers": self.layer_count,
             "layer_bytes": self.layer_bytes,
             "fresh_digest": info.manifest.fresh,
         }
@@ -192,18 +192,18 @@ def inventory(
 ) -> list[Entry]:
     """Return the entries of materials in a directory.
 
-    :param materials: the materials; None for all with at most four men, or at most as many men as the largest
-        table of the directory if that is more.
+    :param materials: the materials; None for all materials of up to n men, where n is 4, or the number of men
+        of the largest table in the directory if that is greater.
     :param counts: whether to count the positions with each value and to find a deepest state. For this, the
         tables are read.
     """
-    wanted_materials = _expected(directory, variant) if materials is None else materials
+    wanted_materials = _expected_materials(directory, variant) if materials is None else materials
     return [_entry(material, directory, variant, counts) for material in wanted_materials]
 
 
-def _expected(directory: Path, variant: Variant) -> list[Material]:
+def _expected_materials(directory: Path, variant: Variant) -> list[Material]:
     found = tables_in(directory, variant)
-    men = max([EXPECTED_MEN, *(material.men for material in found)])
+    men = max([MAX_EXPECTED_MEN, *(material.men for material in found)])
     return sorted({*all_materials(men), *found})
 
 
@@ -211,15 +211,15 @@ def _entry(material: Material, directory: Path, variant: Variant, with_counts: b
     path = table_path(directory, material.name, variant)
     try:
         with StoredFile(path, material=material) as file:
-            sizes = list(_sizes(layers_beside(path)))
+            sizes = list(_file_sizes(layer_files_beside(path)))
             counts = tuple(file.counts()) if with_counts else None
             longest = deepest_state(file) if with_counts else None
-            return Entry(material, file.info, counts, longest, layers=len(sizes), layer_bytes=sum(sizes))
+            return Entry(material, file.info, counts, longest, layer_count=len(sizes), layer_bytes=sum(sizes))
     except TbgenError as error:
         return Entry(material, error=error)
 
 
-def _sizes(paths: Iterable[Path]) -> Iterator[int]:
+def _file_sizes(paths: Iterable[Path]) -> Iterator[int]:
     for path in paths:
         with suppress(FileNotFoundError):  # another process may have removed the layer meanwhile
             yield path.stat().st_size
@@ -229,7 +229,7 @@ def digest_line(entry: Entry, variant: Variant) -> str:
     """Return a line with the digests that the file of a table states, to compare two directories."""
     info = entry.info
     if info is None:
-        return f"{entry.material} {variant} {'missing' if entry.missing else 'damaged'}"
+        return f"{entry.material} {variant} {'missing' if entry.is_missing else 'damaged'}"
     accrued_column = "left-out"
     if info.stores_accrued:
         accrued_column = "values" if info.packed else "stored"

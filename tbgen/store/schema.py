@@ -32,32 +32,32 @@ class AttributeType(Enum):
     JSON = "string (JSON)"
 
 
-def _text(stored: Any) -> str:
+def _decode_text(stored: Any) -> str:
     if not isinstance(stored, bytes):
         raise TypeError(f"text is stored as bytes, not as {type(stored)}")
     return stored.decode()
 
 
-def _pair(stored: Any) -> tuple[int, int]:
+def _decode_pair(stored: Any) -> tuple[int, int]:
     white, black = stored
     return operator.index(white), operator.index(black)
 
 
-def _json(stored: Any) -> dict[str, Any]:
+def _decode_json(stored: Any) -> dict[str, Any]:
     try:
-        return dict(json.loads(_text(stored)))
+        return dict(json.loads(_decode_text(stored)))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
 _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
-    AttributeType.TEXT: _text,
+    AttributeType.TEXT: _decode_text,
     AttributeType.INTEGER: operator.index,
-    AttributeType.PAIR: _pair,
+    AttributeType.PAIR: _decode_pair,
     AttributeType.REAL: float,
-    AttributeType.JSON: _json,
+    AttributeType.JSON: _decode_json,
 }
-"""For each type, the function that converts what h5py returns for an attribute to the attribute's value."""
+"""Maps each type to the function that converts what h5py returns for an attribute to its value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,7 +256,7 @@ class Manifest:
         """The lines of the text."""
         return self.text.splitlines()
 
-    def difference(self, other: "Manifest") -> str:
+    def first_difference(self, other: "Manifest") -> str:
         """Return the name of the first fact or dataset in which two manifests differ.
 
         The result is "manifest" if they differ only in additional lines, and empty if the manifests are
@@ -334,7 +334,7 @@ def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:
 
 
 def slots_of(steps: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Return the slots that have these steps; the inverse of :func:`steps_of`.
+    """Return the slots with these steps between them; the inverse of :func:`steps_of`.
 
     >>> slots_of(steps_of(np.array([0, 1, 5, 70000])))
     array([    0,     1,     5, 70000])

@@ -50,9 +50,9 @@ _PROBLEMS: Final = {
     "already open for write": "its build was interrupted",
     "signature not found": "it is not an HDF5 file",
 }
-"""Maps a part of HDF5's message about a file that it cannot open to the problem that it means."""
+"""Maps a part of HDF5's message about a file that cannot be opened to the problem that the message means."""
 
-_FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
+_SCHEMA_BY_FORMAT: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 
 
 class StoredFile(DatasetFile):
@@ -91,19 +91,19 @@ class StoredFile(DatasetFile):
             raise self.damaged(f"its stored_side {side} is not a side")
         return SIDES[side]
 
-    def data(self, wanted: DatasetSchema) -> NDArray[Any]:
+    def data(self, dataset_schema: DatasetSchema) -> NDArray[Any]:
         """Return all elements of a dataset. A raw dataset is memory-mapped.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        if not wanted.raw:
-            return super().data(wanted)
-        dataset = self._file[wanted.name]
+        if not dataset_schema.raw:
+            return super().data(dataset_schema)
+        dataset = self._file[dataset_schema.name]
         size, offset = dataset.shape[0], dataset.id.get_offset()
         if not size:
             return np.zeros(0, np.uint8)
         if offset is None or dataset.dtype != np.uint8:
-            raise self.damaged(f"its {wanted.name} is stored differently")
+            raise self.damaged(f"its {dataset_schema.name} is stored differently")
         before = offset % mmap.ALLOCATIONGRANULARITY
         # The open file is mapped, because the path may name another file by now.
         mapped = mmap.mmap(self._handle(), before + size, access=mmap.ACCESS_COPY, offset=offset - before)
@@ -218,7 +218,7 @@ class StoredFile(DatasetFile):
 
     def _load(self) -> None:
         attributes = self._file.attrs
-        schema = _FORMS.get(bytes(attributes.get("format", b"")))
+        schema = _SCHEMA_BY_FORMAT.get(bytes(attributes.get("format", b"")))
         if schema is None:
             raise self.damaged("it is not a table of tbgen")
         self.schema = schema
@@ -254,7 +254,7 @@ class StoredFile(DatasetFile):
     def _facts(self) -> dict[str, Any]:
         return self.info.facts()
 
-    def _stated(self) -> Manifest:
+    def _stated_manifest(self) -> Manifest:
         if self.schema is TABLE:
             return self.manifest
         lines = self.manifest.lines[: 1 + len(self.schema.manifest_attributes)]
@@ -279,8 +279,8 @@ class TableFile(StoredFile):
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies, for the code of an accrued score A.
 
-        A must be the result of folding with g(P), but differ from g(P). Its rank must not exceed the rank of
-        W.
+        A must be a possible result of folding with g(P), other than g(P) itself. Its rank must not exceed the
+        rank of W.
         """
         holder, rank = (0, code) if code < NONE else (1, 255 - code)
         row = 2 * holder + side
@@ -303,24 +303,24 @@ class TableFile(StoredFile):
     def prefetch(self, states: Iterable[tuple[Side, Slot, int]]) -> None:
         """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.prefetch`."""
 
-    def _first_run(self, run: int, skipped: int) -> int:
+    def _first_run(self, run: int, skip_count: int) -> int:
         """Skip slots with runs, and return the first run of the slot after them.
 
         :param run: first run of the first slot to skip.
-        :param skipped: number of slots to skip, each with runs.
+        :param skip_count: number of slots to skip, each with runs.
         """
-        while skipped:
+        while skip_count:
             chunk, at = self._run_rank.chunk_of(0, run)
             ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[at:] & LAST_RUN)
-            if ends.size >= skipped:
-                return run + int(ends[skipped - 1]) + 1
-            skipped -= ends.size
+            if ends.size >= skip_count:
+                return run + int(ends[skip_count - 1]) + 1
+            skip_count -= ends.size
             run += len(chunk) - at
         return run
 
     def read(self) -> Table:
         """Read the whole table into memory, without checking its digest."""
-        arrays = {wanted: self.data(wanted) for wanted in TABLE.datasets}
+        arrays = {dataset_schema: self.data(dataset_schema) for dataset_schema in TABLE.datasets}
         return Table(
             self.layout.material,
             self.info.variant,
@@ -338,7 +338,7 @@ class TableFile(StoredFile):
 
         :raises DamagedTableError: if they differ, because tables built from them would be wrong.
         """
-        value, depth = self._checked(schema.VALUE), self._checked(schema.DEPTH)
+        value, depth = self._read_checked(schema.VALUE), self._read_checked(schema.DEPTH)
         return value, depth.astype(np.uint16, copy=False)
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
@@ -352,7 +352,7 @@ class TableFile(StoredFile):
         self.read_slots(side, phase * len(value), value, depth)
 
     def read_slots(self, side: int, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (n,) with the fresh values and depths of the slots from ``start`` on.
+        """Fill arrays of shape (n,) with the fresh values and depths of n slots, the first one ``start``.
 
         :param side: side to move.
         :raises DamagedTableError: if a chunk does not decode.
@@ -360,10 +360,10 @@ class TableFile(StoredFile):
         self.read_part(schema.VALUE, side, start, value)
         self.read_part(schema.DEPTH, side, start, depth)
 
-    def _checked(self, wanted: DatasetSchema) -> NDArray[Any]:
-        data = self.data(wanted)
-        if manifest_line(wanted.name, data.dtype, data.shape, [data.data]) not in self.manifest.lines:
-            raise self.damaged(f"its {wanted.name} does not match its digest")
+    def _read_checked(self, dataset_schema: DatasetSchema) -> NDArray[Any]:
+        data = self.data(dataset_schema)
+        if manifest_line(dataset_schema.name, data.dtype, data.shape, [data.data]) not in self.manifest.lines:
+            raise self.damaged(f"its {dataset_schema.name} does not match its digest")
         return data
 
     def _load(self) -> None:
@@ -423,9 +423,10 @@ class LoadedTable:
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return the values and depths that :meth:`tbgen.packed.file.PackedFile.look_up` returns.
+        """Return the values and depths of states, as :meth:`tbgen.packed.file.PackedFile.look_up` does for a
+        packed table.
 
-        They are NONE and 0 for slots without a position.
+        Slots without a position have the value NONE and the depth 0.
         """
         value, depth = self.value[side, slots], self.depth[side, slots].astype(np.int32)
         rank = np.minimum(accrued, 255 - accrued)
@@ -436,7 +437,7 @@ class LoadedTable:
         index, run = self.runs((code > NONE).astype(np.int64), side[rows], slots[rows])
         counts = self.run_rank[run] % LAST_RUN <= rank[rows][index]
         index, run = index[counts], run[counts]
-        stored[index], plies[index] = self.run_value[run], self.run_depth[run]  # the last of a slot stays
+        stored[index], plies[index] = self.run_value[run], self.run_depth[run]  # the last run of a slot wins
         inherits = stored != FRESH
         rows, code, stored, plies = rows[inherits], code[inherits], stored[inherits], plies[inherits]
         value[rows], depth[rows] = np.where(stored == NONE, code, stored), plies

@@ -17,7 +17,7 @@ from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
 from tbgen.store.dataset_file import DatasetFile
-from tbgen.store.format import GZIP_LEVEL, TableInfo, layers_beside
+from tbgen.store.format import GZIP_LEVEL, TableInfo, layer_files_beside
 from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import atomic_write, write_errors
@@ -33,9 +33,9 @@ class FileContent(NamedTuple):
     attributes: Mapping[str, Any]
     """The attributes of the schema, except ``format``, ``format_version``, ``manifest``, ``digest`` and
     ``complete``."""
-    stored: Sequence[Dataset]
+    stored_datasets: Sequence[Dataset]
     """The datasets to store in the file."""
-    described: Sequence[Dataset]
+    described_datasets: Sequence[Dataset]
     """The datasets that the manifest describes."""
 
 
@@ -77,7 +77,7 @@ def write_table(
     }
     content = content._replace(attributes=attributes)
     write_datasets(path, content, lambda written: StoredFile(written, material=table.material), threads)
-    for layer in layers_beside(path):
+    for layer in layer_files_beside(path):
         with contextlib.suppress(OSError):  # remaining layers of another table are never read
             layer.unlink()
     with StoredFile(path) as file:
@@ -111,11 +111,11 @@ def _write(path: Path, content: FileContent, threads: int) -> None:
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
-                target = _create(file, dataset)
+                target = _create_dataset(file, dataset)
                 if dataset.schema.raw and dataset.shape[-1]:
                     target[...] = dataset.data
                     continue
-                for corner, data in _compressed(pool, threads, dataset):
+                for corner, data in _chunks_of(pool, threads, dataset):
                     target.id.write_direct_chunk(corner, data)
             manifest = manifest_of(schema, attributes, lines)
             _set_attributes(file, {"manifest": manifest.text, "digest": manifest.digest, "complete": 1})
@@ -127,16 +127,16 @@ def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
         file.attrs[name] = np.bytes_(value.encode()) if isinstance(value, str) else value
 
 
-def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
+def _create_dataset(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
     filters: dict[str, Any] = {}
     if not dataset.schema.raw and 0 not in dataset.shape:
         filters = {"chunks": dataset.chunks, "compression": GZIP_LEVEL, "fletcher32": True, "fillvalue": 0}
     return file.create_dataset(dataset.name, dataset.shape, dataset.dtype, **filters)
 
 
-def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
-    """Yield the chunks of a dataset as the filters store them. Some jobs ahead of the caller are
-    compressed."""
+def _chunks_of(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
+    """Yield the chunks of a dataset as the filters store them. Some jobs are compressed before the caller
+    needs them."""
     chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
     def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:

@@ -52,9 +52,9 @@ def atomic_write(path: Path, *, remedy: str = "choose another directory") -> Ite
 
     The temporary file is empty, and in the directory of the final file. At the end of the block it is synced
     and renamed to ``path`` in one step, and the directory is synced. An existing file is replaced; the new
-    file gets its permissions. If ``path`` is a link, the link is replaced. If the block raises an exception,
-    ``path`` is unchanged, and the temporary file is removed. A killed process leaves its temporary file; the
-    next writer of the same file removes it.
+    file gets the permissions of the old one. If ``path`` is a link, the link is replaced. If the block raises
+    an exception, ``path`` is unchanged, and the temporary file is removed. A killed process leaves its
+    temporary file; the next writer of the same file removes it.
 
     :param path: the final name, in an existing directory.
     :param remedy: advice if writing is not permitted, as the end of a sentence.
@@ -257,11 +257,11 @@ def _is_abandoned(path: Path, writer: re.Match[str]) -> bool:
     return time.time() - path.stat().st_mtime > _ABANDONED_SECONDS
 
 
-def _is_running(process: int) -> bool:
+def _is_running(process_id: int) -> bool:
     import psutil  # imported here because it is seldom needed
 
     with contextlib.suppress(OverflowError):
-        return psutil.pid_exists(process)
+        return psutil.pid_exists(process_id)
     return False
 
 
@@ -273,7 +273,7 @@ def _permissions(path: Path) -> int | None:
 
 
 def _sync(path: Path) -> None:
-    """Sync a file or directory. Windows syncs directories by itself, and files only if open for writing."""
+    """Sync a file or directory. Windows syncs directories by itself; files must be open for writing there."""
     if sys.platform == "win32" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)

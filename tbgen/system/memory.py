@@ -48,13 +48,13 @@ def trim_memory() -> None:
             library.malloc_trim(0)
 
 
-def release_pages(mapped: mmap.mmap) -> None:
+def release_pages(mapping: mmap.mmap) -> None:
     """Release the memory of a mapped file. Its content remains in the system's file cache.
 
     Windows releases such memory by itself.
     """
     if sys.platform != "win32":
-        mapped.madvise(mmap.MADV_DONTNEED)
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def use_large_pages(memory: mmap.mmap) -> None:

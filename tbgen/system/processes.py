@@ -1,7 +1,7 @@
 """Child processes (starting, killing, priority, CPU affinity), sockets, and the limit on open files.
 
-Windows has no process groups. There, a process counts as a child of the process whose ID it records as its
-parent's, even after the parent has ended.
+Windows has no process groups. There, the children of a process are those that record its ID as the ID of
+their parent, even after the parent has ended.
 """
 
 import functools
@@ -108,7 +108,7 @@ def parent_death_prefix() -> tuple[str, ...]:
 
 
 def affinity_prefix(processors: Collection[int]) -> tuple[str, ...]:
-    """Return the words to put before a command so that it runs only on some processors.
+    """Return the words to put before a command so that it runs only on the given processors.
 
     :param processors: numbers of the processors; empty for all.
     :raises UsageError: if the program ``taskset`` is not installed.
@@ -174,14 +174,14 @@ def limit_unread_time(listener: socket.socket, milliseconds: int) -> None:
 
 
 def start_with_socket(
-    words: Sequence[str], listener: socket.socket, **options: Any
+    command: Sequence[str], listener: socket.socket, **options: Any
 ) -> subprocess.Popen[bytes]:
-    """Start a process that inherits a socket. In that process, :func:`inherited_socket` returns it.
+    """Start a process that inherits a socket. In that process, :func:`inherited_socket` returns the socket.
 
     :param options: arguments of ``Popen`` other than ``stdin``.
     """
     stdin = subprocess.PIPE if sys.platform == "win32" else listener.fileno()
-    process: subprocess.Popen[bytes] = subprocess.Popen(words, stdin=stdin, **options)
+    process: subprocess.Popen[bytes] = subprocess.Popen(command, stdin=stdin, **options)
     if sys.platform == "win32" and process.stdin is not None:
         with process.stdin as pipe:
             pipe.write(listener.share(process.pid))

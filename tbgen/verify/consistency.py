@@ -4,8 +4,8 @@ The kernels of the proof are safe only for consistent arrays.
 
 A packed table is unpacked for the proof. Its fresh values are proved like those of any other table. Its
 layers of accrued scores are computed by solving the table again, and then proved. The functions of the stored
-side are compared with these layers. In addition, random positions of both sides to move are probed, and the
-answers are compared with the proved entries.
+side, which give the values of positions for each accrued score, are compared with these layers. In addition,
+random positions of both sides to move are probed, and the answers are compared with the proved entries.
 """
 
 from itertools import zip_longest
@@ -24,7 +24,7 @@ from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues, SolvedLaye
 from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.state_proof import FIRST_RANK
 
-PROBES: Final = 2000
+MAX_PROBES: Final = 2000
 """Maximum number of positions of a table that are probed."""
 
 FindingRow = tuple[int, ...]
@@ -75,7 +75,7 @@ class Probes:
         self._game, self._reader = game, reader
         # Positions of smaller rank are mates and stalemates. Probes do not look them up in tables.
         non_terminal = np.flatnonzero((game.rank >= FIRST_RANK) & (game.rank != NO_RANK))
-        chosen = np.sort(random.choice(non_terminal, min(PROBES, len(non_terminal)), replace=False))
+        chosen = np.sort(random.choice(non_terminal, min(MAX_PROBES, len(non_terminal)), replace=False))
         self._positions = [divmod(index, game.rank.shape[1]) for index in chosen.tolist()]
 
     def compare_fresh(self) -> list[FindingRow]:
@@ -121,7 +121,7 @@ def table_problem(table: Table) -> str | None:
         return "its last run is not marked as such"
     if table.functions is not None and (problem := functions_problem(table.functions)) is not None:
         return problem
-    return _wrong_rights(table)
+    return _rights_problem(table)
 
 
 def first_runs(table: Table) -> NDArray[np.int64]:
@@ -135,7 +135,7 @@ def first_runs(table: Table) -> NDArray[np.int64]:
     return ends[before].reshape(table.run_mask.shape)
 
 
-def _wrong_rights(table: Table) -> str | None:
+def _rights_problem(table: Table) -> str | None:
     """Describe the first difference between the stored en passant rights and the rights that pawns allow."""
     rights = zip_longest(table.ep_config.tolist(), allowed_rights(table.layout).tolist())
     for number, (stored, allowed) in enumerate(rights):

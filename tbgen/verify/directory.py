@@ -26,7 +26,7 @@ from tbgen.store.format import BLOCK_SLOTS, table_path
 from tbgen.store.schema import RUN_START
 from tbgen.store.table_file import TableFile
 from tbgen.verify.consistency import first_runs, table_problem
-from tbgen.verify.game import score_resets
+from tbgen.verify.game import has_score_resets
 from tbgen.verify.plan import (
     CACHE_BYTES,
     MAX_CACHED_TABLE_BYTES,
@@ -39,7 +39,7 @@ from tbgen.verify.plan import (
 )
 from tbgen.verify.proof import ensure_compiled, verify_table
 from tbgen.verify.report import VerifyResult
-from tbgen.verify.sub_tables import Fresh, SubTables
+from tbgen.verify.sub_tables import FreshArrays, SubTables
 
 if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer
@@ -74,7 +74,7 @@ class ProvedTables:
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
         self._remaining = list(order)
-        self._cache = LruCache[Fresh](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
+        self._cache = LruCache[FreshArrays](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
 
     def remove_from_remaining(self, material: Material) -> None:
         """Remove a table from the list of tables that remain to be proved."""
@@ -98,7 +98,7 @@ class ProvedTables:
                 with suppress(TbgenError):  # if there is no copy, the table is unpacked again
                     _copies(file).write(table, file.info, self.threads)
 
-    def _fresh(self, material: Material) -> Fresh:
+    def _fresh(self, material: Material) -> FreshArrays:
         """Return the fresh values and depths of a proved table."""
         cached = self._cache.get(material)
         if cached is not None:
@@ -198,7 +198,7 @@ def verify(
     :raises MissingTableError: before anything is proved, if one of the tables or sub-tables is missing.
     :raises TbgenError: if a proof cannot be added to ``proofs``.
     """
-    score_resets(variant)  # raises UsageError, before anything is read, if the variant cannot be proved
+    has_score_resets(variant)  # raises UsageError, before anything is read, if the variant cannot be proved
     materials = list(materials)
     order = closure(materials)
     for material in (*materials, *order):

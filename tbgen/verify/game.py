@@ -18,7 +18,7 @@ from tbgen.verify.kernels.best import NO_RANK, EnPassantEntries, ProofGame
 from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import PROMOTIONS, CellExits, ProofResets, reset_number
 from tbgen.verify.kernels.results import COLUMNS, ProofScratch
-from tbgen.verify.sub_tables import Fresh, SubTables
+from tbgen.verify.sub_tables import FreshArrays, SubTables
 
 
 def allowed_rights(layout: Layout) -> NDArray[np.int32]:
@@ -46,7 +46,8 @@ def allowed_rights(layout: Layout) -> NDArray[np.int32]:
 def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return int32 (phases, 16): the row of each configuration, by phase and file of its target square.
 
-    The index of the file is 0..7 if Black captures, 8..15 if White captures. Other elements are -1.
+    The index of the file is 0..7 if Black captures, 8..15 if White captures. Elements without a configuration
+    are -1.
     """
     rows = np.full((len(layout.placements), 16), -1, np.int32)
     for row, (phase, target) in enumerate(configs.tolist()):
@@ -73,10 +74,10 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), SELECT_ALL)
     resets = resets_of(layout, men, sub_tables)
     game = ProofGame(men, table.value, table.depth, rank, SELECT_ALL, none, resets=resets, en_passant=entries)
-    return replace(game, score_resets=score_resets(table.variant))
+    return replace(game, has_score_resets=has_score_resets(table.variant))
 
 
-def score_resets(variant: Variant) -> bool:
+def has_score_resets(variant: Variant) -> bool:
     """Return whether captures and pawn moves reset the accrued score.
 
     Each variant is listed here, so that the proof uses no property of variants that the solver uses.
@@ -92,8 +93,8 @@ def score_resets(variant: Variant) -> bool:
             raise unlisted_error(other)
 
 
-def game_of_cell(men: ProofMen, exits: CellExits, goals: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
-    """Return one of the games of a cell. Its batch contains all slots.
+def game_of_cell(men: ProofMen, exits: CellExits, goals: FreshArrays, rank: NDArray[np.uint8]) -> ProofGame:
+    """Return one of the games of a cell. The batch of the game contains all slots.
 
     :param goals: values and depths to prove, shape (2, slots) each.
     """
@@ -102,27 +103,27 @@ def game_of_cell(men: ProofMen, exits: CellExits, goals: Fresh, rank: NDArray[np
 
 def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
-    men = proof_men(_men(layout), layout.free_count, layout.placements)
+    men = proof_men(_kinds_and_colours(layout), layout.free_count, layout.placements)
     men = men._replace(in_triangle=not layout.pawns, phase_size=layout.phase_size)
     return _with_steps(men, layout) if layout.material.is_described else men
 
 
 def _with_steps(men: ProofMen, layout: Layout) -> ProofMen:
     """Return the men of a layout with their steps and the squares that they attack on an empty board."""
-    names = _names(layout.material)
-    steps_by_man = [steps_of(names[kind]) for kind, _ in _men(layout)]
+    names = _kind_names(layout.material)
+    steps_by_man = [steps_of(names[kind]) for kind, _ in _kinds_and_colours(layout)]
     max_steps = max(map(len, steps_by_man))
     steps = np.array([[*each, *[(0, 0, 0)] * (max_steps - len(each))] for each in steps_by_man], np.int64)
     return men._replace(steps=steps, reach=np.array(list(map(reach_of, steps_by_man)), np.uint64))
 
 
-def _names(material: Material) -> list[str]:
+def _kind_names(material: Material) -> list[str]:
     """Return the names of the kinds, indexed by their numbers in the proof, where the pawn is 5."""
     names = [kind.name for kind in material.kinds]
     return [*names[:PAWN], "P", *names[PAWN:]]
 
 
-def _men(layout: Layout) -> list[tuple[int, int]]:
+def _kinds_and_colours(layout: Layout) -> list[tuple[int, int]]:
     """Return kind and colour of every man, pawns last."""
     pawns = [(PAWN, 0)] * layout.white_pawns + [(PAWN, 1)] * layout.black_pawns
     kinds = [kind if kind < PAWN else kind + 1 for kind in layout.kinds]
@@ -150,9 +151,9 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
     count = python_of(reset_number)(men, len(men.kinds), 0, 0)
     table, swapped = np.zeros((2, count), np.int64)
     source = np.zeros((count, _MAX_TABLE_MEN), np.int64)
-    names = _names(layout.material)
+    names = _kind_names(layout.material)
     for change in _changes(men):
-        mover, material, swap, origin = _after(men, names, *change)
+        mover, material, swap, origin = _after_reset(men, names, *change)
         reset = python_of(reset_number)(men, *change)
         table[reset] = numbers.setdefault(material, len(numbers))
         swapped[reset] = swap
@@ -171,7 +172,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
     starts = [
         [sub_tables.offsets.get((other.material, side), no_index) for side in SIDES] for other in layouts
     ]
-    start, phases = np.array(starts, np.int64), np.concatenate([_phase_keys(other) for other in layouts])
+    start, phases = np.array(starts, np.int64), np.concatenate([_phase_entries(other) for other in layouts])
     moves = table, swapped, source
     return ProofResets(*moves, free, pawns, alike, phase_size, start, key_start, phases, value, depth)
 
@@ -186,11 +187,11 @@ def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
                 yield from ((victim, pawn, promotion) for promotion in range(1, 1 + PROMOTIONS))
 
 
-def _after(
+def _after_reset(
     men: ProofMen, names: Sequence[str], captured: int, pawn: int, promotion: int
 ) -> tuple[int, Material, bool, list[int]]:
-    """Return the moving side, the material after a reset, whether it is swapped, and the index in ``men`` of
-    each of its men.
+    """Return the moving side, the material after a reset, whether it is swapped, and, for each man of this
+    material, its index in ``men``.
 
     The moving side is arbitrary if a pawn moves without capturing or promoting. The material is swapped if
     its White is Black in ``men``.
@@ -202,13 +203,13 @@ def _after(
     remaining = [man for man in range(len(kinds)) if man != captured]
     white, black = ("".join(names[kinds[man]] for man in remaining if colours[man] == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
-    after = _names(material)
-    order = [(after[kind], colour) for kind, colour in _men(layout_of(material))]
+    after = _kind_names(material)
+    order = [(after[kind], colour) for kind, colour in _kinds_and_colours(layout_of(material))]
     origin = sorted(remaining, key=lambda man: order.index((names[kinds[man]], colours[man] ^ swapped)))
     return mover, material, swapped, origin
 
 
-def _phase_keys(layout: Layout) -> NDArray[np.int32]:
+def _phase_entries(layout: Layout) -> NDArray[np.int32]:
     """Return the part of ``ProofResets.phases`` for a table."""
     entries, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
     for placement, row in layout.phase_by_placement.items():

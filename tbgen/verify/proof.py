@@ -32,7 +32,7 @@ from tbgen.verify.kernels.claims import ProofRuns, SolvedLayer, set_run_grades, 
 from tbgen.verify.kernels.results import MIDDLE, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
-from tbgen.verify.sub_tables import Fresh, SubTables
+from tbgen.verify.sub_tables import FreshArrays, SubTables
 
 if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer, Layer
@@ -77,7 +77,7 @@ def verify_table(
     with ProofThreads(threads) as workers:
         proof = Proof(table, sub_tables, workers)
         # Without layers, the kernels would read beyond the ends of the empty arrays of runs.
-        if layer_maker is None and proof.game.score_resets and table.accrued_form is not AccruedForm.RUNS:
+        if layer_maker is None and proof.game.has_score_resets and table.accrued_form is not AccruedForm.RUNS:
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
         proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
         states = proof.run(sample, np.random.default_rng(seed))
@@ -158,7 +158,7 @@ class Proof(StateProof):
         self.game = replace(self.game, base=base, grade=np.zeros((2, stop - base), np.int32))
         self.begin()
         phases = len(self.layout.placements)
-        if not self.game.score_resets:
+        if not self.game.has_score_resets:
             self.progress("states", first, phases)
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
         layers = iter(()) if self.layer_maker is None else self._make_layers(self.layer_maker.layers(batch))
@@ -221,7 +221,7 @@ def compile_kernels() -> None:
     """Compile every kernel by running it without any slots, then mark the cache."""
     with ProofThreads(1) as workers:
         table = _empty_table()
-        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), workers)
+        proof = Proof(table, SubTables(table.layout, dict[Material, FreshArrays]().__getitem__), workers)
         proof.survey([(0, 0)])
         proof.survey_runs([(0, 0)])
         proof.prove_batch((0, 0))

@@ -19,7 +19,7 @@ from tbgen.text import plies
 from tbgen.verify.kernels import results as problems
 from tbgen.verify.kernels.results import DEPTH_MASK, MAX_WORTH, MIDDLE, Place
 
-PROBLEMS: Final = {
+PROBLEM_TEXTS: Final = {
     problems.NOWHERE: "there is no such position",
     problems.MISSING: "the position has no value",
     problems.WRONG_END: "the game has ended here",
@@ -30,7 +30,7 @@ PROBLEMS: Final = {
     problems.WRONG_FUNCTION: "its function has another value",
     problems.MISREAD: "a probe returns another result",
 }
-_WITH_RECOMPUTED: Final = (problems.WRONG_END, problems.WRONG, problems.WRONG_FUNCTION, problems.MISREAD)
+_RECOMPUTED_PROBLEMS: Final = (problems.WRONG_END, problems.WRONG, problems.WRONG_FUNCTION, problems.MISREAD)
 _MAX_EXAMINED_POSITIONS: Final = 1000
 """Maximum number of contradicted positions whose moves are examined to find the cause."""
 
@@ -94,17 +94,17 @@ class VerifyResult:
         return self.wrong == 0
 
 
-def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
-    """Return at most ``limit`` findings, likely causes first. ``rows``, shape (n, 7), are those of the
+def describe(table: Table, rows: NDArray[np.int64], max_findings: int) -> list[Finding]:
+    """Return at most ``max_findings`` findings, likely causes first. ``rows``, shape (n, 7), are those of the
     kernels."""
     contradicted = rows[rows[:, 0] == problems.WRONG]
-    places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MAX_EXAMINED_POSITIONS]
+    places = list(dict.fromkeys(_place_of_row(row) for row in contradicted))[:_MAX_EXAMINED_POSITIONS]
     blame = _blame(table, places)
-    order = sorted(rows, key=lambda row: (-blame[_place(row)], row[0] != problems.WRONG))
-    return [_finding(table, row) for row in order[:limit]]
+    order = sorted(rows, key=lambda row: (-blame[_place_of_row(row)], row[0] != problems.WRONG))
+    return [_finding(table, row) for row in order[:max_findings]]
 
 
-def _place(row: NDArray[np.int64]) -> Place:
+def _place_of_row(row: NDArray[np.int64]) -> Place:
     return int(row[1]), int(row[2]), int(row[3])
 
 
@@ -155,7 +155,7 @@ def _fen(board: AnyBoard) -> str:
 
 def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
     problem, _, side, slot, pivot, stored, recomputed = row.tolist()
-    board = board_at(table, _place(row))
+    board = board_at(table, _place_of_row(row))
     mover = "Black" if side else "White"
     fen = f"slot {slot} with {mover} to move" if board is None else _fen(board)
     fresh = problem in (problems.NOWHERE, problems.MISSING, problems.WRONG_END) or pivot == MIDDLE
@@ -166,8 +166,8 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
         fen,
         None if fresh else score_of(pivot),
         None if problem == problems.MISSING else entry_of(stored, pivot, with_depth),
-        None if problem not in _WITH_RECOMPUTED else entry_of(recomputed, pivot, with_depth),
-        PROBLEMS[problem],
+        None if problem not in _RECOMPUTED_PROBLEMS else entry_of(recomputed, pivot, with_depth),
+        PROBLEM_TEXTS[problem],
     )
 
 

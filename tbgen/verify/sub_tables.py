@@ -13,7 +13,7 @@ from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import sides_after_promotion
 
-Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 """Fresh values and depths of a table, shape (2, size) each."""
 
 
@@ -26,7 +26,7 @@ class SubTables:
     :param read: returns one of the tables. It is called for one table at a time, and its result is copied.
     """
 
-    def __init__(self, layout: Layout, read: Callable[[Material], Fresh]) -> None:
+    def __init__(self, layout: Layout, read: Callable[[Material], FreshArrays]) -> None:
         self.offsets, end = _offsets_of(layout)
         """Index of the first slot of each table and side to move."""
         self.value: Final = np.empty(end, np.uint8)

@@ -90,8 +90,8 @@ class _Service:
             "/picture.png": self._picture_handler(picture, "image/png"),
             "/line.gif": self._picture_handler(moving_picture, "image/gif"),
         }
-        if settings.report is not None:
-            self._pages |= report_endpoints(settings.report, self._slow)
+        if settings.report_directory is not None:
+            self._pages |= report_endpoints(settings.report_directory, self._slow)
         self._live: LivePage | None = None
         if settings.live_file is not None:
             self._live = LivePage(settings.live_file, self._limiter, ends_with_event=settings.ends_with_event)
@@ -204,7 +204,7 @@ class _Service:
     async def _compile_all(self) -> None:
         with suppress(TbgenError, Refusal):  # the next client that needs the kernels gets the error
             for stock in self._stocks.values():
-                await self._compiler.run(stock.prepare, Bill())
+                await self._compiler.run(stock.compile_kernels, Bill())
 
     async def _answer_monitor(self, _: Request) -> Response:
         text = self._monitor.metrics_text((self._quick, self._slow))

@@ -76,7 +76,7 @@ class Endpoint:
         return signature(self.find)
 
     @property
-    def answer(self) -> type[Document]:
+    def answer_type(self) -> type[Document]:
         """The type of the answer's document."""
         document_type: type[Document] = self._signature.return_annotation
         return document_type
@@ -226,7 +226,7 @@ def _endpoint_schema(endpoint: Endpoint) -> _Schema:
     if details:
         statuses.append(400)
     return _operation(
-        endpoint.summary, _response("The answer", JSON_TYPE, _ref(endpoint.answer)), statuses, **details
+        endpoint.summary, _response("The answer", JSON_TYPE, _ref(endpoint.answer_type)), statuses, **details
     )
 
 
@@ -260,7 +260,7 @@ def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
 def _schemas() -> dict[str, Any]:
     """Return the schema of every document; fields without a default are required."""
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
-    types += dict.fromkeys(endpoint.answer for endpoint in ENDPOINTS)
+    types += dict.fromkeys(endpoint.answer_type for endpoint in ENDPOINTS)
     _, components = msgspec.json.schema_components(types, ref_template=_REF_TEMPLATE)
     for schema in components.values():
         if "properties" in schema:

@@ -69,7 +69,7 @@ class Monitor:
 _NO_ENDPOINT: Final = "other"
 """The monitor's name for requests that reach no endpoint."""
 
-_HEADERS: Final = {
+_SECURITY_HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
@@ -98,7 +98,7 @@ class ResponseMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in _SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 if headers["Content-Security-Policy"].endswith("frame-ancestors *"):
                     del headers["X-Frame-Options"]  # this header cannot allow all sites

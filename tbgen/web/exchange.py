@@ -178,7 +178,7 @@ def answer_content(request: Request, content: bytes, media_type: str, headers: d
 
 
 def answer_file(request: Request, name: str, content: bytes, policy: str, **headers: str) -> Response:
-    """Return a file as the answer to a request; a file with an unknown suffix, such as a licence, is text.
+    """Return a file as the answer to a request. A file of unknown suffix, such as a licence, is sent as text.
 
     :param policy: the file's ``Content-Security-Policy``.
     """

@@ -42,7 +42,7 @@ from tbgen.web.stock import Stock
 
 
 class GameState(NamedTuple):
-    """A position of a game, the move that led to it, and its value if tables hold it."""
+    """A position of a game, the move that led to it, and its value if tables have the position."""
 
     uci: str
     """The move in UCI notation; empty for the first position."""
@@ -93,12 +93,12 @@ class GameState(NamedTuple):
 
 
 def fits_tables(board: chess.Board) -> bool:
-    """Return whether tables can hold a position of a game: it has few men and no castling rights."""
+    """Return whether a position has few enough men, and no castling rights, so that a table can hold it."""
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
 
 
 def with_values(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
-    """Return states of games, with their values if tables hold them.
+    """Return states of games, with their values if tables have the positions.
 
     :raises TbgenError: if a table cannot be used.
     """
@@ -183,7 +183,7 @@ def _with_best_value(state: GameState, successors: Sequence[GameState]) -> GameS
 def game(stock: Stock, body: bytes) -> GameDocument:
     """Return the outcome of the game in a PGN text, and the states of the game and of its variations.
 
-    States have their values if tables hold them.
+    States have their values if tables have the positions.
 
     :raises Refusal: if the game is too long.
     :raises TbgenError: if the text does not have exactly one sound game, or a table cannot be used.

@@ -99,7 +99,7 @@ class Limiter:
 
 
 def client_of(request: Request) -> str:
-    """Return the account of the client that sent a request."""
+    """Return the name of the account of the client that sent a request."""
     return name_of_client(request.client and request.client.host)
 
 

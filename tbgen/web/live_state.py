@@ -256,7 +256,7 @@ class LiveState:
         self._standings: dict[str, Any] | None = None
 
     def apply(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
-        """Apply a line of the live file to the state, and return the change that spectators are sent.
+        """Apply a line of the live file to the state, and return the change to send to spectators.
 
         :param games: the games finished since the previous line.
         """
@@ -347,7 +347,7 @@ def _fields(source: object, *names: str) -> dict[str, Any]:
 def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
     """Derive the start of an event from its finished games.
 
-    :param tags: the tags of the first game.
+    :param tags: the tags of one of the games.
     """
     records = [each.game for each in games]
     settings = records[0].outcome.settings

@@ -80,8 +80,8 @@ file."""
 class Page:
     """The page and its files.
 
-    :param head_and_caption: returns, for a request for the explorer's page, the tags for its head and the
-        text about the position. Other sites use the tags to preview a link.
+    :param make_head_and_caption: returns, for a request for the explorer's page, the tags for its head and
+        the text about the position. Other sites use the tags to preview a link.
     :param parts: those of the optional parts ``report``, ``solve``, ``live`` and ``engine`` that the server
         offers. The page hides the others.
     :raises UsageError: if the file of named men is invalid.
@@ -89,10 +89,10 @@ class Page:
 
     def __init__(
         self,
-        head_and_caption: Callable[[Request], Coroutine[Any, Any, tuple[str, "Caption"]]],
+        make_head_and_caption: Callable[[Request], Coroutine[Any, Any, tuple[str, "Caption"]]],
         parts: Iterable[str] = (),
     ) -> None:
-        self._head_and_caption = head_and_caption
+        self._make_head_and_caption = make_head_and_caption
         named_men()  # an invalid file of men is reported now rather than when a picture is requested
         offered = sorted(parts)
         self.files = page_files(offered)
@@ -109,7 +109,7 @@ class Page:
 
     async def _answer_index(self, request: Request) -> Response:
         """Answer with the explorer's page, which already contains the text about its position."""
-        tags, caption = await self._head_and_caption(request)
+        tags, caption = await self._make_head_and_caption(request)
         content = self.files[_INDEX_FILE].replace(b"</head>", f"{tags}</head>".encode(), 1)
         for name, text in (("value", caption.headline), ("sentence", caption.sentence)):
             before, _, rest = content.partition(f'<p id="{name}">'.encode())

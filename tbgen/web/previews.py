@@ -72,7 +72,7 @@ def _side_name(white: bool) -> str:
 
 
 def _lead_words(value: GScore) -> str:
-    """Return, in words, by how many of TCEC's points the holder of a value leads."""
+    """Return, in words, how clearly the holder of a value leads in TCEC's points."""
     white, black = EXPONENTIAL.points(value)
     return next(words for least, words in _LEAD_WORDS if abs(white - black) >= least)
 
@@ -163,7 +163,7 @@ def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
     while path[0]:
         path.insert(0, predecessors[path[0]])
     at = len(path) - 1
-    for number in range(path[-1] + 1, len(predecessors)):  # the first move after a position continues it
+    for number in range(path[-1] + 1, len(predecessors)):  # the line continues with the first move
         if predecessors[number] == path[-1]:
             path.append(number)
     if len(path) > MAX_FRAMES:

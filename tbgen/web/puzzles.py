@@ -1,7 +1,7 @@
 """Positions to solve and to play: random ones, or those of a given day. All calls block.
 
 For a given day, ``page/static/draws.js`` picks the same positions, from the same chunks of the same tables.
-Tests compare the two.
+Tests compare its positions with those of this module.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import board_of, random_positions
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.store.inventory import EXPECTED_MEN
+from tbgen.store.inventory import MAX_EXPECTED_MEN
 from tbgen.store.schema import VALUE
 from tbgen.store.table_file import TableFile
 from tbgen.web.documents import DayText, Level, LevelText, MaterialText, PositionMovesDocument, PuzzleDocument
@@ -31,7 +31,7 @@ from tbgen.web.stock import Stock
 
 _MAX_CHUNKS: Final = 60
 """Maximum number of chunks from which positions are picked."""
-_POSITIONS_PER_CHUNK: Final = 8
+_MAX_PER_CHUNK: Final = 8
 """Maximum number of positions drawn from one chunk of a table. More than one is drawn because a static site
 has to load the whole chunk anyway."""
 _WORD_MASK: Final = (1 << 32) - 1
@@ -40,7 +40,7 @@ Item = TypeVar("Item")
 
 
 class RandomNumbers:
-    """Pseudo-random numbers determined by a text: FNV-1a [1] hashes it to a seed for Mulberry32 [2].
+    """Pseudo-random numbers determined by a string: FNV-1a [1] hashes it to a seed for Mulberry32 [2].
 
     [1] RFC 9923. [2] Tommy Ettinger, 2017, in the public domain.
     """
@@ -73,7 +73,7 @@ class RandomNumbers:
 def picked_positions(
     rng: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, depths: range
 ) -> Iterator[list[chess.Board]]:
-    """Yield lists of one position each, from plain tables; the value belongs to the side to move.
+    """Yield lists of one position each, from plain tables; the side to move holds the value.
 
     :param max_rank: the maximum rank of the value.
     :param depths: the allowed depths.
@@ -95,17 +95,17 @@ def _pick_slots(
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
     array, size = file.array(VALUE), layout_of(material).size
-    start = rng.next_below(array.chunks_of_row) * array.step
-    count = min(array.step, size - start)
+    start = rng.next_below(array.chunks_per_row) * array.chunk_size
+    count = min(array.chunk_size, size - start)
     value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)
     file.read_slots(side, start, value, depth)
     ranks = value if side == 0 else 255 - value
     matches = np.flatnonzero((ranks <= max_rank) & (depth >= depths.start) & (depth < depths.stop))
-    return [Slot(start + int(index)) for index in rng.shuffled(matches.tolist())[:_POSITIONS_PER_CHUNK]]
+    return [Slot(start + int(index)) for index in rng.shuffled(matches.tolist())[:_MAX_PER_CHUNK]]
 
 
 _MAX_RANK: Final = 12
-"""Maximum rank of the value, G6.0; higher scores are hardly worth playing for."""
+"""Maximum rank of the value, G6.0; scores of greater rank are hardly worth playing for."""
 _DEPTHS: Final = range(3, 16)
 """Allowed depths of a puzzle, in plies."""
 _TEMPTING_COUNTS: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
@@ -196,7 +196,7 @@ def _positions_of_day(
     """Yield batches of random positions, which are always the same for the same day.
 
     Plain tables are preferred, because only plain tables can be read in pieces. If there are no plain tables,
-    positions are picked as by :func:`_random_batches`.
+    the positions are those of :func:`_random_batches`, with the day as part of the random seed.
 
     :raises TbgenError: see :func:`_random_batches`.
     """
@@ -221,7 +221,7 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
             raise UsageError(f"{material} has described men: puzzles have only men of chess")
         return [material]
     of_chess = (each for each in stock.tables.materials if not each.is_described)
-    return [each for each in of_chess if _MIN_MEN <= each.men <= EXPECTED_MEN]
+    return [each for each in of_chess if _MIN_MEN <= each.men <= MAX_EXPECTED_MEN]
 
 
 def _random_batches(

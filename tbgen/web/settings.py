@@ -35,7 +35,7 @@ class Settings:
 
     directories: tuple[Path, ...] = ()
     """Directories of the tables; empty for the default one."""
-    report: Path | None = None
+    report_directory: Path | None = None
     """Directory of a site written by ``tbgen report``, served under ``/report/``; None if there is none."""
     solve_budget: Budget | None = None
     """Budget for solving one position beyond the tables; None if nothing is solved."""

@@ -25,7 +25,7 @@ from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
 from tbgen.games.live_file import EventEnd, Termination, live_path
 from tbgen.games.standings.record import explorer_query
 from tbgen.store.dataset_file import ChunkPlace
-from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
+from tbgen.store.inventory import MAX_EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
 from tbgen.store.schema import TABLE, DatasetSchema
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import make_directory, write_file
@@ -148,17 +148,17 @@ def write_site(
     materials: Iterable[Material] | None = None,
     *,
     event: Path | None = None,
-    done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
+    show: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
     """Write or rewrite the page with tables for a host of static files.
 
     The tables are published as a set (:func:`tbgen.exchange.publish.publish`), which can also be fetched. An
-    event that was published there earlier is kept unless ``event`` replaces it.
+    event that is already on the site is kept unless ``event`` replaces it.
 
     :param materials: materials of the tables, to which their sub-tables are added; None for all tables of up
         to four men.
     :param event: the PGN file of a finished event that the site also shows.
-    :param done: called with each published table, its number, and the number of tables.
+    :param show: called with each published table, its number, and the number of tables.
     :raises UsageError: if the target has files that do not belong to a site, a table has more than four men
         or is packed, or the event does not exist or is still being played.
     :raises NoTablesError, MissingTableError, DamagedTableError: see :func:`~tbgen.exchange.publish.publish`.
@@ -171,7 +171,7 @@ def write_site(
     rules = {variant for _, variant in site_tables}
     for variant in sorted(rules):
         names = [material for material, each in site_tables if each is variant]
-        published = publish(directory, tables, [variant], names, report=done)
+        published = publish(directory, tables, [variant], names, report=show)
     for table in published.tables:
         write_file(
             tables / f"{table.material}.{table.rules}.json",
@@ -206,14 +206,14 @@ def _site_tables(
     :raises UsageError: if a named table has too many men.
     """
     named = None if materials is None else closure(materials)
-    large = [material.name for material in named or () if material.men > EXPECTED_MEN]
+    large = [material.name for material in named or () if material.men > MAX_EXPECTED_MEN]
     if large:
         raise UsageError(
-            f"{large[-1]} has more than {EXPECTED_MEN} men, and the page of a site reads plain tables: serve "
-            "larger ones with tbgen serve"
+            f"{large[-1]} has more than {MAX_EXPECTED_MEN} men, and the page of a site reads plain tables: "
+            "serve larger ones with tbgen serve"
         )
     chosen = chosen_tables(directory, variants, named)
-    small_tables = [(material, variant) for material, variant in chosen if material.men <= EXPECTED_MEN]
+    small_tables = [(material, variant) for material, variant in chosen if material.men <= MAX_EXPECTED_MEN]
     if not small_tables:
         raise NoTablesError(directory, variants[0])
     return small_tables
@@ -243,7 +243,7 @@ def _table_document(path: Path, material: Material) -> bytes:
 def _pieces(table: StoredFile, schema: DatasetSchema) -> PiecesDocument:
     array = table.array(schema)
     pieces = list(_joined_places(array.places()))
-    return PiecesDocument(array.dtype.str.lstrip("<|"), array.step, array.chunks_of_row, pieces)
+    return PiecesDocument(array.dtype.str.lstrip("<|"), array.chunk_size, array.chunks_per_row, pieces)
 
 
 def _joined_places(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
@@ -251,13 +251,13 @@ def _joined_places(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
     place."""
     end, group = -1, list[int]()
     for place in places:
-        if group and (place.offset == end or not place.bytes):
-            group.append(place.bytes)
+        if group and (place.offset == end or not place.size):
+            group.append(place.size)
         else:
             if group:
                 yield group
-            group = [place.offset, place.bytes]
-        end = place.offset + place.bytes if place.bytes else end
+            group = [place.offset, place.size]
+        end = place.offset + place.size if place.size else end
     if group:
         yield group
 

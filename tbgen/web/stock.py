@@ -21,7 +21,7 @@ from tbgen.index.position import any_board_of, random_positions
 from tbgen.packed.tables import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
-from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
+from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, inventory
 from tbgen.web.exchange import Refusal
 
 _MAX_TRIES: Final = 1 << 14
@@ -46,12 +46,12 @@ class Stock:
         self.variant: Final = tables.rules
         self._lock = Lock()
 
-    def prepare(self) -> None:
+    def compile_kernels(self) -> None:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
         for entry in self.entries():
             if entry.info is not None and entry.info.packed:
                 ensure_compiled()  # first: compiling while a table is being opened would block other threads
-                with suppress(TbgenError):  # raised again at a client's request
+                with suppress(TbgenError):  # the error is raised again at a client's request
                     self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
                 return
 
@@ -60,7 +60,7 @@ class Stock:
         return [self._entry(material, with_counts=False) for material in self.tables.materials]
 
     def usable_entry(self, material: Material, *, with_counts: bool = False) -> Entry:
-        """Return the entry of a table, with counts of its values if ``with_counts``.
+        """Return the entry of a table; it includes counts of values if ``with_counts``.
 
         :raises TbgenError: if the table is missing, or cannot be used.
         """
@@ -97,13 +97,13 @@ class Stock:
     def _sample_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a matching position of any table except the large ones, whose values take too long to
         count."""
-        materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
+        materials = [material for material in self.tables.materials if material.men <= MAX_EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
                 return self.sample(material, value, side)
             except Refusal:  # the table has no such position
                 continue
-        sentence = f"no table of up to {EXPECTED_MEN} men here has such a position: name a larger one"
+        sentence = f"no table of up to {MAX_EXPECTED_MEN} men here has such a position: name a larger one"
         raise Refusal(404, "no_position", sentence)
 
     def _sample_packed(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:

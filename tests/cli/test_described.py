@@ -10,7 +10,7 @@ from tbgen.board.fen import parse_described
 from tbgen.board.material import Material
 from tbgen.index.table import AccruedForm
 from tbgen.report.mating import MatingMarks, mating_potential
-from tbgen.store.format import form_of
+from tbgen.store.format import accrued_form_of
 from tests.support.builds import without_accrued
 from tests.support.commands import Capture, answer, document, failure, said
 
@@ -94,8 +94,8 @@ def test_without_accrued_scores_as_with_five_men(
     described_dir: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     """Tables of five men with described men store no accrued scores; layers are made on demand."""
-    assert form_of(Material.parse("KN[WF]vKN")) is AccruedForm.NOTHING
-    assert form_of(Material.parse("KQvK[WF]")) is AccruedForm.RUNS
+    assert accrued_form_of(Material.parse("KN[WF]vKN")) is AccruedForm.NOTHING
+    assert accrued_form_of(Material.parse("KQvK[WF]")) is AccruedForm.RUNS
     bare = without_accrued(described_dir, "K[WD]vK", tmp_path / "bare")
     asked = "8/8/8/8/8/8/8/K2k2[WD]1 w - - 1 1 -G1.5"
     refused = failure(capsys, 3, "probe", asked, "--dir", str(bare))

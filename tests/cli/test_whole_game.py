@@ -12,7 +12,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator import build, estimate, missing_tables
 from tbgen.generator.runner import build_lock
-from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.store.format import layer_files_beside, table_path, tables_in
 from tbgen.store.writer import write_table
 from tbgen.verify.proof import compile_kernels
 from tests.support.builds import Diary
@@ -54,8 +54,8 @@ def test_the_two_kinds_are_kept_apart(both: str) -> None:
     assert missing_tables([KNVK], directory, variant=Variant.WHOLE_GAME) == [KNVK]
     layer = directory / "KBvK.wg.G1.5.layer.h5"
     layer.touch()
-    assert layers_beside(table_path(directory, "KBvK", Variant.R_MOBILITY)) == []
-    assert layers_beside(table_path(directory, "KBvK", Variant.WHOLE_GAME)) == [layer]
+    assert layer_files_beside(table_path(directory, "KBvK", Variant.R_MOBILITY)) == []
+    assert layer_files_beside(table_path(directory, "KBvK", Variant.WHOLE_GAME)) == [layer]
 
 
 def test_build(both: str, capsys: Capture) -> None:

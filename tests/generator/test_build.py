@@ -16,7 +16,7 @@ from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.generator import build, missing_tables
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
-from tbgen.store.format import form_of, table_path, tables_in
+from tbgen.store.format import accrued_form_of, table_path, tables_in
 from tbgen.store.table_file import TableFile
 from tbgen.system.files import temporary_path
 from tests.support.builds import Diary, digest, stored_as
@@ -88,10 +88,10 @@ def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_size_decides_the_form() -> None:
-    forms = {name: form_of(Material.parse(name)) for name in ("KvK", "KBNvK", "KBNvKR")}
+    forms = {name: accrued_form_of(Material.parse(name)) for name in ("KvK", "KBNvK", "KBNvKR")}
     assert forms == {"KvK": AccruedForm.RUNS, "KBNvK": AccruedForm.RUNS, "KBNvKR": AccruedForm.FUNCTIONS}
     with stored_as(AccruedForm.FUNCTIONS):
-        assert form_of(Material.parse("KvK")) is AccruedForm.RUNS, "less than a block"
+        assert accrued_form_of(Material.parse("KvK")) is AccruedForm.RUNS, "less than a block"
 
 
 def test_a_damaged_sub_table_stops_the_build(own: Path) -> None:

@@ -16,7 +16,7 @@ from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.table import LAST_RUN
 from tbgen.store import writer
 from tbgen.store.dataset import Corner, Dataset
-from tbgen.store.format import layers_beside, table_path, tables_in
+from tbgen.store.format import layer_files_beside, table_path, tables_in
 from tests.support.damage import killed, refused
 from tests.support.disks import small_disk
 from tests.support.exhaustive import exhaustive
@@ -42,13 +42,13 @@ def test_a_new_table_does_away_with_the_layers_of_the_old_one(tmp_path: Path, pa
     others = [path.with_name(name) for name in (*names, "KNvK.r.G3.5.layer.h5.tmp-host-7-0123abcd")]
     for layer in (*own, *others):
         layer.touch()
-    assert layers_beside(path) == sorted(own)
+    assert layer_files_beside(path) == sorted(own)
     bad = replace(random_table("KNvK"), depth=np.zeros((2, 1), np.uint16))
     with pytest.raises(ValueError, match="table KNvK"):
         write(bad, path)
-    assert layers_beside(path) == sorted(own)
+    assert layer_files_beside(path) == sorted(own)
     write(random_table("KNvK", seed=1), path)
-    assert layers_beside(path) == []
+    assert layer_files_beside(path) == []
     assert all(layer.exists() for layer in others)
 
 
@@ -81,13 +81,13 @@ def test_what_is_written_is_read_back_before_it_counts(
     harm: Callable[[Chunks], Chunks], sentence: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A chunk that is written wrongly is noticed; the old table is kept."""
-    compressed, before = writer._compressed, path.read_bytes()
+    compressed, before = writer._chunks_of, path.read_bytes()
 
     def harmed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Chunks:
         chunks = compressed(pool, threads, dataset)
         return harm(chunks) if dataset.name == "value" else chunks
 
-    monkeypatch.setattr(writer, "_compressed", harmed)
+    monkeypatch.setattr(writer, "_chunks_of", harmed)
     for target in (path, table_path(path.parent, "KBvK", Variant.R_MOBILITY)):
         with pytest.raises(DamagedTableError, match=sentence):
             write(random_table(target.name.split(".")[0], seed=1), target)

@@ -57,7 +57,7 @@ def stored_as(wanted: AccruedForm) -> Iterator[None]:
     """Build tables of any size in a form, except the table of two kings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(form, "_MIN_PACKED_MEN", 2 if wanted is AccruedForm.FUNCTIONS else 99)
-        patch.setattr(form, "_PLAIN", AccruedForm.RUNS if wanted is AccruedForm.FUNCTIONS else wanted)
+        patch.setattr(form, "_PLAIN_FORM", AccruedForm.RUNS if wanted is AccruedForm.FUNCTIONS else wanted)
         estimate.cache_clear()
         yield
     estimate.cache_clear()

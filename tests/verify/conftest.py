@@ -13,14 +13,14 @@ from tbgen.cli.main import main
 from tbgen.index.layout import Layout
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
-from tbgen.verify.sub_tables import Fresh, SubTables
+from tbgen.verify.sub_tables import FreshArrays, SubTables
 from tests.support.packed_tables import PackedTables
 
 
 def around(directory: Path, layout: Layout) -> SubTables:
     """Return the sub-tables of a layout, from the tables of a directory, for a proof."""
 
-    def read(material: Material) -> Fresh:
+    def read(material: Material) -> FreshArrays:
         with TableFile(table_path(directory, material.name, Variant.R_MOBILITY)) as file:
             return file.read_fresh()
 
@@ -53,7 +53,7 @@ def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verify:
 @pytest.fixture
 def two_packed(tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with KNNvK and KNvK packed, and KvK; proofs make few probes."""
-    monkeypatch.setattr("tbgen.verify.consistency.PROBES", 100)
+    monkeypatch.setattr("tbgen.verify.consistency.MAX_PROBES", 100)
     shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), tmp_path)
     for name in ("KNvK", "KNNvK"):
         shutil.copy(packed(name), tmp_path)

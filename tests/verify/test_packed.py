@@ -35,7 +35,7 @@ Ready = tuple[Table, StoredPositions]
 @pytest.fixture(autouse=True)
 def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reduce the number of probes to what is needed to find a wrong answer."""
-    monkeypatch.setattr(packed, "PROBES", 100)
+    monkeypatch.setattr(packed, "MAX_PROBES", 100)
 
 
 @pytest.fixture(scope="module")

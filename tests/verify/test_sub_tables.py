@@ -6,10 +6,10 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.verify.game import men_of, resets_of
-from tbgen.verify.sub_tables import Fresh, SubTables
+from tbgen.verify.sub_tables import FreshArrays, SubTables
 
 
-def made_up(material: Material) -> Fresh:
+def made_up(material: Material) -> FreshArrays:
     random, shape = np.random.default_rng(material.men), (2, layout_of(material).size)
     return random.integers(0, 256, shape, np.uint8), random.integers(0, 999, shape, np.uint16)
 

@@ -285,8 +285,8 @@ def test_command_counts_the_runs_before_every_block(
         found[1, 1, -1] += 1
         return found
 
-    starts = dataset._starts
-    monkeypatch.setattr(dataset, "_starts", shifted)
+    starts = dataset._run_starts
+    monkeypatch.setattr(dataset, "_run_starts", shifted)
     write(small_tables[KNVK], directory)
     lines, error = verify(code=1)
     said = "accrued/start of block 9 of Black's scores, Black to move: stored"

@@ -78,7 +78,7 @@ def server(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) ->
         (report / name).write_text(f"<!DOCTYPE html><title>{name}</title>")
     engine = (sys.executable, "-S", "-E", engines.__file__, "plain", "e2e4 e7e5 g1f3")
     settings = {"engine": engine, "move_seconds": 300.0, "solve_budget": Budget(cells=10)}
-    with served(whole_game_tables, report=report, **settings) as address:
+    with served(whole_game_tables, report_directory=report, **settings) as address:
         yield address
 
 

@@ -37,7 +37,7 @@ def site(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(site: Path) -> TestClient:
-    return TestClient(make_app(Settings((site,), report=site, limit=0)))
+    return TestClient(make_app(Settings((site,), report_directory=site, limit=0)))
 
 
 def links(page: str) -> list[ElementTree.Element]:

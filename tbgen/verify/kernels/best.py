@@ -1,4 +1,7 @@
-"""The best result that the side to move can reach in one ply from a position, over all kinds of moves."""
+"""The best result that the side to move can reach in one ply from a position, over all kinds of moves.
+
+:mod:`tbgen.verify.kernels.results` explains grades, pivots and worths.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -86,7 +89,7 @@ NO_ENTRIES = EnPassantEntries(
 
 @dataclass(frozen=True)
 class ProofGame(Struct):
-    """A table or a game of a cell to prove, with the results of all its moves."""
+    """A table, or one of the games of a cell, to prove, with the results of all its moves."""
 
     men: ProofMen
     value: NDArray[np.uint8]
@@ -102,7 +105,7 @@ class ProofGame(Struct):
     proved; in whole-game mobility, for ``MIDDLE``."""
     base: int = 0
     """First slot of the batch, which is the range of phases that is being proved."""
-    score_resets: bool = True
+    has_score_resets: bool = True
     """Whether captures and pawn moves reset the accrued score; False in whole-game mobility."""
     resets: ProofResets = NO_RESETS
     """The positions after the zeroing moves of a table."""
@@ -113,7 +116,7 @@ class ProofGame(Struct):
     is_cell: bool = False
     """Whether this is a cell. In a cell, all slots are canonical, and en passant positions are among the
     exits."""
-    allowed: int = 0
+    deviation: int = 0
     """The deviation that is allowed: 0 if states have to equal the results of their best moves, 1 if they may
     be worse for White, -1 if they may be worse for Black."""
 
@@ -124,7 +127,7 @@ def has_entry(game: ProofGame, position_rank: int, code: int, accrued: Accrued, 
 
     It contains entries for fresh states only if a deviation is allowed.
     """
-    if game.allowed == 0:
+    if game.deviation == 0:
         return stores_state(position_rank, code, accrued, side)
     return position_rank >= accrued.rank and code_rank(code) >= accrued.rank
 
@@ -133,7 +136,7 @@ def has_entry(game: ProofGame, position_rank: int, code: int, accrued: Accrued, 
 def state_pivot(game: ProofGame, position_rank: int, side: int, pivot: int) -> int:
     """Pivot of the state of a position in a layer; in whole-game mobility, the worth of the position
     score."""
-    return pivot if game.score_resets else position_worth(position_rank, side)
+    return pivot if game.has_score_resets else position_worth(position_rank, side)
 
 
 @inlined
@@ -203,9 +206,9 @@ def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch
 
 @inlined
 def _signed(game: ProofGame, ply: ProofPly, grade: int) -> int:
-    """Signed grade of a result in the state before the move; if nothing resets the accrued score, the accrued
-    score is folded in."""
-    return (1 - 2 * ply.side) * (grade if game.score_resets else folded_grade(grade, ply.pivot))
+    """Signed grade of a result in the state before the move. In whole-game mobility, the accrued score is
+    folded in."""
+    return (1 - 2 * ply.side) * (grade if game.has_score_resets else folded_grade(grade, ply.pivot))
 
 
 @inlined

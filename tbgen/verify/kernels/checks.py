@@ -96,25 +96,25 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
             rank = _en_passant_rank(game, phase * size + index, square, scratch)
             entries.rank[row, index] = rank
             positions += rank != NO_RANK
-            where = 1, (1 if square < 32 else 0), row * size + index
+            place = 1, (1 if square < 32 else 0), row * size + index
             code, depth = int64(entries.value[row, index]), int64(entries.depth[row, index])
-            _check_value(scratch, where, rank, code, depth)
+            _check_value(scratch, place, rank, code, depth)
     return positions
 
 
 @inlined
-def _check_value(scratch: ProofScratch, where: Place, rank: int, code: int, depth: int) -> None:
-    """Record what is wrong with a stored value, if this shows without its successors."""
+def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, depth: int) -> None:
+    """Record what is wrong with a stored value, if that can be seen without the values after the moves."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
-            record(scratch, NOWHERE, where, 0, grade_of(code, depth, 0), 0)
+            record(scratch, NOWHERE, place, 0, grade_of(code, depth, 0), 0)
     elif code == NONE:
-        record(scratch, MISSING, where, 0, 0, 0)
+        record(scratch, MISSING, place, 0, 0, 0)
     elif rank < 2:
-        pivot = position_worth(rank, where[1])
+        pivot = position_worth(rank, place[1])
         stored, expected = grade_of(code, depth, pivot), pivot << 16
         if stored != expected:
-            record(scratch, WRONG_END, where, pivot, stored, expected)
+            record(scratch, WRONG_END, place, pivot, stored, expected)
 
 
 @inlined
@@ -135,11 +135,11 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
     """Prove the states of a layer in a range of batch slots, and return their number.
 
     The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
-    the layer's accrued score. If the pivot of the layer is ``MIDDLE``, the fresh state belongs to it if the
-    position rank is at least the rank of the layer. The other states are those that :func:`stores_state`
-    accepts. If deviations are allowed (``game.allowed`` is not 0), only the states that :func:`has_entry`
-    accepts are proved. In whole-game mobility, each position has only its fresh state, and the pivot of the
-    layer is ``MIDDLE``.
+    the layer's accrued score. If the pivot of the layer is ``MIDDLE``, the fresh state belongs to the layer
+    if the position rank is at least the rank of the layer. The other states are those that
+    :func:`stores_state` accepts. If a deviation is allowed (``game.deviation`` is not 0), only the states
+    that :func:`has_entry` accepts are proved. In whole-game mobility, each position has only its fresh state,
+    and the pivot of the layer is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):
@@ -149,15 +149,15 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
             if not _is_in_layer(rank, accrued) or (game.selected.size and not game.selected[side, slot]):
                 continue
             code = int64(game.value[side, slot])
-            fresh = game.allowed == 0 and _is_fresh(rank, side, accrued)
+            fresh = game.deviation == 0 and _is_fresh(rank, side, accrued)
             if not (fresh or has_entry(game, rank, code, accrued, side)):
                 continue
             states += 1
             pivot, stored = state_pivot(game, rank, side, accrued.pivot), int64(game.grade[side, index])
-            if not game.score_resets:
+            if not game.has_score_resets:
                 stored = grade_of(code, int64(game.depth[side, slot]), pivot)
             expected = best_grade(game, slot, side, -1, pivot, scratch)
-            if stored != expected if game.allowed == 0 else (stored - expected) * game.allowed > 0:
+            if stored != expected if game.deviation == 0 else (stored - expected) * game.deviation > 0:
                 record(scratch, WRONG, (0, side, slot), pivot, stored, expected)
     return states
 

@@ -1,7 +1,7 @@
 """The entries of a table or cell for the states with one accrued score, and their grades.
 
 The entries are stored as runs, or computed as a layer. The grades (:mod:`tbgen.verify.kernels.results`) of
-all positions of a batch, a range of slots that is proved at a time, are updated for each accrued score.
+all positions of a batch (the slots that are proved together) are updated for each accrued score.
 """
 
 from typing import NamedTuple
@@ -74,7 +74,8 @@ def covering_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 @kernel
 def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, next_run: int, scratch: ProofScratch) -> int:
-    """Check everything about the runs of a range of slots that does not depend on moves. Return their number.
+    """Check everything about the runs of a range of slots that does not depend on moves. Return the number of
+    runs.
 
     ``next_run`` is the index of the first run of the range.
     """
@@ -94,7 +95,7 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, next_run: int, sc
 
 
 @inlined
-def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool, last: bool) -> int:
+def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, is_first: bool, is_last: bool) -> int:
     """The problem of a run, -1 if there is none."""
     holder, side = runs.holder, runs.side
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
@@ -102,17 +103,17 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool,
     # The side not to move holds the position score. A state with this accrued score is fresh.
     rank = int64(game.rank[side, slot])
     limit = 1 if rank == NO_RANK else min(rank - (holder != side), code_rank(code))
-    if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
+    if step < 2 or step > limit or (not is_first and run_rank(runs, run - 1) >= step):
         return STRAY
     if value in (NONE, FRESH) and depth != 0:
         return REPEATED
-    earlier = NONE if first else int64(runs.value[run - 1])
-    earlier_depth = 0 if first else int64(runs.depth[run - 1])
+    earlier = NONE if is_first else int64(runs.value[run - 1])
+    earlier_depth = 0 if is_first else int64(runs.depth[run - 1])
     if (value, depth) == (earlier, earlier_depth) or (value, depth) == (code, fresh_depth):
         return REPEATED
     if value not in (NONE, FRESH):
-        # With every rank, the accrued score is closer to the fresh value, so only the last rank matters.
-        pivot = position_worth(limit if last else run_rank(runs, run + 1) - 1, 1 - holder)
+        # An accrued score of greater rank is closer to the fresh value, so the last rank is checked.
+        pivot = position_worth(limit if is_last else run_rank(runs, run + 1) - 1, 1 - holder)
         worth, fresh = worth_of(value), worth_of(code)
         if worth == pivot:
             return REPEATED
@@ -122,7 +123,10 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool,
 
 
 class FunctionValues(NamedTuple):
-    """The values that functions have for the accrued score of a layer."""
+    """The values of a table's functions for the accrued score of a layer.
+
+    A function gives the value of a position for each accrued score.
+    """
 
     side: int
     """The side to move that has functions, -1 if there are no functions."""
@@ -191,10 +195,12 @@ def _fresh_grade(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int
 
 @kernel
 def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, next_run: int) -> None:
-    """Set the grades of one side's canonical positions in a range of batch slots for an accrued score.
+    """Set the grades of canonical positions in a range of batch slots for an accrued score, with one side to
+    move.
 
-    ``runs`` are the runs of the score's holder and this side. ``next_run`` is the index of the first run of
-    the range. Positions whose fresh value has a smaller rank keep the grade that :func:`begin_batch` has set.
+    ``runs`` are the runs of the score's holder and the side to move. ``next_run`` is the index of the first
+    run of the range. Positions whose fresh value has a smaller rank keep the grade that :func:`begin_batch`
+    has set.
     """
     side, pivot = runs.side, accrued.pivot
     for index in range(part[0], part[1]):
@@ -220,8 +226,8 @@ def set_layer_grades(
 ) -> int:
     """Set the grades of both sides' positions in a range of batch slots from a computed layer.
 
-    Unless deviations are allowed, note values outside the range from the accrued score to the fresh value.
-    Also note functions that contradict the layer. Return the number of states with entries.
+    Record missing values, functions that contradict the layer and, unless deviations are allowed, values
+    outside the range from the accrued score to the fresh value. Return the number of states with entries.
     """
     pivot, functions = accrued.pivot, layer.functions
     states = 0
@@ -239,7 +245,7 @@ def set_layer_grades(
                 grade = grade_of(value, depth, pivot)
                 worth, fresh = worth_of(value), worth_of(code)
                 outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
-                if value == NONE or (outside and game.allowed == 0):
+                if value == NONE or (outside and game.deviation == 0):
                     record(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
                 if side == functions.side:
                     stored = _function_value(functions, slot, code)
@@ -252,7 +258,7 @@ def set_layer_grades(
 
 @inlined
 def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
-    """Code of the value that the function of ``slot`` has; ``fresh`` is the code of the fresh value."""
+    """Code of the value in the function of ``slot``; ``fresh`` is the code of the fresh value."""
     code = int64(functions.value[functions.number[slot]])
     if code == NONE:
         return functions.accrued

@@ -17,7 +17,7 @@ from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.verify.geometry import KNIGHT
 from tbgen.verify.kernels.moves import ProofMen, Squares
 from tbgen.verify.kernels.results import grade_of
-from tbgen.verify.sub_tables import Fresh
+from tbgen.verify.sub_tables import FreshArrays
 
 _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
@@ -35,11 +35,11 @@ class ProofResets(NamedTuple):
     """Shape (resets,): 1 if the colours are swapped in that table."""
     source: NDArray[np.int64]
     """Shape (resets, 8): for each man of that table, pawns last, its index among the men before the move."""
-    free: NDArray[np.int64]
+    free_count: NDArray[np.int64]
     """Shape (tables,): number of free men."""
-    pawns: NDArray[np.int64]
+    pawn_count: NDArray[np.int64]
     """Shape (tables,): number of pawns."""
-    alike: NDArray[np.int64]
+    is_like_previous: NDArray[np.int64]
     """Shape (tables, 8): 1 for a free man of the same kind and colour as the previous man."""
     phase_size: NDArray[np.int64]
     """Shape (tables,): number of slots of a phase."""
@@ -49,18 +49,18 @@ class ProofResets(NamedTuple):
     key_start: NDArray[np.int64]
     """Shape (tables,): index in ``phases`` of the first entry of each table."""
     phases: NDArray[np.int32]
-    """Entry for each tuple of pawn squares, which are the digits, in base 64, of the index of the entry. It
-    is 4 * phase, plus 1 if the placement is canonical, plus 2 if its mirror image is canonical; 0 if neither
-    is."""
+    """One entry for each tuple of pawn squares; the squares are the digits, in base 64, of the entry's index.
+    An entry is 4 * phase, plus 1 if the placement is canonical, plus 2 if its mirror image is canonical; 0 if
+    neither is."""
     value: NDArray[np.uint8]
     """Codes of the fresh values of all sub-tables, as in :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
     """Fresh depths of all sub-tables."""
 
 
-_NONE, _ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
+_EMPTY, _NO_ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
 NO_RESETS = ProofResets(
-    _NONE, _NONE, _ROWS, _NONE, _NONE, _ROWS, _NONE, _ROWS, _NONE,
+    _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _NO_ROWS, _EMPTY,
     np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint16),
 )  # fmt: skip
 
@@ -82,15 +82,15 @@ def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int
     Men of the same kind and colour are put in ascending order of their squares.
     ``squares`` (int64 (16,)) contains the squares of the table's men. Its second half is overwritten.
     """
-    free = resets.free[table]
+    free = resets.free_count[table]
     for man in range(free):
         image = _IMAGE[symmetry, squares[man]]
         place = man
-        while resets.alike[table, place] and squares[8 + place - 1] > image:
+        while resets.is_like_previous[table, place] and squares[8 + place - 1] > image:
             squares[8 + place] = squares[8 + place - 1]
             place -= 1
         squares[8 + place] = image
-    slot = squares[8] if resets.pawns[table] else _COORD[squares[8]]
+    slot = squares[8] if resets.pawn_count[table] else _COORD[squares[8]]
     for man in range(1, free):
         slot = slot << 6 | squares[8 + man]
     return slot
@@ -100,12 +100,12 @@ def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int
 def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
     """Canonical slot in a table of the men with these ``squares`` (int64 (16,), free men first)."""
     base = phase = 0
-    if resets.pawns[table]:
+    if resets.pawn_count[table]:
         phase = _phase(resets, table, squares)
         base = (phase >> 2) * resets.phase_size[table]
     best = resets.phase_size[table]
     for symmetry in range(8):
-        if resets.pawns[table]:
+        if resets.pawn_count[table]:
             fits = symmetry <= MIRROR_FILES and phase >> symmetry & 1 != 0
         else:
             fits = _COORD[_IMAGE[symmetry, squares[0]]] >= 0
@@ -117,30 +117,30 @@ def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
 @inlined
 def _phase(resets: ProofResets, table: int, squares: Squares) -> int:
     """Entry of ``ProofResets.phases`` for the pawns among ``squares``."""
-    free = resets.free[table]
+    free = resets.free_count[table]
     key = 0
-    for pawn in range(resets.pawns[table]):
+    for pawn in range(resets.pawn_count[table]):
         key = key << 6 | squares[free + pawn]
     return resets.phases[resets.key_start[table] + key]
 
 
 @inlined
 def fresh_after(
-    resets: ProofResets, own: Fresh, reset: int, squares: Squares, side: int, scratch: Squares
+    resets: ProofResets, own_table: FreshArrays, reset: int, squares: Squares, side: int, scratch: Squares
 ) -> int:
     """Code of W, plus 256 times D, of the position after a reset by ``side``.
 
-    ``own`` contains the fresh values and depths of the table to prove. ``squares`` are the squares after the
-    move, in the order of the men before it. ``scratch`` is int64 (16,).
+    ``own_table`` contains the fresh values and depths of the table to prove. ``squares`` are the squares
+    after the move, in the order of the men before it. ``scratch`` is int64 (16,).
     """
     table = resets.table[reset]
     swapped = resets.swapped[reset]
-    for man in range(resets.free[table] + resets.pawns[table]):
+    for man in range(resets.free_count[table] + resets.pawn_count[table]):
         scratch[man] = squares[resets.source[reset, man]] ^ 56 * swapped
     slot = canonical_slot(resets, table, scratch)
     to_move = 1 - side ^ swapped
     if table == 0:
-        code, plies = int64(own[0][to_move, slot]), int64(own[1][to_move, slot])
+        code, plies = int64(own_table[0][to_move, slot]), int64(own_table[1][to_move, slot])
     else:
         slot += resets.start[table, to_move]
         code, plies = int64(resets.value[slot]), int64(resets.depth[slot])
@@ -156,16 +156,16 @@ class CellExits(NamedTuple):
     """
 
     way: NDArray[np.int32]
-    """Index of each way in ``begin``, by :func:`way_number`; 0 for a way without results."""
-    begin: NDArray[np.int64]
+    """For each :func:`way_number`, the index of the way in ``first_result``; 0 for a way without results."""
+    first_result: NDArray[np.int64]
     """Index of the first result of each way; -1 - code if all positions of the way have the value
     ``code``."""
     value: NDArray[np.uint8]
-    """Codes, way by way; ``NONE`` if there is no result. The index within a way is made of the squares of the
-    remaining mobile men, in the order of the men."""
+    """Codes, way by way; ``NONE`` if there is no result. The index within a way is composed of the squares of
+    the remaining mobile men, in the order of the men."""
     depth: NDArray[np.uint16]
     """Depths in plies, indexed like ``value``."""
-    unknown: int
+    unknown_code: int
     """Code of positions without a result."""
 
 
@@ -205,10 +205,10 @@ def grade_of_exit(
         mover = men.kinds.size
         if victim:
             target = int64(0)
-    begin = exits.begin[exits.way[way_number(men, mover, target, victim, promotion)]]
+    begin = exits.first_result[exits.way[way_number(men, mover, target, victim, promotion)]]
     if begin < 0:
         return grade_of(-1 - begin, 0, pivot)
     code = int64(exits.value[begin + slot])
     if code == NONE:
-        return grade_of(exits.unknown, 0, pivot)
+        return grade_of(exits.unknown_code, 0, pivot)
     return grade_of(code, int64(exits.depth[begin + slot]), pivot)
