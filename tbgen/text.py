@@ -40,7 +40,7 @@ class LegibleTable(dict[int, str]):
         letter, category = chr(code), unicodedata.category(chr(code))
         if category == "Cf" or letter in "\u034f\u2800" or 0xFE00 <= code <= 0xFE0F:  # variation selectors
             self[code] = ""
-        elif category == "Pd" or letter in "\u2043\u2212\x96\x97":  # the last are dashes of Windows-1252
+        elif category == "Pd" or letter in "\u2043\u2212\x96\x97":  # the last two are from Windows-1252
             self[code] = "-"
         elif category[0] == "Z" or (category == "Cc" and not 9 <= code <= 13):
             self[code] = " "
@@ -82,7 +82,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def screen_width(text: str) -> int:
-    """Return the width of a text in columns of a terminal.
+    """Return the width of a string in columns of a terminal.
 
     East Asian letters and emoji take up two columns, combining marks none.
 
@@ -93,8 +93,8 @@ def screen_width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.category(letter) in ("Mn", "Me", "Cf") for letter in text)
 
 
-def padded(text: str, width: int, *, pad_left: bool) -> str:
-    """Return a text padded with spaces to ``width`` columns of a terminal, at its left or right end."""
+def pad(text: str, width: int, *, pad_left: bool) -> str:
+    """Return a string padded with spaces to ``width`` columns of a terminal, at its left or right end."""
     spaces = " " * (width - screen_width(text))
     return spaces + text if pad_left else text + spaces
 

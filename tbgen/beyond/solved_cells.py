@@ -87,7 +87,7 @@ class SolvedCells(ExitSource):
 
     def close_one(self) -> bool:
         """Close the least recently used cell and wait until it is packed; return whether any was open."""
-        closed = self._open.drop_oldest()
+        closed = self._open.drop_least_recent()
         self._close(closed)
         self.wait_for_packing()
         return bool(closed)

@@ -92,7 +92,7 @@ class Values:
         self._cache = ChunkCache(cache_bytes)
         # A file removed from here closes with its last reference: another thread may be reading the file.
         self._files = LruCache[AnyTable](max_open_files, lambda _: 1)
-        self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.bytes)
+        self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.nbytes)
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()

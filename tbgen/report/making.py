@@ -60,7 +60,7 @@ def table_report(scan: TableCounts) -> TableReport:
         max_depth=info.max_depth,
         distribution=distribution(scan),
         records=tuple(records_of(scan)),
-        accrued=accrued_states(scan) if scan.has_accrued else None,
+        accrued=accrued_view(scan) if scan.has_accrued else None,
         endgame=endgame(scan),
         mating=mating_facts(scan),
         black_king=Sides(*(tuple(map(counts_by_score, squares)) for squares in scan.king_with_images())),
@@ -85,7 +85,7 @@ def _depths_by_score(by_code: CountArray) -> Depths:
     }
 
 
-def accrued_states(scan: TableCounts) -> AccruedView:
+def accrued_view(scan: TableCounts) -> AccruedView:
     """Return the counts of states by accrued score."""
     return AccruedView(_by_side(count_images(scan.layout, scan.states)), _by_side(scan.states[0]))
 

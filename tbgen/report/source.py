@@ -38,7 +38,7 @@ class ScanRuns(NamedTuple):
     """The runs of consecutive slots, for one holder and one side to move.
 
     A run has the value of a position for the accrued scores A whose rank is at least the first rank of the
-    run, and less than that of the next run (docs/format.md).
+    run, and less than that of the slot's next run, if any (docs/format.md).
     """
 
     slot: NDArray[np.int64]
@@ -54,7 +54,7 @@ class ScanRuns(NamedTuple):
 class TableSource:
     """A table in memory; several threads can read parts of it at once.
 
-    :param info: the description in the table's file.
+    :param info: the facts that the table's file states.
     :param sources: the sub-tables of a packed table, from which its layers are solved.
     """
 

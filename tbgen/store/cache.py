@@ -71,8 +71,8 @@ class LruCache(Generic[Item]):
             self.size = 0
         return dropped
 
-    def drop_oldest(self) -> list[Item]:
-        """Drop the least recently used item. Return a list of this item; it is empty if there is none."""
+    def drop_least_recent(self) -> list[Item]:
+        """Drop the least recently used item, if any, and return the dropped items."""
         with self._lock:
             dropped = [self._items.popitem(last=False)[1]] if self._items else []
             self.size -= sum(map(self._size_of, dropped))

@@ -151,7 +151,7 @@ class ChunkedArray:
     def _present_corners(self) -> set[tuple[int, ...]] | None:
         """The indices of the first elements of the chunks in the file; None if no chunk is absent.
 
-        They are cached, because to find a single chunk, HDF5 takes time proportional to the number of chunks.
+        They are cached, because HDF5's time to find a single chunk is proportional to the number of chunks.
         """
         if self._id.get_num_chunks() == prod(self._leading_shape) * self.chunks_per_row:
             return None
@@ -278,7 +278,7 @@ class DatasetFile:
     def _stated_manifest(self) -> Manifest:
         """Return the manifest of the datasets in this file, with the digests that the file states.
 
-        In a packed table, it differs from ``manifest``, which describes the unpacked content.
+        In a packed table, the result differs from ``manifest``, which describes the unpacked content.
         """
         return self.manifest
 

@@ -113,19 +113,19 @@ class Schema:
         return {name: _DECODERS[kind](stored[name]) for name, kind in self.attributes.items()}
 
 
-_DEPTHS: Final = (U1, U2)
+_DTYPES: Final = (U1, U2)
 
 PLACEMENTS: Final = DatasetSchema("placements", (U1,), ("placements", "pawns"), single_chunk=True)
 VALUE: Final = DatasetSchema("value", (U1,), (2, "size"))
-DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "size"), type_group="depth")
+DEPTH: Final = DatasetSchema("depth", _DTYPES, (2, "size"), type_group="depth")
 RUN_MASK: Final = DatasetSchema("accrued/mask", (U1,), (2, 2, "size / 8"), sparse=True)
 RUN_START: Final = DatasetSchema("accrued/start", (U8,), (2, 2, "blocks"))
 RUN_RANK: Final = DatasetSchema("accrued/rank", (U1,), ("runs",))
 RUN_VALUE: Final = DatasetSchema("accrued/value", (U1,), ("runs",))
-RUN_DEPTH: Final = DatasetSchema("accrued/depth", _DEPTHS, ("runs",), type_group="run depth")
+RUN_DEPTH: Final = DatasetSchema("accrued/depth", _DTYPES, ("runs",), type_group="run depth")
 EP_CONFIG: Final = DatasetSchema("ep/config", (I4,), ("configurations", 2), single_chunk=True)
 EP_VALUE: Final = DatasetSchema("ep/value", (U1,), ("configurations", "phase_size"))
-EP_DEPTH: Final = DatasetSchema("ep/depth", _DEPTHS, ("configurations", "phase_size"), type_group="depth")
+EP_DEPTH: Final = DatasetSchema("ep/depth", _DTYPES, ("configurations", "phase_size"), type_group="depth")
 
 _HEADLINE: Final = "tbgen table 2"
 _MANIFEST_ATTRIBUTES: Final = {
@@ -181,7 +181,7 @@ VALUE_DATA: Final = DatasetSchema("fresh/data", (U1,), ("value bytes",), raw=Tru
 EXCEPTION_STEP: Final = DatasetSchema("exception/step", (U2,), ("steps",))
 EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",))
 EXCEPTION_DEPTH: Final = DatasetSchema(
-    "exception/depth", _DEPTHS, ("exceptions",), type_group="exception depth"
+    "exception/depth", _DTYPES, ("exceptions",), type_group="exception depth"
 )
 FUNCTION_SHARES: Final = DatasetSchema(
     "accrued/share", (U2,), ("function contexts", "function symbols"), single_chunk=True
@@ -215,7 +215,7 @@ CONTENT: Final = (
 table, and functions of accrued scores."""
 
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
-LAYER_DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "phase_size"), type_group="depth")
+LAYER_DEPTH: Final = DatasetSchema("depth", _DTYPES, (2, "phase_size"), type_group="depth")
 
 LAYER: Final = Schema(
     "tbgen layer",

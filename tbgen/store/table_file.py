@@ -395,7 +395,7 @@ class LoadedTable:
         self._first_runs = np.concatenate([[0], np.flatnonzero(self.run_rank >= LAST_RUN) + 1])
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         """Size of the arrays in bytes."""
         return sum(each.nbytes for each in vars(self).values())
 

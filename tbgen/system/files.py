@@ -273,7 +273,7 @@ def _permissions(path: Path) -> int | None:
 
 
 def _sync(path: Path) -> None:
-    """Sync a file or directory. Windows syncs directories by itself; files must be open for writing there."""
+    """Sync a file or directory. Windows syncs directories by itself. Files must be open for writing there."""
     if sys.platform == "win32" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)

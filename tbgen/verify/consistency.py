@@ -68,8 +68,11 @@ def function_values(table: Table, accrued: Accrued) -> FunctionValues:
     return FunctionValues(int(functions.side), code, functions.number, functions.values_for(code))
 
 
-class Probes:
-    """Compares the answers of a reader, at random positions of a surveyed table, with the proved entries."""
+class ProbeComparison:
+    """Compares the answers of a reader, at random positions of a table, with the proved entries.
+
+    :param game: the table; its array ``rank`` must have been filled.
+    """
 
     def __init__(self, game: ProofGame, reader: Reader, random: np.random.Generator) -> None:
         self._game, self._reader = game, reader

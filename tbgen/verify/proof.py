@@ -24,7 +24,7 @@ from tbgen.errors import DamagedTableError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.progress import Progress, silent
-from tbgen.verify.consistency import Probes, Reader, first_runs, function_values, table_problem
+from tbgen.verify.consistency import ProbeComparison, Reader, first_runs, function_values, table_problem
 from tbgen.verify.game import game_of_table
 from tbgen.verify.kernels.best import NO_RANK, Range
 from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
@@ -96,7 +96,7 @@ class Proof(StateProof):
         self.layer_maker: EveryLayer | None = None
         """Makes the layers; None if they are stored as runs."""
         self.reader: Reader | None = None
-        self.probes: Probes | None = None
+        self.probes: ProbeComparison | None = None
         self.first_runs = first_runs(table)
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
@@ -108,7 +108,7 @@ class Proof(StateProof):
         if self.table.accrued_form is AccruedForm.RUNS:
             self.survey_runs(parts)
         if self.reader is not None:
-            self.probes = Probes(self.game, self.reader, random)
+            self.probes = ProbeComparison(self.game, self.reader, random)
             self.workers.add(self.probes.compare_fresh())
         if sample is not None:
             self._select(sample, random)

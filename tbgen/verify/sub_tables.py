@@ -20,8 +20,8 @@ FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 class SubTables:
     """The fresh values and depths of all sub-tables of a layout, stored one side to move after the other.
 
-    Sub-tables with the same number of men as the table, which promotions lead to, are large. Of these, only
-    the sides to move that promotions can lead to are included.
+    Sub-tables with the same number of men as the table, which promotions lead to, are large. Of these tables,
+    only the sides to move that promotions can lead to are included.
 
     :param read: returns one of the tables. It is called for one table at a time, and its result is copied.
     """

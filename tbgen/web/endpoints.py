@@ -182,13 +182,13 @@ def openapi(version: str) -> dict[str, Any]:
         "The value of a position of any number of men, or an interval that narrows",
         _response(_EVENTS_TEXT, EVENT_STREAM_TYPE, _TEXT_SCHEMA),
         (400, 404, *_COMMON_STATUSES),
-        parameters=_parameters(STATE_PARAMETERS),
+        parameters=_parameter_schemas(STATE_PARAMETERS),
     )
     reply = _operation(
         "A move in a game of r-mobility, of any number of men",
         _response("The answer", JSON_TYPE, _ref(ReplyDocument)),
         (400, 404, 408, 413, *_COMMON_STATUSES),
-        requestBody=_body(_PGN_BODY),
+        requestBody=_body_schema(_PGN_BODY),
     )
     metrics = _response("Figures", METRICS_TYPE, _TEXT_SCHEMA)
     document = _response("OpenAPI", JSON_TYPE, {"type": "object"})
@@ -207,7 +207,7 @@ def openapi(version: str) -> dict[str, Any]:
             "license": {"name": "GPL-3.0-or-later", "identifier": "GPL-3.0-or-later"},
         },
         "paths": paths,
-        "components": {"schemas": _schemas()},
+        "components": {"schemas": _document_schemas()},
     }
 
 
@@ -215,9 +215,9 @@ def _endpoint_schema(endpoint: Endpoint) -> _Schema:
     details: _Schema = {}
     statuses = [*_COMMON_STATUSES]
     if endpoint.parameters:
-        details["parameters"] = _parameters(endpoint.parameters)
+        details["parameters"] = _parameter_schemas(endpoint.parameters)
     if endpoint.body is not None:
-        details["requestBody"] = _body(endpoint.body)
+        details["requestBody"] = _body_schema(endpoint.body)
         statuses += 408, 413
     elif endpoint.may_lack:
         statuses.append(404)
@@ -240,12 +240,12 @@ def _operation(summary: str, answer: _Schema, statuses: Iterable[int] = (), **de
     return {"summary": summary, **details, "responses": {"200": answer, **other_responses}}
 
 
-def _body(body: Body) -> _Schema:
+def _body_schema(body: Body) -> _Schema:
     (schema,), _ = msgspec.json.schema_components([body.type], ref_template=_REF_TEMPLATE)
     return {"required": True, "content": {body.media_type: {"schema": schema}}}
 
 
-def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
+def _parameter_schemas(parameters: Iterable[Parameter]) -> list[_Schema]:
     return [
         {
             "name": parameter.name,
@@ -257,7 +257,7 @@ def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
     ]
 
 
-def _schemas() -> dict[str, Any]:
+def _document_schemas() -> dict[str, Any]:
     """Return the schema of every document; fields without a default are required."""
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
     types += dict.fromkeys(endpoint.answer_type for endpoint in ENDPOINTS)

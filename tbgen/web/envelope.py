@@ -44,9 +44,9 @@ class Monitor:
 
     def metrics_text(self, pools: Iterable[WorkerPool]) -> str:
         """Return all metrics, labelled with the process, because several processes may share one address."""
-        return "".join(f"{line}\n" for line in self._lines(pools))
+        return "".join(f"{line}\n" for line in self._metric_lines(pools))
 
-    def _lines(self, pools: Iterable[WorkerPool]) -> Iterator[str]:
+    def _metric_lines(self, pools: Iterable[WorkerPool]) -> Iterator[str]:
         process = f'process="{os.getpid()}"'
         yield "# HELP tbgen_info The version.\n# TYPE tbgen_info gauge"
         yield f'tbgen_info{{{process},version="{self._version}"}} 1'

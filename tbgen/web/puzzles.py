@@ -227,7 +227,7 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
 def _random_batches(
     stock: Stock, name: str | None, depths: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
-    """Yield batches of random positions whose value belongs to the side to move.
+    """Yield batches of random positions in which the side to move holds the value.
 
     Colours are exchanged in half of the positions.
 
@@ -247,7 +247,7 @@ def _random_batches(
 
 
 def _qualifies(board: chess.Board, result: ProbeResult | TbgenError, depths: range) -> bool:
-    """Return whether the value belongs to the side to move and has an allowed rank and depth."""
+    """Return whether the side to move holds the value, and whether the rank and depth are allowed."""
     if isinstance(result, TbgenError):  # a table that the probe needs is missing
         return False
     value = result.value

@@ -87,6 +87,6 @@ def test_tables_of_a_material_are_held_together() -> None:
     r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
     rows = ((small, r, 7), (large, r, 1000), (large, wg, 200), (small, wg, 0))
     tasks = tuple(Task(material, variant, Cost(memory=memory)) for material, variant, memory in rows)
-    found = ReportPlan((Path(),), tasks, {}, saved=False).memory
+    found = ReportPlan((Path(),), tasks, {}, uses_saved_data=False).memory
     assert found == BASE_MEMORY + 1000 + 2 * 3 * layout_of(large).size
-    assert ReportPlan((Path(),), tasks[3:], {}, saved=False).memory == 0, "saved data take little"
+    assert ReportPlan((Path(),), tasks[3:], {}, uses_saved_data=False).memory == 0, "saved data take little"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tournament import Standings
-from tbgen.text import counted, csv_text, padded, screen_width
+from tbgen.text import counted, csv_text, pad, screen_width
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -32,7 +32,7 @@ def text_lines(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         for block in _blocks(widths, table.text_column_count, table.gap, width):
             yield ""
             for row in rows:
-                cells = [padded(row[at], widths[at], pad_left=not table.columns[at].is_text) for at in block]
+                cells = [pad(row[at], widths[at], pad_left=not table.columns[at].is_text) for at in block]
                 yield (" " * table.gap).join(cells).rstrip()
         yield ""
 

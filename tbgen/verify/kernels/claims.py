@@ -58,7 +58,7 @@ def end_of_runs(runs: ProofRuns, run: int) -> int:
 
 @inlined
 def run_rank(runs: ProofRuns, run: int) -> int:
-    """Rank of the first accrued score of a run."""
+    """Smallest rank of the accrued scores of a run."""
     return int64(runs.rank[run]) & (LAST_RUN - 1)
 
 
@@ -112,7 +112,7 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, is_first: bo
     if (value, depth) == (earlier, earlier_depth) or (value, depth) == (code, fresh_depth):
         return REPEATED
     if value not in (NONE, FRESH):
-        # An accrued score of greater rank is closer to the fresh value, so the last rank is checked.
+        # A greater rank is closer to the fresh value, so it suffices to check the run's greatest rank.
         pivot = position_worth(limit if is_last else run_rank(runs, run + 1) - 1, 1 - holder)
         worth, fresh = worth_of(value), worth_of(code)
         if worth == pivot:

@@ -101,7 +101,7 @@ def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
     """Canonical slot in a table of the men with these ``squares`` (int64 (16,), free men first)."""
     base = phase = 0
     if resets.pawn_count[table]:
-        phase = _phase(resets, table, squares)
+        phase = _phase_entry(resets, table, squares)
         base = (phase >> 2) * resets.phase_size[table]
     best = resets.phase_size[table]
     for symmetry in range(8):
@@ -115,7 +115,7 @@ def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
 
 
 @inlined
-def _phase(resets: ProofResets, table: int, squares: Squares) -> int:
+def _phase_entry(resets: ProofResets, table: int, squares: Squares) -> int:
     """Entry of ``ProofResets.phases`` for the pawns among ``squares``."""
     free = resets.free_count[table]
     key = 0
