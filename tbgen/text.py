@@ -51,13 +51,13 @@ class LegibleTable(dict[int, str]):
         return self[code]
 
 
-_LEGIBLE: Final = LegibleTable()
+_LEGIBLE_TABLE: Final = LegibleTable()
 
 
-def legible(text: str, table: LegibleTable = _LEGIBLE) -> str:
+def sanitise(text: str, table: LegibleTable = _LEGIBLE_TABLE) -> str:
     """Return a string translated by a table, without invisible characters.
 
-    >>> legible("1\u20140\u200b\x1a")
+    >>> sanitise("1\u20140\u200b\x1a")
     '1-0 '
     """
     return _SOFT_HYPHEN.sub("-", text).translate(table) if UNUSUAL_CHARACTER.search(text) else text

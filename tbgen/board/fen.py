@@ -18,7 +18,7 @@ from tbgen.board.material import described_kind
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import UsageError, quote
-from tbgen.text import legible
+from tbgen.text import sanitise
 
 _EXPECTED_FIELDS: Final = (
     "expected pieces and side to move, then optionally castling, en passant square, halfmove clock, "
@@ -154,7 +154,7 @@ def _fields(text: str) -> list[str]:
 
     :raises UsageError: if the operations of an EPD are malformed.
     """
-    text = legible(text).strip()
+    text = sanitise(text).strip()
     if "_" in text.partition(" ")[0]:
         text = text.replace("_", " ")
     body = text.rstrip(_TRAILING_CHARACTERS)

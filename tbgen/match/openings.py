@@ -23,7 +23,7 @@ from tbgen.games.pgn.reader import doubts_of_start, read_games
 from tbgen.games.pgn.splitter import read_lines
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import GameOptions
-from tbgen.text import counted, legible
+from tbgen.text import counted, sanitise
 
 _CHESS960_COUNT: Final = 960
 _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
@@ -204,7 +204,7 @@ def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
 def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
     """Yield the positions of a file whose lines are EPD records, or FENs of six or seven fields."""
     for number, line in enumerate(read_lines(source), 1):
-        text = legible(line.decode("utf-8", "replace")).strip()
+        text = sanitise(line.decode("utf-8", "replace")).strip()
         if text and not text.startswith("#"):
             yield _BookEntry(f"{path}, line {number}", text)
 

@@ -22,7 +22,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import with_highlights
-from tbgen.report.mating import with_rule
+from tbgen.report.mating import potential_with_rule
 from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, TableReport
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
@@ -271,7 +271,7 @@ def _restore_report(document: dict[str, Any]) -> TableReport:
     lines = [record.pop("line").split() for record in document["records"]]
     report = TableReport.read(document)
     records = tuple(map(_with_line, report.records, lines))
-    mating = with_rule(report.material, report.mating.truth, report.mating.like_bishops)
+    mating = potential_with_rule(report.material, report.mating.truth, report.mating.like_bishops)
     return with_highlights(replace(report, records=records, mating=mating))
 
 

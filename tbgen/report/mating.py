@@ -267,10 +267,10 @@ def mating_facts(
     scan: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about the material of a table."""
-    return with_rule(scan.material, *truth_parts(scan), mating_rule(scan.material, values, marks))
+    return potential_with_rule(scan.material, *truth_parts(scan), mating_rule(scan.material, values, marks))
 
 
-def with_rule(
+def potential_with_rule(
     material: Material,
     truth: Sides[MatingTruth],
     one_colour: Sides[MatingTruth] | None,

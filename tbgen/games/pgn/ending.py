@@ -38,7 +38,7 @@ import chess
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.spelling import BOTH_FORFEIT
-from tbgen.text import legible
+from tbgen.text import sanitise
 
 _MAX_TEXT_LENGTH: Final = 80
 
@@ -178,7 +178,7 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
 def _last_remark(comment: str) -> str:
     """Return the last comma-separated part of a comment with more than data, without its leading data."""
-    for part in reversed(_QUOTED_TEXT.sub("=-", legible(comment)).split(",")):
+    for part in reversed(_QUOTED_TEXT.sub("=-", sanitise(comment)).split(",")):
         if remark := _LEADING_DATA.sub("", f"{_as_one_line(part)} ", count=1).rstrip("! "):
             return remark
     return ""

@@ -18,7 +18,7 @@ from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
 from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
 from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
-from tbgen.text import legible
+from tbgen.text import sanitise
 
 _ANNOTATION_WORDS: Final = (
     r"(?i:e\.?\s?p|en[\s-]*passant|(?:(?:disc?|dbl)\.?\s?)?ch(?:(?:ec)?k)?(?:mate)?|mate|novelty|diagram)"
@@ -316,7 +316,7 @@ def _start_position(values: dict[str, str]) -> Fen:
 
     :raises UsageError: if a value is invalid, or the variant is not chess.
     """
-    values = {name: legible(value).strip() for name, value in values.items() if value not in _MISSING_VALUES}
+    values = {name: sanitise(value).strip() for name, value in values.items() if value not in _MISSING_VALUES}
     if "Variant" in values:
         from chess.pgn import Headers  # here, because it also imports chess.engine, which is slow
 

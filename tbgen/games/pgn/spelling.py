@@ -17,7 +17,7 @@ import codecs
 import re
 from typing import Final
 
-from tbgen.text import UNUSUAL_CHARACTER, LegibleTable, legible
+from tbgen.text import UNUSUAL_CHARACTER, LegibleTable, sanitise
 
 _FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", "", *"KQRBN", ""], strict=True))
 _SYMBOLS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
@@ -49,7 +49,7 @@ def plain(text: str) -> str:
     >>> plain("♘f3\\u200b 0–1\\x1a")
     'Nf3 0-1 '
     """
-    return legible(text, _PLAIN)
+    return sanitise(text, _PLAIN)
 
 
 def plain_movetext(data: bytes) -> str:
