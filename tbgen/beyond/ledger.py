@@ -43,7 +43,7 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _Entry(NamedTuple):
+class _Solved(NamedTuple):
     """An entry of the ledger: the number of a solution, and the window in which it was found."""
 
     number: int
@@ -73,7 +73,7 @@ class Ledger:
         self._last_tried: Interval | None = None
         """The interval that the state had when the narrow window around its accrued score was last tried."""
         self.last_number = 0
-        self._last_solution: dict[tuple[Cell, int], _Entry] = {}
+        self._last_solution: dict[tuple[Cell, int], _Solved] = {}
         """Maps a cell and an end to the last solution of the cell at this end."""
         self._wins_number: dict[Cell, int] = {}
         """Maps each whole cell, and its mirror image, to the number of the solution that found its forced
@@ -138,7 +138,7 @@ class Ledger:
         number = self.last_number + solution_count
         for bounds in all_bounds:
             ends = product([bounds.cell], bounds.ends)
-            self._last_solution |= dict.fromkeys(ends, _Entry(number, bounds.window))
+            self._last_solution |= dict.fromkeys(ends, _Solved(number, bounds.window))
         self.last_number = number
 
     def add_wins(self, whole_cell: Cell) -> None:
@@ -148,7 +148,7 @@ class Ledger:
 
     def add_table_cells(self, cells: Iterable[Cell]) -> None:
         """Record that cells are now looked up in tables. Cells above them may then be solved again."""
-        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Entry(self.last_number + 1, ALL_SCORES))
+        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Solved(self.last_number + 1, ALL_SCORES))
 
     def add_ends_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Record that a cell has been solved at some ends with the pawns of one side standing still."""

@@ -28,12 +28,18 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import NOTHING, empty_record, find_side_exits, solve_layer
+from tbgen.retro.kernels.phase import (
+    NOTHING,
+    clear_empty_slots,
+    empty_record,
+    find_side_exits,
+    solve_layer,
+)
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_slot_numbers
+from tbgen.retro.workspace import exits_of_side, make_slot_numbers
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -167,16 +173,20 @@ class BoundsGame:
         if any(max_moves(self._frame.cell, side) > MAX_COUNTED_MOVES for side in SIDES):
             raise NoCodeError(self._frame.cell)
         buffer = self._buffer_for(out)
-        buffer.value[:], buffer.depth[:] = NONE, 0
         with self._counted_workspace(crew) as workspace:
             ranks = 0
-            for _ in self._solver(workspace, self._sweep_results(buffer), crew).solve_ranks():
+            for _ in self._solver(workspace, crew).solve_ranks():
                 ranks += 1
                 if stop_event is not None and stop_event.is_set():
                     raise CancelledError
             deepest = max(attacker.scratch.max_depth[0] for attacker in workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
                 raise NoCodeError(self._frame.cell)
+            clear_empty_slots(workspace, 0, workspace.frame.words)
+            fresh = workspace.fresh
+            buffer.value[:], buffer.depth[:] = (
+                array[: 2 * self._frame.size].reshape(2, -1) for array in (fresh.value, fresh.depth)
+            )
         return self._cell_block(buffer, out)
 
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
@@ -186,11 +196,11 @@ class BoundsGame:
             than this value for the side. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
-            phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
+            phase, exits, words = workspace.phase, exits_of_side(workspace), workspace.frame.words
             legal_words(workspace.frame, phase.legal, 0, words)
-            find_side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
+            find_side_exits(workspace, self._pool, side, False, phase.legal[side], exits, 0, words)
             buffer = self._buffer_for(None, side_count=1)
-            fill_with_exits(exits, side * 64 * words, side, bound, buffer.value[0], buffer.depth[0])
+            fill_with_exits(exits, side, bound, buffer.value[0], buffer.depth[0])
         value, depth = self._cell_block(buffer)
         return Block(value[0], depth[0])
 
@@ -243,9 +253,9 @@ class BoundsGame:
             find_moves(workspace, self._pool, False, parts, mapper)
             yield workspace
 
-    def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
+    def _solver(self, workspace: Workspace, crew: Crew | None) -> PhaseSolver:
         none = empty_record(NOTHING, self._frame.size, make_slot_numbers(0), 0)
-        arguments = workspace, self._pool, fresh, (none, none)
+        arguments = workspace, self._pool, (none, none)
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 
     def _sweep_results(self, block: Block) -> SweepResults:

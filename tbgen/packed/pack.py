@@ -47,7 +47,13 @@ from tbgen.retro.kernels.phase import find_side_exits
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import like_men_of, mirrors_itself, table_slots, to_table_order
+from tbgen.retro.workspace import (
+    exits_of_side,
+    like_men_of,
+    mirrors_itself,
+    table_slots,
+    to_table_order,
+)
 from tbgen.store.schema import slots_in
 
 _PIECE_VALUES = (0, 9, 5, 3, 3)
@@ -206,8 +212,9 @@ class NeedFinder:
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet_counts
-        usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
-        data = PhaseData(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
+        # The exits of the stored side are needed before those of the derived side.
+        usable, exits = np.zeros((2, frame.words), np.uint64), exits_of_side(workspace)
+        data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
         if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:
             raise OverflowError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
@@ -216,12 +223,10 @@ class NeedFinder:
             sets = data.phase.canonical, data.phase.legal[side]
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
-        if resets := data.phase.score_resets:  # the results of layers have overwritten the exits
-            run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical)
-        if resets or layout.pawns:  # else all zeroing moves are captures
-            run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical)
         run_parts(find_ranks, data.phase, data.rank)
+        run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical, exits)
         run_parts(flag_by_exit, data, side)
+        run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical, exits)
         needed = np.zeros(slot_count, np.uint8)
         exceptions = np.full(frame.words, ALL)
         for search in range(_SEARCH_ROUNDS + 1):

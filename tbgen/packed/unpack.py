@@ -32,19 +32,19 @@ from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored, find
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import BUFFERS
 from tbgen.progress import Progress, silent
+from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import find_side_exits, prepare_words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
     frame_of,
     like_men_of,
-    make_attacker,
     make_exits,
     make_phase,
     mirrors_itself,
     place_pawns,
+    workspace_of,
 )
 
 _PARTS_PER_THREAD: Final = 4
@@ -165,13 +165,15 @@ class _Unpacker:
         self._threads = ThreadPoolExecutor(threads)
         frame, exits = frame_of(layout), make_exits(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
-        # Unpacking does not run sweeps, so the buffers of the attackers are empty.
-        no_words = replace(frame, words=0), make_phase(0, False)
-        white, black = (make_attacker(side, *no_words, 1) for side in SIDES)
-        self._workspace = Workspace(frame, phase, (white, black), exits, like_men_of(layout))
+        # Unpacking does not run sweeps, so there are no words for the attackers.
+        no_words = workspace_of(replace(frame, words=0), False, like_men_of(layout))
+        self._workspace = replace(no_words, frame=frame, phase=phase, exits=exits)
+        middle = layout.phase_size
+        white = Exits(exits.value[:middle], exits.nearest[:middle], exits.farthest[:middle])
+        black = Exits(exits.value[middle:], exits.nearest[middle:], exits.farthest[middle:])
         start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
         usable = np.zeros((2, frame.words), np.uint64)
-        self._data = PhaseData(frame, phase, exits, pool.value, pool.depth, start, rank, *usable)
+        self._data = PhaseData(frame, phase, (white, black), pool.value, pool.depth, start, rank, *usable)
         self._word_edges = np.linspace(0, frame.words, _PARTS_PER_THREAD * threads + 1).astype(int).tolist()
         self._symmetric = False
 
@@ -234,7 +236,8 @@ class _Unpacker:
         self._run(find_ranks, data.phase, data.rank)
         if self._layout.pawns:  # the stored side needs only its captures
             among = data.phase.canonical
-            self._run(find_side_exits, self._workspace, pool, int(self._side), True, among)
+            exits = data.exits[self._side]
+            self._run(find_side_exits, self._workspace, pool, int(self._side), True, among, exits)
         self._check(all(self._run(fill_stored, data, int(self._side))))
 
     def decode_and_fill(self, phase: int) -> None:

@@ -26,7 +26,15 @@ from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_g
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, BatchLayer, copy_layer, empty_record, solve_layer
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, StageTimes, WidePhaseSolver, find_moves
+from tbgen.retro.ranks import (
+    MAX_PARTS,
+    Crew,
+    PhaseSolver,
+    StageTimes,
+    WidePhaseSolver,
+    find_moves,
+    store_fresh,
+)
 from tbgen.retro.workspace import (
     make_exits,
     make_slot_numbers,
@@ -68,7 +76,8 @@ class EveryLayer:
         parts = min(threads, MAX_PARTS) if self._phases_per_batch == 1 else 1
         max_slots = max_slots_of_batch(layout)
         self._workspaces = [
-            make_workspace(layout, Variant.R_MOBILITY, parts) for _ in range(max_slots // layout.phase_size)
+            make_workspace(layout, Variant.R_MOBILITY, parts, self._loader.pool)
+            for _ in range(max_slots // layout.phase_size)
         ]
         self._buffers = [(_flat_layer(max_slots), _flat_layer(max_slots)) for _ in range(_LAYER_PAIRS)]
 
@@ -119,11 +128,10 @@ class EveryLayer:
         """
         layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
         place_pawns(workspace.frame, layout, phase)
-        self._loader.clear(phase)
         parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, mapper)
         no_record = empty_record(NOTHING, 0, make_slot_numbers(0), 0)
-        arguments = workspace, pool, self._loader.fresh(phase), (no_record, no_record)
+        arguments = workspace, pool, (no_record, no_record)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).solve_ranks()
         empty = 0
         for rank in count():
@@ -134,6 +142,8 @@ class EveryLayer:
                     attacker = workspace.attackers[1 - holder]
                     copy_layer(attacker, rank, number * layout.phase_size, layer)
                 empty += not any_alive
+                if empty == 1:
+                    store_fresh(workspace, self._loader, phase, parts, mapper)
             yield any_alive
 
 

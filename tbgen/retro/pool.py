@@ -5,7 +5,7 @@ The pool and its blocks are explained in ``tbgen.retro.kernels.targets``.
 
 import functools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import product
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -27,12 +27,10 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.retro.geometry import IMAGES
+from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
-from tbgen.retro.workspace import expand, to_solver_order
-
-_SLOTS_PER_PART: Final = 1 << 22
-"""Number of slots that one task clears."""
+from tbgen.retro.workspace import QUARTERS, expand, to_solver_order
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -145,6 +143,8 @@ class PoolLoader:
         smaller = [block for block in self._number if block[0].men < layout.material.men]
         kept_blocks = [block for block in smaller if needed_blocks is None or block in needed_blocks]
         own_slots = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
+        if not layout.pawns:  # then the workspace is part of the pool
+            own_slots = max(own_slots, QUARTERS * layout.solved_slots)
         places, end = {}, own_slots
         for block, side in product(kept_blocks, SIDES):
             places[block, side] = end
@@ -158,12 +158,21 @@ class PoolLoader:
         )
         self._table = table
         if table is None:
-            self._clear(2 * layout.size, own_slots)
+            ep_offset = self.pool.targets.ep_offset
+            self.pool.value[ep_offset:own_slots], self.pool.depth[ep_offset:own_slots] = NONE, 0
         self._load(places, map)
 
     def fresh(self, phase: int) -> SweepResults:
-        """Return the arrays for the fresh values and depths of a phase, which are part of the pool."""
+        """Return the fresh values and depths of a solved phase, which are part of the pool."""
         return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
+
+    def store(self, phase: int, workspace: Workspace) -> None:
+        """Copy the fresh values and depths of a solved phase to the pool, unless they are already there."""
+        pool, size, fresh = self.pool, self._layout.phase_size, workspace.fresh
+        for side in SIDES if self._layout.pawns else ():
+            begin, first = int(pool.targets.begin[phase, side]), int(fresh.starts[side])
+            pool.value[begin : begin + size] = fresh.value[first : first + size]
+            pool.depth[begin : begin + size] = fresh.depth[first : first + size]
 
     def load_solved_phase(self, phase: int) -> None:
         """Load a phase from the solved table, together with the phases and en passant positions after its
@@ -196,18 +205,6 @@ class PoolLoader:
             if block[0].men == self._layout.material.men:
                 self.pool.targets.begin[self._number[block]] = -1
         self._load(promotion_places(self._layout, phases, self._promoted_at), mapper)
-
-    def clear(self, phase: int, mapper: Map = map) -> None:
-        """Clear the slots of a phase of the table itself; ``mapper`` is as for ``prepare``."""
-        begins, size = self.pool.targets.begin[phase].tolist(), self._layout.solved_slots
-        edges = [*range(0, size, _SLOTS_PER_PART), size]
-        parts = [(begin + first, begin + last) for begin in begins for first, last in pairwise(edges)]
-        for _ in mapper(lambda part: self._clear(*part), parts):
-            pass
-
-    def _clear(self, begin: int, end: int) -> None:
-        self.pool.value[begin:end] = NONE
-        self.pool.depth[begin:end] = 0
 
     def _load(self, places: Mapping[tuple[Block, Side], int], mapper: Map) -> None:
         for (block, side), begin in places.items():

@@ -37,6 +37,7 @@ from tbgen.retro.kernels.phase import (
     NOTHING,
     Records,
     SweepRecord,
+    clear_empty_slots,
     empty_record,
     first_events,
     later_events,
@@ -61,8 +62,15 @@ from tbgen.retro.kernels.sweep import (
 )
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
-from tbgen.retro.pool import Map
-from tbgen.retro.workspace import make_ep_positions, make_phase, make_scratch, make_slot_numbers, zeros
+from tbgen.retro.pool import Map, PoolLoader
+from tbgen.retro.workspace import (
+    make_departures,
+    make_ep_positions,
+    make_phase,
+    make_scratch,
+    make_slot_numbers,
+    zeros,
+)
 
 
 @dataclass
@@ -104,6 +112,16 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
         pass
     for _ in mapper(lambda part: prepare_words(workspace, pool, symmetric, *part), ranges):
         pass
+
+
+def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int, mapper: Map = map) -> None:
+    """Store the fresh values and depths of a solved phase in the pool.
+
+    The other arguments are as for :func:`find_moves`.
+    """
+    for _ in mapper(lambda part: clear_empty_slots(workspace, *part), _ranges(workspace, parts)):
+        pass
+    loader.store(phase, workspace)
 
 
 def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
@@ -150,15 +168,14 @@ class Crew:
 class PhaseSolver:
     """Solves one phase rank by rank after ``find_moves``, on one thread, with two kernel calls for each rank.
 
-    :param fresh: the output, fresh values and depths.
+    The fresh values and depths of the workspace are the output.
+
     :param records: empty records, to which the sweeps append the changes that they make.
     :param mapper: called like ``map``; may distribute work over threads.
     """
 
-    def __init__(
-        self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, mapper: Map = map
-    ) -> None:
-        self._workspace, self._pool, self._fresh = workspace, pool, fresh
+    def __init__(self, workspace: Workspace, pool: Pool, records: Records, mapper: Map = map) -> None:
+        self._workspace, self._pool = workspace, pool
         self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
         # At first, only events of the best value are needed. Before the first layer, later_events adds the
         # other events.
@@ -190,13 +207,13 @@ class PhaseSolver:
 
     def _sweep(self) -> bool:
         """Run the sweeps of the current rank; return whether any position is in its layers."""
-        arguments = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
+        arguments = self._workspace, self._pool, self.rank, self._agendas, self.records
         any_alive, self.records = self._solve_rank(*arguments)
         return bool(any_alive)
 
     def _settle(self) -> None:
         """Settle the positions of the current rank, and find the events of the next rank."""
-        self._agendas = self._settle_rank(self._workspace, self._fresh, self.rank, self._agendas)
+        self._agendas = self._settle_rank(self._workspace, self.rank, self._agendas)
 
     def _make_resolver(self, config: EpConfig) -> Callable[[tuple[int, int]], None]:
         """Return a function that solves the positions with a configuration's en passant right and with ranks
@@ -205,7 +222,8 @@ class PhaseSolver:
         positions, start = make_ep_positions(nodes), self._pool.targets.ep_offset + config.number * nodes
         find_ep_positions(workspace, self._pool, config.square, positions)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
-        return lambda ranks: solve_ep_positions(attacker, self._fresh, positions, ranks, start)
+        pool, fresh = self._pool, workspace.fresh
+        return lambda ranks: solve_ep_positions(attacker, fresh, positions, ranks, pool, start)
 
 
 class WidePhaseSolver(PhaseSolver):
@@ -215,16 +233,14 @@ class WidePhaseSolver(PhaseSolver):
     does not change its results (``tbgen.retro.kernels.sweep``).
     """
 
-    def __init__(
-        self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, crew: Crew
-    ) -> None:
+    def __init__(self, workspace: Workspace, pool: Pool, records: Records, crew: Crew) -> None:
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
         self._run_levels, self._next_level = with_fixed_types(run_levels), with_fixed_types(next_level)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         with crew.stages.timed("events"):
-            super().__init__(workspace, pool, fresh, records, crew.threads.map)
+            super().__init__(workspace, pool, records, crew.threads.map)
 
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
@@ -240,23 +256,23 @@ class WidePhaseSolver(PhaseSolver):
     def _settle(self) -> None:
         mapper = self._crew.threads.map
         with self._stages.timed("settling"):
-            list(mapper(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
+            list(mapper(lambda part: settle(self._workspace, self.rank, *part), self._ranges))
             white, black = mapper(self._next_events, SIDES)
             self._agendas = white, black
 
     def _next_events(self, side: Side) -> Agenda:
-        return later_events(self._workspace, side, self.rank, self._agendas[side], self._fresh)
+        return later_events(self._workspace, side, self.rank, self._agendas[side])
 
     def _run_outer(self, side: Side) -> None:
         """Run the outer sweep of an attacker."""
         attacker = self._workspace.attackers[side]
-        sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._fresh)
+        sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._workspace.fresh)
         self._run_sweep(sweep, self.rank - 1)
 
     def _update_inner(self, side: Side) -> SweepRecord:
         """Update the last inner sweep of an attacker or run a new one; return the extended record."""
         attacker, rank = self._workspace.attackers[side], self.rank
-        update_result = update_inner(attacker, self._pool, self._fresh, rank)
+        update_result = update_inner(attacker, self._pool, self._workspace.fresh, rank)
         if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
             attacker.last_key[0] = self._run_sweep(sweep, rank)
@@ -317,12 +333,14 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
             return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SETS)
 
         outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
-        key = np.zeros(1, np.int64)
-        return Attacker(side, frame, phase, outer, inner, scratch, results, _NO_SETS, _NO_SETS, key)
+        departures, key = make_departures(1, 0), np.zeros(1, np.int64)
+        return Attacker(
+            side, frame, phase, outer, inner, scratch, results, departures, _NO_SETS, _NO_SETS, key
+        )
 
     white, black = map(make_attacker, SIDES)
     exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)
-    return Workspace(frame, phase, (white, black), exits, np.zeros((0, 2), np.int64))
+    return Workspace(frame, phase, (white, black), results, exits, np.zeros((0, 2), np.int64))
 
 
 class ValuesSolver(WidePhaseSolver):
@@ -332,7 +350,7 @@ class ValuesSolver(WidePhaseSolver):
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
         no_record = empty_record(NOTHING, workspace.frame.words, make_slot_numbers(0), 0)
         self._reset_inner_sets = with_fixed_types(reset_inner_sets)
-        super().__init__(workspace, pool, workspace.attackers[0].results, (no_record, no_record), crew)
+        super().__init__(workspace, pool, (no_record, no_record), crew)
 
     def _sweep(self) -> bool:
         for side in SIDES:

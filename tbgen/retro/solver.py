@@ -44,7 +44,16 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Ints, Words
 from tbgen.retro.pool import Map, PoolLoader
-from tbgen.retro.ranks import MAX_PARTS, Crew, EpConfig, PhaseSolver, StageTimes, WidePhaseSolver, find_moves
+from tbgen.retro.ranks import (
+    MAX_PARTS,
+    Crew,
+    EpConfig,
+    PhaseSolver,
+    StageTimes,
+    WidePhaseSolver,
+    find_moves,
+    store_fresh,
+)
 from tbgen.retro.workspace import (
     make_slot_numbers,
     make_workspace,
@@ -239,7 +248,8 @@ class _TableSolver:
         idle: SimpleQueue[Workspace] = SimpleQueue()
         phases, solved, width = len(self.layout.placements), 0, self.crew.width
         for _ in range(1 if self.wide else min(width, phases)):
-            idle.put(make_workspace(self.layout, self.variant, min(width, MAX_PARTS) if self.wide else 1))
+            parts = min(width, MAX_PARTS) if self.wide else 1
+            idle.put(make_workspace(self.layout, self.variant, parts, self.pool))
         map_phases: Map = map if self.wide else self.crew.threads.map
         try:
             for group in phase_groups(self.layout):
@@ -258,7 +268,6 @@ class _TableSolver:
         try:
             with self.stages.timed("moves"):
                 place_pawns(workspace.frame, self.layout, phase)
-                self.loader.clear(phase, self.phase_map)
                 symmetric = mirrors_itself(self.layout, phase)
                 find_moves(workspace, self.pool, symmetric, self.parts, self.phase_map)
                 self.canonical[phase, : workspace.frame.words] = workspace.phase.canonical
@@ -272,7 +281,7 @@ class _TableSolver:
 
     def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
         """Solve all ranks of a phase, and store its runs or functions."""
-        arguments = workspace, self.pool, self.loader.fresh(phase), self._records(phase)
+        arguments = workspace, self.pool, self._records(phase)
         rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
@@ -283,6 +292,7 @@ class _TableSolver:
                     if not self._admit_runs(sum(int(record.log.length[0]) for record in solver.records)):
                         solver.records = self._records(phase)
             self._check(workspace, solver.rank)
+            store_fresh(workspace, self.loader, phase, self.parts, self.phase_map)
         with self.stages.timed("accrued scores"):
             self._store_accrued(phase, workspace, solver.records)
 
@@ -318,13 +328,13 @@ class _TableSolver:
         """Store the runs or functions of a solved phase."""
         (of_black, of_white), words = records, workspace.frame.words
         if self.functions is not None:
-            at = self.functions.side * self.layout.size + phase * self.layout.phase_size
-            fresh = self.pool.value[at : at + 64 * words]
+            at = workspace.fresh.starts[self.functions.side]
+            values = workspace.fresh.value[at : at + 64 * words]
             both, parts = (of_white.paths, of_black.paths), self.threads if self.wide else 1
-            self.functions.add(workspace.phase, both, fresh, parts, self.phase_map)
+            self.functions.add(workspace.phase, both, values, parts, self.phase_map)
         elif self.form_number == RUNS:
-            results = self.loader.fresh(phase)
-            runs = list(self.phase_map(lambda each: runs_of(each.log, words, results), (of_white, of_black)))
+            fresh = workspace.fresh
+            runs = list(self.phase_map(lambda each: runs_of(each.log, words, fresh), (of_white, of_black)))
             with self._lock:
                 added = sum(len(each.rank) for each in runs)
                 if self._admit_runs(added):
@@ -338,13 +348,14 @@ class _TableSolver:
         ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + configs * layout.phase_size)
         ep_value = pool.value[ep].reshape(configs, layout.phase_size).copy()
         ep_depth = pool.depth[ep].reshape(configs, layout.phase_size).copy()
-        # The slots of the table itself come first in the pool. The memory after them is released.
-        pool.value.resize(2 * size, refcheck=False)
-        pool.depth.resize(2 * size, refcheck=False)
+        for array, filler in ((pool.value, NONE), (pool.depth, 0)):
+            if not layout.pawns:  # then the slots are still in the solver's order
+                solved = layout.solved_slots
+                to_table_order(layout, array[size : 2 * size], filler, array[solved : 2 * solved])
+                to_table_order(layout, array[:size], filler)
+            # The slots of the table itself come first in the pool. The memory after them is released.
+            array.resize(2 * size, refcheck=False)
         value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
-        for values, depths in zip(value, depth, strict=True):
-            to_table_order(layout, values, NONE)
-            to_table_order(layout, depths, 0)
         non_canonical = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
         for array, filler in ((value, NONE), (depth, 0)):
             np.copyto(array, filler, where=non_canonical.reshape(-1))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-import numpy as np
-
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
@@ -19,7 +17,7 @@ from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_rank
-from tbgen.retro.kernels.sweep import SweepResults, SweepState, assign_front, find_candidates, next_level
+from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_level
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.retro.pool import PoolLoader
@@ -57,16 +55,16 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     They are compiled for the types of arguments that occur in solving ``material``; ``sources`` are its
     sub-tables.
     """
-    workspace, pool, fresh, agenda = _examples(material, sources)
+    workspace, pool, agenda = _examples(material, sources)
     record = empty_record(NOTHING, 64 * workspace.frame.words, make_slot_numbers(0), 0)
     agendas = agenda, agenda
-    compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
-    compile_for(settle_rank, workspace, fresh, 0, agendas)
+    compile_for(solve_rank, workspace, pool, 0, agendas, (record, record))
+    compile_for(settle_rank, workspace, 0, agendas)
 
 
 def compile_other_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
     """Compile the other kernels: some directly, for example arguments, the rest by solving ``material``."""
-    workspace, pool, fresh, agenda = _examples(material, sources)
+    workspace, pool, agenda = _examples(material, sources)
     attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
     compile_for(find_candidates, sweep, 0)
@@ -74,7 +72,7 @@ def compile_other_kernels(material: Material, sources: Mapping[Material, Source]
     compile_for(next_level, sweep, state)
     positions = make_ep_positions(64)
     compile_for(find_ep_positions, workspace, pool, 0, positions)
-    compile_for(solve_ep_positions, attacker, fresh, positions, (0, 0), 0)
+    compile_for(solve_ep_positions, attacker, workspace.fresh, positions, (0, 0), pool, 0)
     table = solve(material, sources, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 
@@ -90,11 +88,8 @@ def solve_in_all_modes(material: Material, sources: Mapping[Material, Source]) -
                 pass
 
 
-def _examples(
-    material: Material, sources: Mapping[Material, Source]
-) -> tuple[Workspace, Pool, SweepResults, Agenda]:
+def _examples(material: Material, sources: Mapping[Material, Source]) -> tuple[Workspace, Pool, Agenda]:
     """Return example arguments for kernels, with the types that the solver passes."""
     layout = layout_of(material)
     pool = PoolLoader(layout, sources).pool
-    fresh = SweepResults(pool.value, pool.depth, np.zeros(2, np.int64))
-    return make_workspace(layout, Variant.R_MOBILITY), pool, fresh, Agenda(no_events(), no_events(), 0)
+    return make_workspace(layout, Variant.R_MOBILITY), pool, Agenda(no_events(), no_events(), 0)

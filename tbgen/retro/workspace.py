@@ -1,5 +1,21 @@
 """Allocating workspaces, the arrays in which the kernels solve one phase at a time.
 
+A workspace has one array for values and one for depths. Each has four quarters, with one element for each
+slot:
+
+=======  ============  ===============================  ===================  ===================
+quarter  side to move  results                          value, before them   depth, before them
+=======  ============  ===============================  ===================  ===================
+0        White         fresh; White's inner sweeps      exit                 nearest exit
+1        Black         fresh; Black's inner sweeps      exit                 nearest exit
+2        White         Black's inner sweeps             unused               farthest exit
+3        Black         White's inner sweeps             unused               farthest exit
+=======  ============  ===============================  ===================  ===================
+
+A position needs no result of an inner sweep once it has a fresh value, because it leaves the layers then. If
+it leaves them with its position score as accrued score, the result of the inner sweep of its side to move is
+already its fresh value. The exits of the positions in the layers become events before the first inner sweep.
+
 This module also expands tables from their canonical slots to all slots.
 """
 
@@ -14,7 +30,7 @@ from numpy.typing import DTypeLike, NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.compiler.jit import python_of
-from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRANSPOSE, TRIANGLE, Layout
+from tbgen.index.layout import IMAGE, MIRROR_FILES, TRANSPOSE, TRIANGLE, Layout
 from tbgen.retro.geometry import ORTHODOX, TRIANGLE_SQUARE, movement_of
 from tbgen.retro.kernels.best_exits import ExitBuffer, Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
@@ -23,9 +39,10 @@ from tbgen.retro.kernels.frame import IMAGE_PAIR, NO_PAIR, Frame, Phase
 from tbgen.retro.kernels.functions import SlotNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveBuffer
-from tbgen.retro.kernels.sweep import BATCH, Attacker, Scratch, Sets, SweepResults
-from tbgen.retro.kernels.targets import men_buffer
-from tbgen.retro.kernels.words import ALL, Codes, Ints, Words
+from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets, SweepResults
+from tbgen.retro.kernels.targets import Pool, men_buffer
+from tbgen.retro.kernels.update import max_departures
+from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies, Words
 from tbgen.system.memory import use_large_pages
 
 # Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
@@ -35,6 +52,8 @@ CACHE_LINE: Final = 64
 """Size of a cache line in bytes."""
 _MIN_LARGE_BYTES: Final = 4 << 20
 """Minimum size in bytes of an array with its own memory mapping."""
+QUARTERS: Final = 4
+"""Number of elements for each slot in the arrays of values and of depths."""
 _MAX_NODES: Final = 1 << 32
 """Maximum number of nodes of a phase, because events store nodes in four bytes."""
 
@@ -119,17 +138,24 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
     )
 
 
-def to_table_order(layout: Layout, array: NDArray[Any], filler: int) -> None:
-    """Move the elements of an array, in place, from the solver's order of slots to the order of the table.
+def to_table_order(
+    layout: Layout, array: NDArray[Any], filler: int, source: NDArray[Any] | None = None
+) -> None:
+    """Move elements from the solver's order of slots to the order of the table.
 
     :param array: one-dimensional, with an element for each slot, or each word, of one phase of the table.
     :param filler: value for the slots that the solver does not have.
+    :param source: the elements in the solver's order; None if they are at the beginning of ``array``. It may
+        overlap ``array`` if it does not begin after it.
     """
     if pairs := layout.solved_pairs:
         by_pair = array.reshape(layout.king_slots * 64, -1)
+        solved = (array if source is None else source).reshape(-1, by_pair.shape[1])
         for number in range(len(pairs) - 1, -1, -1):  # no pair moves to a smaller index
-            by_pair[pairs[number]] = by_pair[number]
+            by_pair[pairs[number]] = solved[number]
         by_pair[np.setdiff1d(np.arange(len(by_pair)), pairs)] = filler
+    elif source is not None:
+        array[:] = source
 
 
 def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
@@ -233,14 +259,19 @@ def make_phase(words: int, score_resets: bool) -> Phase:
     )
 
 
-def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker:
-    """Return the sets, results and scratch memory of the attacker ``side`` (0 White, 1 Black).
+def make_departures(parts: int, capacity: int) -> Departures:
+    """Return memory for the departures of one attacker, ``capacity`` from each part of the sweep."""
+    node, level = zeros((2, parts, capacity), np.uint32)
+    return Departures(node, level, np.zeros(parts, np.int64))
+
+
+def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: SweepResults) -> Attacker:
+    """Return the sets and scratch memory of the attacker ``side`` (0 White, 1 Black), with its results.
 
     The sweeps are divided into ``parts`` parts.
     """
     words = frame.words
     inner_words, changed = words if phase.score_resets else 0, zeros((2, words), np.uint64)
-    values, depths = zeros(128 * inner_words, np.uint8), zeros(128 * inner_words, np.uint16)
     return Attacker(
         side,
         frame,
@@ -248,7 +279,8 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker
         make_sets(words, phase.quiet_counts[1 - side], changed),
         make_sets(inner_words, zeros(64 * inner_words, np.uint8), changed),
         make_scratch(frame, parts),
-        SweepResults(values, depths, np.array([0, 64 * words], np.int64)),
+        results,
+        make_departures(parts, max_departures(128 * inner_words) // parts if inner_words else 0),
         zeros((2, inner_words), np.uint64),
         zeros((2, inner_words), np.uint64),
         np.zeros(1, np.int64),
@@ -287,28 +319,50 @@ def score_resets(variant: Variant) -> bool:
             raise unlisted_error(other)
 
 
-def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:
+def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool | None = None) -> Workspace:
     """Return the workspace in which any phase of a layout can be solved.
 
     :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if 64 neighbouring
         words differ in the square of Black's king.
+    :param pool: the pool of a table without pawns. Its first elements become the values and depths of the
+        workspace, in the solver's order of slots. None if the workspace has arrays of its own.
     """
-    frame = frame_of(layout, for_solver=True)
-    return workspace_of(frame, score_resets(variant), like_men_of(layout), parts if frame.scalars > 2 else 1)
+    frame, slots = frame_of(layout, for_solver=True), layout.solved_slots
+    parts = parts if frame.scalars > 2 else 1
+    arrays = None
+    if pool is not None and not layout.pawns:
+        arrays = pool.value[: QUARTERS * slots], pool.depth[: QUARTERS * slots]
+        pool.targets.begin[0] = 0, slots
+    return workspace_of(frame, score_resets(variant), like_men_of(layout), parts, arrays)
 
 
-def workspace_of(frame: Frame, resets: bool, like_men: Ints, parts: int = 1) -> Workspace:
+def workspace_of(
+    frame: Frame, resets: bool, like_men: Ints, parts: int = 1, arrays: tuple[Codes, Plies] | None = None
+) -> Workspace:
     """Return the workspace in which phases of a frame can be solved.
 
-    The exits share the arrays of the results if captures and pawn moves reset the accrued score.
+    :param arrays: memory for all values and all depths; None to allocate it.
     """
-    phase = make_phase(frame.words, resets)
-    white, black = (make_attacker(side, frame, phase, parts) for side in SIDES)
-    if resets:
-        exits = Exits(white.results.value, white.results.depth, black.results.depth)
-    else:
-        exits = make_exits(2 * frame.words * 64)
-    return Workspace(frame, phase, (white, black), exits, like_men)
+    phase, slots = make_phase(frame.words, resets), frame.words * 64
+    value, depth = arrays or (zeros(QUARTERS * slots, np.uint8), zeros(QUARTERS * slots, np.uint16))
+
+    def results(*quarters: int) -> SweepResults:
+        return SweepResults(value, depth, slots * np.array(quarters))
+
+    white = make_attacker(0, frame, phase, parts, results(0, 3))
+    black = make_attacker(1, frame, phase, parts, results(2, 1))
+    exits = Exits(value[: 2 * slots], depth[: 2 * slots], depth[2 * slots : 4 * slots])
+    return Workspace(frame, phase, (white, black), results(0, 1), exits, like_men)
+
+
+def exits_of_side(workspace: Workspace) -> Exits:
+    """Return memory for the exits with one side to move, in the quarters that have no fresh values.
+
+    All ranks of the phase must have been solved.
+    """
+    (value, depth, _), slots = workspace.fresh, workspace.frame.words * 64
+    first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
+    return Exits(value[first], depth[first], depth[second])
 
 
 def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:

@@ -62,10 +62,10 @@ class MadeUpStates(States):
     def __init__(self, own: Answer, moves: Callable[[], Answer]) -> None:
         self._own, self._moves = own, moves
 
-    def canonical(self, position: CellPosition, accrued: Code) -> Answer:
+    def look_up(self, position: CellPosition, accrued: Code) -> Answer:
         return self._own
 
-    def after(self, step: object, accrued: Code) -> Answer:
+    def answer_after(self, step: object, accrued: Code) -> Answer:
         return self._moves()
 
 

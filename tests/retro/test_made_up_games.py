@@ -22,7 +22,7 @@ from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
 from tbgen.index.table import ArraySource, Table
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.phase import RUNS, empty_record
-from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
+from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.ranks import EpConfig, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
 from tbgen.retro.workspace import make_phase, make_slot_numbers, make_workspace, mirrors_itself, place_pawns
@@ -196,7 +196,8 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         sub: made_up(layouts(sub), number)
         for number, sub in enumerate(sorted({material, *material.captures()}))
     }
-    pool = pools.PoolLoader(layout, as_sources(around)).pool
+    loader = pools.PoolLoader(layout, as_sources(around))
+    pool = loader.pool
     pool.value[: 2 * layout.size] = around[material][0].reshape(-1)
     pool.depth[: 2 * layout.size] = around[material][1].reshape(-1)
     configs = zeroing.en_passant_configs(layout)
@@ -206,14 +207,13 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     find_moves(workspace, pool, mirrors_itself(layout, phase))
     size = layout.phase_size
     starts = np.array([phase * size, layout.size + phase * size])
-    for start in starts:
-        pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
     none = make_slot_numbers(0)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
-    solved = SweepResults(pool.value, pool.depth, starts)
-    solver = PhaseSolver(workspace, pool, solved, empty)
+    solver = PhaseSolver(workspace, pool, empty)
     for _ in solver.solve_ranks([EpConfig(0, square)]):
         pass
+    loader.store(phase, workspace)
+    solved = loader.fresh(phase)
     by_black, by_white = solver.records
     both = [runs_of(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
 

@@ -1,6 +1,6 @@
 """Inner sweeps carried on from the layer before, in lockstep with inner sweeps made anew."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -19,12 +19,18 @@ from tbgen.retro.kernels.phase import (
     record_inner,
     reset_inner_sets,
 )
-from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, SweepResults, begin_sweep, run_levels
+from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, begin_sweep, run_levels
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import find_moves
-from tbgen.retro.workspace import make_slot_numbers, make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import (
+    make_departures,
+    make_slot_numbers,
+    make_workspace,
+    mirrors_itself,
+    place_pawns,
+)
 from tests.support.made_up_tables import as_sources, made_up
 
 
@@ -41,13 +47,16 @@ class Solver:
     phase: int
     pool: Pool
     workspace: Workspace = field(init=False)
-    fresh: SweepResults = field(init=False)
     rank: int = 0
 
     def __post_init__(self) -> None:
-        at = self.phase * self.layout.phase_size
-        self.fresh = SweepResults(self.pool.value, self.pool.depth, np.array([at, self.layout.size + at]))
-        self.workspace = workspace = make_workspace(self.layout, Variant.R_MOBILITY)
+        workspace = make_workspace(self.layout, Variant.R_MOBILITY, 1, self.pool)
+        # An update without limits must not lack the last levels of any position.
+        white, black = (
+            replace(attacker, departures=make_departures(1, self.layout.phase_size))
+            for attacker in workspace.attackers
+        )
+        self.workspace = workspace = replace(workspace, attackers=(white, black))
         place_pawns(workspace.frame, self.layout, self.phase)
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
         self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
@@ -57,24 +66,22 @@ class Solver:
     def enter(self) -> bool:
         """Sweep from outside into the next layer; returns whether there is one."""
         for attacker in (0, 1):
-            given = self.attacker(attacker), self.rank, self.events[attacker], self.fresh
+            given = self.attacker(attacker), self.rank, self.events[attacker], self.workspace.fresh
             take(python_of(outer_sweep)(*given), self.rank - 1)
         return bool(retire(self.workspace, 0, self.workspace.frame.words))
 
     def leave(self) -> None:
         """Settle the rank of the layer."""
-        settle(self.workspace, self.fresh, self.rank, 0, self.workspace.frame.words)
+        settle(self.workspace, self.rank, 0, self.workspace.frame.words)
         for attacker in (0, 1):
-            self.events[attacker] = later_events(
-                self.workspace, attacker, self.rank, self.events[attacker], self.fresh
-            )
+            self.events[attacker] = later_events(self.workspace, attacker, self.rank, self.events[attacker])
         self.rank += 1
 
     def attacker(self, number: int) -> Attacker:
         return self.workspace.attackers[number]
 
     def update(self, attacker: int, room: int, steps: int) -> int:
-        layer = Layer(self.attacker(attacker), self.pool, self.fresh, 255 - self.rank)
+        layer = Layer(self.attacker(attacker), self.pool, self.workspace.fresh, 255 - self.rank)
         return int(update(layer, self.rank, room, steps))
 
     def sweep(self, number: int) -> None:
@@ -94,9 +101,11 @@ class Solver:
         attacker, phase = self.attacker(number), self.workspace.phase
         assigned = np.empty_like(phase.legal)
         assigned[number] = phase.legal[number] & ~attacker.inner_sets.wanted
-        assigned[1 - number] = attacker.inner_sets.caught
+        assigned[1 - number] = attacker.inner_sets.assigned
         there = np.unpackbits((assigned & phase.alive).view(np.uint8), bitorder="little").astype(bool)
-        return np.where(there, np.array(attacker.results[:2], np.int64), -1)
+        slots = attacker.results.starts[:, None] + np.arange(self.workspace.frame.words * 64)
+        results = [array[slots].reshape(-1) for array in attacker.results[:2]]
+        return np.where(there, np.array(results, np.int64), -1)
 
 
 def solvers(name: str, phase: int) -> list[Solver]:
@@ -111,7 +120,6 @@ def solvers(name: str, phase: int) -> list[Solver]:
     for _ in range(2):
         loader = PoolLoader(layout, as_sources(around))
         loader.prepare([phase])
-        loader.clear(phase)
         pool = loader.pool
         pairs: list[tuple[np.ndarray, np.ndarray]] = [(pool.value, own[0]), (pool.depth, own[1])]
         for array, filled in pairs:
@@ -159,10 +167,9 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
         one.leave()
         other.leave()
     assert not other.enter()
-    for array, again in ((one.pool.value, other.pool.value), (one.pool.depth, other.pool.depth)):
-        for start in one.fresh.starts:
-            part = slice(start, start + one.layout.phase_size)
-            assert np.array_equal(array[part], again[part])
+    legal = np.unpackbits(one.workspace.phase.legal.view(np.uint8), bitorder="little").astype(bool)
+    for array, again in zip(one.workspace.fresh[:2], other.workspace.fresh[:2], strict=True):
+        assert np.array_equal(array[: len(legal)][legal], again[: len(legal)][legal])
     return seen
 
 

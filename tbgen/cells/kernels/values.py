@@ -69,17 +69,15 @@ def gather(
 
 
 @jit
-def fill_with_exits(
-    exits: Exits, first: int, side: int, bound: int, block_value: Codes, block_depth: Plies
-) -> None:
+def fill_with_exits(exits: Exits, side: int, bound: int, block_value: Codes, block_depth: Plies) -> None:
     """Fill a block with the exits of a side: their values, and their depths with the exit move counted.
 
-    :param first: index of the side's first exit.
+    :param exits: the exits of the side, with one element for each slot.
     :param bound: code to store for positions without an exit, or with an exit that is worse for the side;
         their depth is 0. If ``bound`` is ``NONE``, no exit counts as worse.
     """
     for slot in range(len(block_value)):
-        code, depth = exits.value[first + slot], exits.nearest[first + slot]
+        code, depth = exits.value[slot], exits.nearest[slot]
         worse = bound != NONE and (code < bound if side else code > bound)
         use_bound = depth == NO_EXIT or worse
         block_value[slot] = bound if use_bound else code

@@ -126,8 +126,8 @@ class PhaseData(Struct):
 
     frame: Frame
     phase: Phase
-    exits: Exits
-    """The best zeroing moves of both sides."""
+    exits: tuple[Exits, Exits]
+    """The best zeroing moves with White and with Black to move, with one element for each slot."""
     value: Codes
     """uint8: codes of W. The codes of the phase begin at ``start``. All slots of the source side are set."""
     depth: Plies
@@ -196,16 +196,16 @@ def _weigh_one(data: PhaseData, side: int, slot: int, child: int, buffer: Deriva
 @inlined
 def _weigh_exits(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Initialize the best moves of the positions ``bits`` to their best zeroing moves."""
-    node, mask = (side * data.frame.words + word) * 64, MERIT_MASK[side]
+    exits, slot, mask = data.exits[side], word * 64, MERIT_MASK[side]
     put(buffer.best, 0, ALL, 0)
     put(buffer.nearest, 0, ALL, NO_EXIT)
     put(buffer.farthest, 0, ALL, 0)
-    bits &= ~equal(data.exits.nearest, node, NO_EXIT)
+    bits &= ~equal(exits.nearest, slot, NO_EXIT)
     if bits:
-        move(buffer.best, 0, data.exits.value, node, bits)
+        move(buffer.best, 0, exits.value, slot, bits)
         flip(buffer.best, 0, bits if mask else ZERO)
-        move(buffer.nearest, 0, data.exits.nearest, node, bits)
-        move(buffer.farthest, 0, data.exits.farthest, node, bits)
+        move(buffer.nearest, 0, exits.nearest, slot, bits)
+        move(buffer.farthest, 0, exits.farthest, slot, bits)
 
 
 @inlined
@@ -312,11 +312,11 @@ def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
 def by_exit(data: PhaseData, side: int, slot: int) -> tuple[int, int]:
     """Value and depth that a position would have if only its zeroing moves counted. The value is NONE if the
     position has no zeroing move."""
-    node = side * data.frame.words * 64 + slot
-    nearest = int64(data.exits.nearest[node])
+    exits = data.exits[side]
+    nearest = int64(exits.nearest[slot])
     if nearest == NO_EXIT:
         return NONE, 0
-    best = merit(side, int64(data.exits.value[node])), nearest, int64(data.exits.farthest[node])
+    best = merit(side, int64(exits.value[slot])), nearest, int64(exits.farthest[slot])
     return conclude(side, position_score(side, int64(data.rank[side, slot])), best, False)
 
 

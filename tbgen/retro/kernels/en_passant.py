@@ -106,8 +106,8 @@ def _record_quiet_move(
         index = fresh.starts[other] + target_slot
         keep_best_exit(exits, slot, side, fresh.value[index], fresh.depth[index])
     elif phase.score_resets and attacker.inner_sets.assigned[word] & bit:
-        node = other * attacker.frame.words * 64 + target_slot
-        keep_best_exit(exits, slot, side, results.value[node], results.depth[node])
+        at = results.starts[other] + target_slot
+        keep_best_exit(exits, slot, side, results.value[at], results.depth[at])
     else:
         keep_best_exit(exits, slot, side, score, int64(0))
 
@@ -122,12 +122,17 @@ def _fold_position_score(exits: Exits, slot: int, score: int, rank: int) -> None
 
 @jit
 def solve_ep_positions(
-    attacker: Attacker, fresh: SweepResults, positions: EpPositions, ranks: tuple[int, int], start: int
+    attacker: Attacker,
+    fresh: SweepResults,
+    positions: EpPositions,
+    ranks: tuple[int, int],
+    pool: Pool,
+    start: int,
 ) -> None:
     """Solve the positions with an en passant right and with a position rank in the half-open range ``ranks``.
 
     ``attacker`` is the side to move. Its inner sweep of the layer of the position score must already have
-    been run, unless no position is alive. Values and depths are written to ``fresh`` at ``start`` + slot.
+    been run, unless no position is alive. Values and depths are written to ``pool`` at ``start`` + slot.
     """
     frame, side, exits = attacker.frame, attacker.side, positions.exits
     buffer = move_buffer(MAX_WORD_MOVES)
@@ -143,4 +148,4 @@ def solve_ep_positions(
         value, depth = exits.value[slot], int64(0)
         if value != score:
             depth = int64(exits.nearest[slot] if (value < score) == (side == 0) else exits.farthest[slot]) + 1
-        fresh.value[start + slot], fresh.depth[start + slot] = value, depth
+        pool.value[start + slot], pool.depth[start + slot] = value, depth

@@ -107,6 +107,7 @@ def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: i
     Return the number of words, or the first word for which the capacity of the log may be too small.
     """
     words, results = attacker.frame.words, attacker.results
+    first = results.starts[side]
     for word in range(start, words):
         length = log.length[0]
         if length + 64 > len(log.entry):
@@ -115,7 +116,8 @@ def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: i
         for bit in bits_of(changed):
             state, node = np.uint64(NONE << 16), (side * words + word) * 64 + bit
             if assigned & BIT[bit]:
-                state = np.uint64(results.value[node]) << _VALUE_SHIFT | np.uint64(results.depth[node])
+                at = first + word * 64 + bit
+                state = np.uint64(results.value[at]) << _VALUE_SHIFT | np.uint64(results.depth[at])
             log.entry[length] = np.uint64(node) << _NODE_SHIFT | np.uint64(rank) << _RANK_SHIFT | state
             length += 1
         log.length[0] = length
@@ -228,6 +230,7 @@ def _follow_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, 
     Return the number of words, or the first word for which the capacity of the paths may be too small.
     """
     words, value, side = attacker.frame.words, attacker.results.value, paths.side
+    first = attacker.results.starts[side]
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
     for word in range(start, words):
         if paths.steps.length[0] + 64 > len(paths.steps.key):
@@ -235,7 +238,7 @@ def _follow_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, 
         assigned, changed = changed_states(attacker, side, word, rank, is_update)
         for bit in bits_of(changed):
             slot = word * 64 + bit
-            after = np.uint64(value[side * words * 64 + slot] if assigned & BIT[bit] else NONE)
+            after = np.uint64(value[first + slot] if assigned & BIT[bit] else NONE)
             path = np.uint64(_number_at(paths.slot_numbers, slot, paths.steps.length[0]))
             if after != paths.steps.key[int64(path)] & _BYTE_MASK:
                 step = path << _ENTRY_BITS | code << _BYTE_BITS | after

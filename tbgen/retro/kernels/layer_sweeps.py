@@ -45,9 +45,10 @@ class Workspace(Struct):
     phase: Phase
     attackers: tuple[Attacker, Attacker]
     """White and Black as attackers."""
+    fresh: SweepResults
+    """Fresh values and depths, of positions that have left the layers."""
     exits: Exits
-    """Best exits, which are needed until the events are made. If the game has layers, the results then
-    overwrite them."""
+    """Best exits, which are needed until the events are made. The results then overwrite them."""
     like_men: Ints
     """int64 (n, 2): half-open ranges of like men, which have the same kind and colour."""
 
@@ -71,6 +72,9 @@ def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResul
 
     The sweep writes values and depths to ``fresh``.
     """
+    capacity = attacker.departures.node.shape[1]
+    # Before the first layer, the results are still exits, or those of another phase.
+    attacker.departures.count[:] = 0 if capacity and rank > FIRST_LAYER else capacity + 1
     return Sweep(attacker, agenda, rank, attacker.outer_sets, fresh, WRITE_SHARED)
 
 
@@ -133,23 +137,24 @@ def inner_sweep(attacker: Attacker, high: int, agenda: Agenda) -> Sweep:
 
 
 @kernel
-def settle(workspace: Workspace, fresh: SweepResults, rank: int, start: int, stop: int) -> None:
+def settle(workspace: Workspace, rank: int, start: int, stop: int) -> None:
     """Settle the positions with the position rank ``rank`` in the words ``start`` to ``stop`` - 1.
 
-    Their fresh values and depths are written to ``fresh``. The positions leave the layers, and
-    ``phase.settled`` is set to them.
+    Their fresh values and depths are written. The positions leave the layers, and ``phase.settled`` is set to
+    them.
     """
     for word in range(start, stop):
         for side in range(2):
-            _settle_word(workspace, fresh, rank, side, word)
+            _settle_word(workspace, rank, side, word)
 
 
 @inlined
-def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int, word: int) -> None:
+def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     """Implement ``settle`` for one word with one side to move.
 
-    In whole-game mobility the fresh value is the position score, because no score of smaller rank can be
-    forced and no other score can replace it.
+    The inner sweep of the side to move has already written the fresh values that are better for this side
+    than the position score. In whole-game mobility the fresh value is the position score, because no score of
+    smaller rank can be forced and no other score can replace it.
     """
     phase, attacker = workspace.phase, workspace.attackers[side]
     bits = phase.alive[side, word]
@@ -161,15 +166,10 @@ def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int
     _remove_positions(workspace, side, word, bits)
     has_layer = rank >= FIRST_LAYER and phase.score_resets
     unassigned = bits & attacker.inner_sets.wanted[word] if has_layer else bits
-    slot = fresh.starts[side] + word * 64
+    fresh, slot = workspace.fresh, workspace.fresh.starts[side] + word * 64
     put(fresh.value, slot, unassigned, 255 - rank if side == 0 else rank)
-    if len(fresh.depth) == 0:  # the inner sweep has written the other values to this array
-        return
-    put(fresh.depth, slot, unassigned, 0)
-    if bits != unassigned:
-        node = (side * workspace.frame.words + word) * 64
-        move(fresh.value, slot, attacker.results.value, node, bits & ~unassigned)
-        move(fresh.depth, slot, attacker.results.depth, node, bits & ~unassigned)
+    if len(fresh.depth):
+        put(fresh.depth, slot, unassigned, 0)
 
 
 @jit

@@ -8,11 +8,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.retro.kernels.best_exits import ExitSearch, record_exits, reset_exits
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import int64, jit, kernel
+from tbgen.retro.kernels.best_exits import Exits, ExitSearch, record_exits, reset_exits
 from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
-from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, place_of, reach, stored_word
+from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, reach, stored_word
 from tbgen.retro.kernels.functions import (
     Log,
     Paths,
@@ -48,7 +49,7 @@ from tbgen.retro.kernels.moves import (
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Men, Pool, men_buffer
 from tbgen.retro.kernels.update import Layer, limits, update
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, add, image, move, put, within
+from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Words, add, image, move, put, within
 
 NOTHING, RUNS, FUNCTIONS = range(3)
 """Forms in which the values of accrued scores are recorded, numbered like the members of ``AccruedForm``."""
@@ -71,23 +72,6 @@ Agendas: TypeAlias = tuple[Agenda, Agenda]
 """Agendas of White and of Black as attackers."""
 
 
-@inlined
-def _find_exits(
-    workspace: Workspace, pool: Pool, men: Men, first: int, mask: Word, slices: Words, captures_only: bool
-) -> None:
-    """Store the exits of the positions ``mask`` of a word, and add their zeroing moves to ``slices``.
-
-    ``first`` is the first node of the word. If ``captures_only``, pawn moves that are not captures are
-    omitted. ``men`` is scratch memory.
-    """
-    frame, exits = workspace.frame, workspace.exits
-    reset_exits(exits, first)
-    if mask:
-        side, word, _ = place_of(frame, first)
-        occupied = enter_word(frame, word, men)
-        record_exits(ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures_only))
-
-
 @kernel
 def _count_moves_and_find_exits(
     workspace: Workspace, pool: Pool, buffer: MoveBuffer, men: Men, start: int, stop: int
@@ -105,7 +89,11 @@ def _count_moves_and_find_exits(
                 put(phase.quiet_counts[side], word * 64, ALL, 0)
                 for number in range(MOVE_SLICE, SLICES):
                     add(phase.quiet_counts[side], word * 64, slices[number], 1 << (number - MOVE_SLICE))
-            _find_exits(workspace, pool, men, (side * frame.words + word) * 64, legal, slices, False)
+            first, exits = (side * frame.words + word) * 64, workspace.exits
+            reset_exits(exits, first)
+            if legal:
+                occupied = enter_word(frame, word, men)
+                record_exits(ExitSearch(frame, pool, exits, side, first, legal, occupied, men, slices, False))
             phase.alive[side, word] = legal
 
 
@@ -122,19 +110,41 @@ def prepare_words(workspace: Workspace, pool: Pool, symmetric: bool, start: int,
 
 @jit
 def find_side_exits(
-    workspace: Workspace, pool: Pool, side: int, captures_only: bool, among: Words, start: int, stop: int
+    workspace: Workspace,
+    pool: Pool,
+    side: int,
+    captures_only: bool,
+    among: Words,
+    exits: Exits,
+    start: int,
+    stop: int,
 ) -> None:
-    """Find new exits of the positions with ``side`` to move, in the words ``start`` to ``stop`` - 1.
+    """Find the exits of the positions with ``side`` to move, in the words ``start`` to ``stop`` - 1.
 
     Positions of ``among``, uint64 (words,), get their best zeroing move, or their best capture if
-    ``captures_only``. Other positions have no exit afterwards.
+    ``captures_only``. Other positions have no exit. ``exits`` is the output, with one element for each slot.
     """
+    frame, legal = workspace.frame, workspace.phase.legal[side]
     slices, men = np.empty(SLICES, np.uint64), men_buffer()
-    words, legal = workspace.frame.words, workspace.phase.legal[side]
     for word in range(start, stop):
-        slices[:] = ZERO
-        mask = legal[word] & among[word]
-        _find_exits(workspace, pool, men, (side * words + word) * 64, mask, slices, captures_only)
+        mask, first = legal[word] & among[word], word * 64
+        reset_exits(exits, first)
+        if mask:
+            occupied = enter_word(frame, word, men)
+            search = ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures_only)
+            record_exits(search)
+
+
+@kernel
+def clear_empty_slots(workspace: Workspace, start: int, stop: int) -> None:
+    """Clear the fresh values and depths of the slots without a position, in the words ``start`` to ``stop`` -
+    1."""
+    fresh, legal = workspace.fresh, workspace.phase.legal
+    for side in range(2):
+        for word in range(start, stop):
+            slot = fresh.starts[side] + word * 64
+            put(fresh.value, slot, ~legal[side, word], NONE)
+            put(fresh.depth, slot, ~legal[side, word], 0)
 
 
 @jit
@@ -150,9 +160,7 @@ def first_events(workspace: Workspace, attacking_side: int, high: int) -> Agenda
 
 
 @jit
-def later_events(
-    workspace: Workspace, attacking_side: int, rank: int, agenda: Agenda, fresh: SweepResults
-) -> Agenda:
+def later_events(workspace: Workspace, attacking_side: int, rank: int, agenda: Agenda) -> Agenda:
     """Return the events of the next layer, after the positions of ``rank`` have been settled.
 
     Before the first layer, the exits of all positions in the layers are added.
@@ -161,7 +169,7 @@ def later_events(
     if rank + 1 == FIRST_LAYER:
         events = exit_events(attacking_side, positions_with_exit(exits, phase.alive), exits, 255)
         agenda = Agenda(events, agenda.settled, position_count(phase.alive))
-    return next_events(attacking_side, rank, phase, agenda, fresh)
+    return next_events(attacking_side, rank, phase, agenda, workspace.fresh)
 
 
 @jit
@@ -221,13 +229,13 @@ def _run_inner(
 
 @jit
 def solve_rank(
-    workspace: Workspace, pool: Pool, fresh: SweepResults, rank: int, agendas: Agendas, records: Records
+    workspace: Workspace, pool: Pool, rank: int, agendas: Agendas, records: Records
 ) -> tuple[bool, Records]:
     """Run the sweeps of a rank, one attacker after the other.
 
     Return whether any position is in the layers of the rank, and the extended records.
     """
-    (white, black), (of_white, of_black) = workspace.attackers, records
+    (white, black), (of_white, of_black), fresh = workspace.attackers, records, workspace.fresh
     run_sweep(outer_sweep(white, rank, agendas[0], fresh), rank - 1)
     run_sweep(outer_sweep(black, rank, agendas[1], fresh), rank - 1)
     any_alive = retire(workspace, int64(0), workspace.frame.words)
@@ -238,11 +246,11 @@ def solve_rank(
 
 
 @jit
-def settle_rank(workspace: Workspace, fresh: SweepResults, rank: int, agendas: Agendas) -> Agendas:
+def settle_rank(workspace: Workspace, rank: int, agendas: Agendas) -> Agendas:
     """Settle the positions of a rank after its sweeps, and return the events of the next rank."""
-    settle(workspace, fresh, rank, int64(0), workspace.frame.words)
-    of_white = later_events(workspace, int64(0), rank, agendas[0], fresh)
-    return of_white, later_events(workspace, int64(1), rank, agendas[1], fresh)
+    settle(workspace, rank, int64(0), workspace.frame.words)
+    of_white = later_events(workspace, int64(0), rank, agendas[0])
+    return of_white, later_events(workspace, int64(1), rank, agendas[1])
 
 
 @kernel
@@ -311,9 +319,9 @@ def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) 
     for side in range(2):
         for word in range(words):
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
-            node, slot = (side * words + word) * 64, offset + stored_word(attacker.frame, word) * 64
-            move(value[side], slot, results.value, node, bits)
-            move(depth[side], slot, results.depth, node, bits)
+            first, slot = results.starts[side] + word * 64, offset + stored_word(attacker.frame, word) * 64
+            move(value[side], slot, results.value, first, bits)
+            move(depth[side], slot, results.depth, first, bits)
 
 
 @kernel

@@ -35,7 +35,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import ExitBuffer
-from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, Agenda, level_at
+from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, Agenda, level_at, level_of
 from tbgen.retro.kernels.frame import Frame, Phase, place_of
 from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING_MOVES, MoveBuffer, MoveSearch, list_all_predecessors
 from tbgen.retro.kernels.words import (
@@ -207,13 +207,29 @@ class Sets(Struct):
 
 
 class SweepResults(NamedTuple):
-    """Arrays for values and depths; the index of a position is ``starts[side] + slot``."""
+    """Arrays for values and depths; the index of a position is ``starts[side] + slot``.
+
+    The array elements of different results may be the same (``tbgen.retro.workspace``).
+    """
 
     value: Codes
     depth: Plies
     """Empty if depths are not computed; values do not depend on depths."""
     starts: Ints
     """int64 (2,): index of the first slot with each side to move."""
+
+
+@dataclass(frozen=True, eq=False)
+class Departures(Struct):
+    """Positions with the attacker to move that an outer sweep has assigned, and that the last inner sweep had
+    assigned."""
+
+    node: NDArray[np.uint32]
+    """uint32 (parts, capacity): nodes. Each part of the sweep has a row."""
+    level: NDArray[np.uint32]
+    """uint32 (parts, capacity): levels of the last inner sweep."""
+    count: Ints
+    """int64 (parts,): number of positions. It exceeds the capacity if more positions were assigned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,11 +243,14 @@ class Attacker(Struct):
     outer_sets: Sets
     """Sets of the outer sweeps, whose assignments are permanent."""
     inner_sets: Sets
-    """Sets of the current inner sweep. If the game has no layers, they are empty, and so are ``results``,
+    """Sets of the current inner sweep. If the game has no layers, they are empty, and so are ``departures``,
     ``logged`` and ``alive_before``."""
     scratch: Scratch
     results: SweepResults
-    """Results of the inner sweep: 2 * phase size values and depths, those with White to move first."""
+    """Results of the inner sweep. Positions with the attacker to move have the elements of their fresh values
+    and depths, because they leave the layers before these are written."""
+    departures: Departures
+    """The last levels of positions whose results the outer sweep has overwritten."""
     logged: Words
     """uint64 (2, words): positions whose value differed from A when it was last logged."""
     alive_before: Words
@@ -415,8 +434,25 @@ def _write_separately(results: SweepResults, first: int, bits: Word, code: int, 
 
 
 @inlined
-def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
-    """Write the value and depth of ``level`` to the words ``start`` to ``stop`` - 1 of the front."""
+def _note_departures(sweep: Sweep, part: int, word: int, bits: Word) -> None:
+    """Note the last levels of positions of a word before the outer sweep overwrites them."""
+    attacker, results = sweep.attacker, sweep.attacker.results
+    departures, count = attacker.departures, attacker.departures.count[part]
+    if count > departures.node.shape[1]:
+        return
+    for bit in bits_of(bits & ~attacker.inner_sets.wanted[word]):
+        if count < departures.node.shape[1]:
+            at = results.starts[attacker.side] + word * 64 + bit
+            departures.node[part, count] = (attacker.side * attacker.frame.words + word) * 64 + bit
+            departures.level[part, count] = level_of(attacker.side, results.value[at], results.depth[at])
+        count += 1
+    departures.count[part] = count
+
+
+@inlined
+def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, level: int) -> None:
+    """Write the value and depth of ``level`` to the words ``start`` to ``stop`` - 1 of the front of a
+    part."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
     attacking_side, key = sweep.attacker.side, level >> DEPTH_BITS
     side = attacking_side if row == ATTACKERS else 1 - attacking_side
@@ -431,6 +467,8 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
             sets.assigned[word] |= bits
         first = results.starts[side] + word * 64
         if sweep.write_mode == WRITE_SHARED:
+            if row == ATTACKERS:
+                _note_departures(sweep, part, word, bits)
             _write_separately(results, first, bits, code, level & DEPTH_MASK)
         elif sweep.write_mode == WRITE_ATTACKERS:
             if row == ATTACKERS:
@@ -464,8 +502,8 @@ def assign_front(sweep: Sweep, state: SweepState, part: int) -> None:
     attacker_size = gather_front(scratch, part, ATTACKERS, int64(0))
     scratch.front_sizes[part, DEFENDERS], scratch.front_sizes[part, ATTACKERS] = defender_size, attacker_size
     scratch.has_assigned[part] = defender_size + attacker_size > settled_words
-    _record_front(sweep, DEFENDERS, start + settled_words, start + defender_size, state.level)
-    _record_front(sweep, ATTACKERS, start, start + attacker_size, state.level)
+    _record_front(sweep, part, DEFENDERS, start + settled_words, start + defender_size, state.level)
+    _record_front(sweep, part, ATTACKERS, start, start + attacker_size, state.level)
 
 
 @inlined

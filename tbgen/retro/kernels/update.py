@@ -85,7 +85,7 @@ def _last_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
     """The level of a position, alive or not, in the results; ``NO_LEVEL`` if its key is at least ``high``."""
     attacker = layer.attacker
     if assigned_positions(attacker, side, word) & BIT[bit]:
-        at = (side * attacker.frame.words + word) * 64 + bit
+        at = attacker.results.starts[side] + word * 64 + bit
         return _level(attacker.side, high, attacker.results.value[at], attacker.results.depth[at])
     return NO_LEVEL
 
@@ -225,12 +225,30 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
     """Set the level of a position in the results."""
     side, word, bit = place_of(attacker.frame, node)
     if level < NO_LEVEL:
-        key = level >> DEPTH_BITS
-        attacker.results.value[node] = key if attacker.side == 0 else 255 - key
-        attacker.results.depth[node] = level & DEPTH_MASK
+        key, at = level >> DEPTH_BITS, attacker.results.starts[side] + word * 64 + bit
+        attacker.results.value[at] = key if attacker.side == 0 else 255 - key
+        attacker.results.depth[at] = level & DEPTH_MASK
         attacker.scratch.max_depth[0] = max(attacker.scratch.max_depth[0], level & DEPTH_MASK)
         attacker.last_key[0] = max(attacker.last_key[0], key)
     _set_assigned(attacker, side, word, BIT[bit], level < NO_LEVEL)
+
+
+@inlined
+def _push_if_changed(
+    layer: Layer, node: int, old: int, heap: Ints, limit: int, changed: int, count: int
+) -> tuple[int, int]:
+    """Push the predecessors of a departed position if its fresh level differs from its last level ``old``.
+
+    ``changed`` is the number of such positions so far, and ``count`` that of the entries of the heap. Return
+    the new numbers. The number of entries exceeds the capacity if ``changed`` exceeds ``limit``.
+    """
+    side, word, bit = place_of(layer.attacker.frame, node)
+    new = _fresh_level(layer, side, word, bit)
+    if old == new or count > len(heap):
+        return changed, count
+    if changed == limit:
+        return changed, int64(len(heap) + 1)
+    return changed + 1, _push_affected(layer, node, old, new, heap, count)
 
 
 @kernel
@@ -241,23 +259,26 @@ def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> i
     of the heap. It exceeds the capacity if the heap is full, or if more than ``max_departed`` positions have
     departed.
     """
-    attacker, capacity = layer.attacker, len(heap)
+    attacker, departures = layer.attacker, layer.attacker.departures
     words, before, alive = attacker.frame.words, attacker.alive_before, attacker.phase.alive
-    changed, count = 0, int64(0)
+    changed, count, capacity = int64(0), int64(0), departures.node.shape[1]
     mark_nonempty(attacker.outer_sets.wanted, alive[1 - attacker.side], attacker.scratch.nonempty[0])
+    for part in range(len(departures.count)):
+        if departures.count[part] > capacity:
+            count = int64(len(heap) + 1)
+        for index in range(departures.count[part] if count <= len(heap) else 0):
+            node, old = int64(departures.node[part, index]), int64(departures.level[part, index])
+            old = old if old < layer.high << DEPTH_BITS else NO_LEVEL
+            changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
+    # Where the fresh level has overwritten the last level, the two are equal, and nothing is pushed again.
     for side in range(2):
         for word in range(words):
             departed = before[side, word] & ~alive[side, word]
             if before[side, word] != alive[side, word]:
                 before[side, word] = alive[side, word]
-            for bit in bits_of(departed if count <= capacity else ZERO):
-                old = _last_level(layer, layer.high, side, word, bit)
-                new = _fresh_level(layer, side, word, bit)
-                if old != new:
-                    changed += 1
-                    node = (side * words + word) * 64 + bit
-                    fits = changed <= max_departed
-                    count = _push_affected(layer, node, old, new, heap, count) if fits else capacity + 1
+            for bit in bits_of(departed if count <= len(heap) else ZERO):
+                old, node = _last_level(layer, layer.high, side, word, bit), (side * words + word) * 64 + bit
+                changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
     return count
 
 
@@ -313,7 +334,7 @@ def _unassign_accrued(attacker: Attacker, high: int) -> None:
         for word in range(words):
             bits = assigned_positions(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
             if bits:
-                bits &= equal(attacker.results.value, (side * words + word) * 64, code)
+                bits &= equal(attacker.results.value, attacker.results.starts[side] + word * 64, code)
                 attacker.inner_sets.changed[side, word] |= bits
                 _set_assigned(attacker, side, word, bits, False)
 
@@ -331,6 +352,13 @@ def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
             changed[side, word] |= BIT[bit]
 
 
+@inlined
+def max_departures(positions: int) -> int:
+    """Greatest number of departures with a changed level that an update allows for ``positions`` live
+    positions."""
+    return positions // _DEPARTURES_DIVISOR + 64
+
+
 @kernel
 def limits(phase: Phase) -> tuple[int, int]:
     """Return the limits of an update: the number of departures with a changed level, and that of steps."""
@@ -338,7 +366,7 @@ def limits(phase: Phase) -> tuple[int, int]:
     for side in range(2):
         for word in range(len(phase.canonical)):
             alive += popcount(phase.alive[side, word])
-    return alive // _DEPARTURES_DIVISOR + 64, alive // _STEPS_DIVISOR + 64
+    return max_departures(alive), alive // _STEPS_DIVISOR + 64
 
 
 @jit
