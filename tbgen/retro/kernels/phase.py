@@ -130,7 +130,7 @@ def find_side_exits(
         mask, first = legal[word] & among[word], word * 64
         reset_exits(exits, first)
         if mask:
-            occupied = enter_word(frame, word, men)
+            slices[:], occupied = ZERO, enter_word(frame, word, men)
             search = ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures_only)
             record_exits(search)
 
