@@ -133,7 +133,7 @@ ATOMS: Final = {
     **{"W": (1, 0), "F": (1, 1), "D": (2, 0), "N": (2, 1), "A": (2, 2)},
     **{"H": (3, 0), "C": (3, 1), "Z": (3, 2), "G": (3, 3)},
 }
-"""The leap for each letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
+"""The leap for each letter. docs/described.md has the names of these men."""
 
 _COMPOUND_ATOMS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
 _LETTER_ORDER: Final = "QRB" + "".join(ATOMS)

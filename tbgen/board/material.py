@@ -54,8 +54,8 @@ Men: TypeAlias = tuple[str, ...]
 def described_kind(text: str) -> Kind:
     """Return the kind of man that the letters, all upper case or all lower case, describe.
 
-    Equal kinds are the same object. The name of the kind has the fewest possible letters, in the order
-    Q R B W F D N A H C Z G. A text that does not describe a man may be a user-defined name
+    Equal kinds are the same object. The name of the kind has the fewest possible letters, in the order of
+    docs/described.md. A text that does not describe a man may be a user-defined name
     (:mod:`tbgen.board.named`).
 
     >>> described_kind("bdd").name, described_kind("K").name, described_kind("NFFWW").name
@@ -116,7 +116,7 @@ class Material:
 
     The side with more men comes first, and is White in the table. If both sides have the same number of men,
     the stronger side comes first. Sides are compared man by man in the order K Q R B N P, then described men
-    by their letters in the order Q R B W F D N A H C Z G. The men of each side are written in the same order.
+    by their letters in the order of docs/described.md. The men of each side are written in the same order.
 
     Materials sort in build order: by number of men, then by number of pawns. So a material comes after all
     its successors.

@@ -111,7 +111,7 @@ def _word_texts(square: chess.Square, words: Sequence[str]) -> str:
 
 _MIDDLE: Final = MAN_SIZE / 2
 _STEP: Final = 4.4
-"""Distance between neighbouring squares on a tile. A tile shows up to three steps from its middle."""
+"""Distance between neighbouring squares on a tile. The longest leap of a described man stays on the tile."""
 _START, _END = 3.0, 14.5
 """Distances, along files or ranks, from the middle of a tile to the start and end of a ride's line."""
 _COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}

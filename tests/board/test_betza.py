@@ -8,6 +8,7 @@ from tbgen.board.kinds import ATOMS, KINDS, reach
 from tbgen.board.material import described_kind, worth_of
 from tbgen.verify.geometry import reach_of, steps_of
 from tests.support.paths import ROOT
+from tests.support.reference_moves import DESCRIBED
 from tests.support.refusals import refusal
 
 
@@ -32,12 +33,14 @@ def test_atoms_leap_as_far_as_their_names_say() -> None:
         assert len(steps) == (4 if y in (0, x) else 8)
 
 
-def test_the_documentation_has_every_letter_in_its_order() -> None:
+def test_the_documentation_has_every_letter_in_its_order_and_the_number_of_compared_kinds() -> None:
     page = (ROOT / "docs" / "described.md").read_text()
     assert re.findall(r"^\| (\w) \| (\d), (\d) \|", page, re.MULTILINE) == [
         (letter, str(x), str(y)) for letter, (x, y) in ATOMS.items()
     ]
-    assert f"in the order {' '.join('QRB' + ''.join(ATOMS))}." in " ".join(page.split())
+    text = " ".join(page.split())
+    assert f"in the order {' '.join('QRB' + ''.join(ATOMS))}." in text
+    assert f"compare all states of {len(DESCRIBED)} kinds with a solver" in text
 
 
 def test_what_tables_cannot_have_is_refused() -> None:
