@@ -48,14 +48,14 @@ class StateName(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The limits of an attempt to solve a state, and the number of tables that the attempt could use."""
+    """The limits of an attempt to solve a state, and the number of files that the attempt could use."""
 
     seconds: float
     """Maximum time; infinite if more time would not help."""
     memory: int
     """Maximum memory in bytes."""
     tables: int
-    """Number of tables and Syzygy files."""
+    """Number of tables, and of files of other exit sources, such as Syzygy files."""
 
     def covers(self, other: Effort) -> bool:
         """Return whether this effort is at least as large as another effort in every respect."""

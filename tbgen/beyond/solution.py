@@ -87,10 +87,10 @@ class Solution:
     :ivar gaps: the kinds of moves that make the bounds differ, the most frequent kind first.
     :ivar narrowing: the cost of the cells that might close the gaps; None if no such cells were found.
     :ivar proof: the numbers of cells and states proved forward; None if no proof was requested.
-    :ivar line: best play of both sides until the accrued score equals the value, or until only Syzygy files
-        have the position. If the value is proved by forcing moves, the line shows the value and need not be
-        best play of both sides. It is None if no line was requested, if only an interval is proved, or if
-        tables lack the necessary depths.
+    :ivar line: best play of both sides until the accrued score equals the value, or until only exit sources
+        without depths, such as Syzygy files, have the position. If the value is proved by forcing moves, the
+        line shows the value and need not be best play of both sides. It is None if no line was requested, if
+        only an interval is proved, or if tables lack the necessary depths.
     :ivar lines: a line that demonstrates the lower bound, and a line that demonstrates the upper bound, if
         only an interval is proved. In the first line White proves the lower bound, in the second line Black
         proves the upper bound. The opponent chooses the replies that concede least. A line ends when the

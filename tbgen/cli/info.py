@@ -40,7 +40,7 @@ def run(
     shorter. Layers are the depths that tbgen probe --depths has computed and stored beside a table.
 
     Tables for whole-game mobility (--rules wg) are listed separately from tables for r-mobility. A list ends
-    with the number of tables for the other variant.
+    with the number of tables for each other variant.
 
     --manifest prints a line for each existing or named table, for comparison with other builds. A line has
     the digest of the fresh values, which does not depend on the form of the table or on accrued scores. Then

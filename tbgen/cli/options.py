@@ -371,7 +371,9 @@ VariantList: TypeAlias = Annotated[
     list[Variant],
     ParsedType("|".join([*Variant, "all"]), _parse_variants, lambda: [*Variant, "all"]),
     Setting(
-        "--rules", default="r", help="tables for r-mobility, for whole-game mobility, or both (default: r)"
+        "--rules",
+        default="r",
+        help=f"tables for {', for '.join(variant.label for variant in Variant)}, or for all (default: r)",
     ),
 ]
 TableDirectories: TypeAlias = Annotated[

@@ -110,7 +110,7 @@ def run(
       tbgen report --mating "[WF] [WD]"
 
     :param materials: materials such as KBvK
-    :param variant: use only tables for these rules (default: for both)
+    :param variant: use only tables for these rules (default: for all)
     :param out: directory of the site, created if missing
     :param explorer: address of the page of tbgen serve, such as https://example.org/ or ../, to which
         diagrams link; not needed for a report that tbgen serve shows

@@ -27,9 +27,9 @@ def test_mypy_names_every_place_that_a_third_variant_needs(tmp_path: Path) -> No
     api = pytest.importorskip("mypy.api")
     source = Path(variant.__file__)
     third = source.read_text().replace(
-        '    WHOLE_GAME = "wg"\n', '    WHOLE_GAME = "wg"\n    CAPTURES = "c"\n'
+        '    WHOLE_GAME = "wg"\n', '    WHOLE_GAME = "wg"\n    ONE_MORE = "one more"\n'
     )
-    third = third.replace('    NOTHING = "nothing"\n', '    NOTHING = "nothing"\n    CAPTURES = "captures"\n')
+    third = third.replace('    NOTHING = "nothing"\n', '    NOTHING = "nothing"\n    ONE_MORE = "one more"\n')
     (tmp_path / "third.py").write_text(third)
     shadow = ("--shadow-file", str(source), str(tmp_path / "third.py"))
     said = api.run([*shadow, "--cache-dir", str(tmp_path), str(source.parent.parent)])[0]

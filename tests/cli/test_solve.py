@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 from xml.etree import ElementTree
 
 import chess
@@ -21,10 +21,12 @@ from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
+from tbgen.cli.solving import Resources
+from tbgen.errors import UsageError
 from tbgen.progress import SolveProgress, SolveStage
 from tests.support.commands import Capture, answer, failure
 from tests.support.paths import DATA
-from tests.support.solving import LOCKED
+from tests.support.solving import LOCKED, WALL
 
 SVG = "{http://www.w3.org/2000/svg}"
 ENDING = "8/8/4k3/p7/P7/4K3/8/8 w - - 3 40"
@@ -256,29 +258,39 @@ def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
     assert {"value", "moves"} <= document.keys()
 
 
-def test_what_options_set(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_options_set(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options reach the solver of one position, and the resources of many positions."""
     given: list[dict[str, Any]] = []
+    made: list[Resources] = []
 
     def solve(*_: object, **options: Any) -> Solution:
         given.append(options)
         return GIVEN
 
+    def make_solver(resources: Resources, *_: object) -> Never:
+        made.append(resources)
+        raise UsageError("nothing is solved")
+
     monkeypatch.setattr(solver, "solve", solve)
+    monkeypatch.setattr(Resources, "make_solver", make_solver)
     answer(capsys, "solve", LOCKED)
-    words = ["--time", "5m", "--memory", "680M", "--threads", "3"]
-    words += ["--mobile", "e4,e7", "--dir", "x", "--verify"]
-    answer(capsys, "solve", LOCKED, *words)
+    words = ["--time", "5m", "--memory", "680M", "--threads", "3", "--dir", "x"]
+    words += ["--cells", str(tmp_path), "--syzygy", str(DATA / "syzygy")]
+    answer(capsys, "solve", LOCKED, "--mobile", "e4,e7", "--verify", *words)
     answer(capsys, "solve", LOCKED, "--mobile", "auto", "--line")
-    shown = [
-        (each["budget"], each["mobile"], each["verify"], each["line"], each["kept"], each["syzygy"])
-        for each in given
-    ]
+    shown = [(each["budget"], each["mobile"], each["verify"], each["line"]) for each in given]
     assert shown == [
-        (Budget(), None, False, False, None, None),
-        (Budget(300.0, 680 << 20, threads=3), [chess.E4, chess.E7], True, False, None, None),
-        (Budget(), "auto", False, True, None, None),
+        (Budget(), None, False, False),
+        (Budget(300.0, 680 << 20, threads=3), [chess.E4, chess.E7], True, False),
+        (Budget(), "auto", False, True),
     ]
     assert given[1]["tables"] == Path("x")
+    assert [each["kept"] is not None for each in given] == [False, True, False]
+    assert [each["syzygy"] is not None for each in given] == [False, True, False]
+    failure(capsys, 2, "solve", LOCKED, WALL, "--total", "9h", *words)
+    (resources,) = made
+    assert resources == Resources(300.0, 32400.0, 680 << 20, 3, tmp_path, resources.syzygy)
+    assert None not in vars(resources).values()
 
 
 def test_an_interruption(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
