@@ -1,9 +1,11 @@
 """The documentation is built without a warning, and agrees with the code."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -81,18 +83,63 @@ def test_paths_that_are_named_are_there() -> None:
     assert [path for path in named if not (ROOT / path.replace("/NAME.py", "")).exists()] == []
 
 
-def test_files_and_private_names_that_are_named_are_there() -> None:
+FOLDERS = [ROOT / name for name in ("tbgen", "tests", "scripts", "benchmarks", "native", "docs")]
+NAMED = [path for folder in FOLDERS for path in folder.rglob("*.*") if "__pycache__" not in path.parts]
+SUFFIX = r"\.(?:py|c|js|html|svg|toml|txt|md)"
+
+
+@cache
+def sources() -> dict[Path, str]:
+    return {path: path.read_text() for path in NAMED if path.suffix in (".py", ".c", ".js", ".html", ".toml")}
+
+
+def test_files_and_names_that_are_named_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    folders = [ROOT / name for name in ("tbgen", "tests", "scripts", "benchmarks", "native", "docs")]
-    files = {path for folder in folders for path in folder.rglob("*.*") if "__pycache__" not in path.parts}
-    sources = " ".join(path.read_text() for path in files if path.suffix in (".py", ".c", ".js"))
-    names = {path.name for path in (*files, *ROOT.iterdir())} | {"NAME.py"}
-    modules = re.findall(r"`(?:[\w-]+/)*([\w-]+\.(?:py|c|js|html|svg|toml|txt))`", text)
-    private = re.findall(r"`(?:\w+\.)?(_\w+)`", text)
-    assert modules
-    assert private
-    assert [name for name in modules if name not in names] == []
-    assert [name for name in private if not re.search(rf"\b{name}\b", sources)] == []
+    files = {path.name for path in (*NAMED, *ROOT.iterdir())} | {"NAME.py"}
+    modules = re.findall(rf"`(?:[\w-]+/)*([\w-]+{SUFFIX})`", text)
+    names = set(re.findall(r"`(?:\w+\.)?([A-Za-z_]\w*)`", text))
+    assert len(modules) > 100
+    assert len(names) > 100
+    assert [name for name in modules if name not in files] == []
+    assert names - set(re.findall(r"\w+", " ".join(sources().values()))) == set()
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """The names that code defines or uses, without the words of its texts and comments."""
+    fields = ("id", "attr", "arg", "name")
+    return {getattr(node, field) for node in ast.walk(tree) for field in fields if hasattr(node, field)}
+
+
+@cache
+def names_in(place: str) -> set[str]:
+    """The names in a file, or in the definitions of a class, function or constant."""
+    if re.search(rf"{SUFFIX}$", place):
+        texts = [text for path, text in sources().items() if path.as_posix().endswith(f"/{place}")]
+        is_code = place.endswith(".py")
+        return set().union(*(identifiers(ast.parse(t)) if is_code else re.findall(r"\w+", t) for t in texts))
+    owner, found = place.rpartition(".")[2], set[str]()
+    start = re.compile(rf"^ *(?:(?:class|def) {owner}\b|{owner}(?:: .*)? = )", re.MULTILINE)
+    for text in (text for path, text in sources().items() if path.suffix == ".py" and start.search(text)):
+        nodes, lines = ast.walk(ast.parse(text)), text.splitlines()
+        statements = (node for node in nodes if isinstance(node, ast.stmt))
+        found.update(*(identifiers(node) for node in statements if start.match(lines[node.lineno - 1])))
+    return found
+
+
+def test_recipes_name_things_where_they_are() -> None:
+    """A name in CONTRIBUTING.md that stands before a place (in it, of it, or with the place in brackets) is
+    there. The place is a file, a class, a function or a constant; *there* is the file named last."""
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    name, file, checked = r"`[A-Za-z_][\w.]*`", "", dict[tuple[str, str], bool]()
+    names = rf"((?:{name}(?:, |,? and |,? or ))*{name})"
+    pattern = rf"`([\w-]+/[\w./-]+)`|{names}(?: there| in the same file|(?: in | of | \()(?=`([\w./-]+)`))"
+    for path, found, owner in re.findall(pattern, text):
+        file = path or file
+        for token in re.findall(r"`([\w.]+)`", found):
+            if not re.search(rf"{SUFFIX}$", token):
+                checked[token, owner or file] = names_in(owner or file).issuperset(token.split("."))
+    assert len(checked) > 50
+    assert [pair for pair, known in checked.items() if not known] == []
 
 
 def test_the_citation_and_the_changelog_are_of_this_version() -> None:
