@@ -26,7 +26,7 @@ from tbgen.cells.routes import Route
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
-from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import (
     NOTHING,
@@ -39,7 +39,7 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import exits_of_side, make_slot_numbers
+from tbgen.retro.workspace import exits_of_side, make_function_numbers
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -197,7 +197,7 @@ class BoundsGame:
         """
         with self._workspace() as workspace:
             phase, exits, words = workspace.phase, exits_of_side(workspace), workspace.frame.words
-            legal_words(workspace.frame, phase.legal, 0, words)
+            mark_legal(workspace.frame, phase.legal, 0, words)
             find_side_exits(workspace, self._pool, side, False, phase.legal[side], exits, 0, words)
             buffer = self._buffer_for(None, side_count=1)
             fill_with_exits(exits, side, bound, buffer.value[0], buffer.depth[0])
@@ -216,7 +216,7 @@ class BoundsGame:
 
     def set_block(self, route: Route, block: Block) -> None:
         """Replace the block of a route in the pool, which must already have a block for this route."""
-        begin = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
+        begin = int(self._pool.routes.start[self._pool.routes.block[route.number]])
         self._pool.value[begin : begin + len(block.value)] = block.value
         self._pool.depth[begin : begin + len(block.value)] = block.depth
 
@@ -254,7 +254,7 @@ class BoundsGame:
             yield workspace
 
     def _solver(self, workspace: Workspace, crew: Crew | None) -> PhaseSolver:
-        none = empty_record(NOTHING, self._frame.size, make_slot_numbers(0), 0)
+        none = empty_record(NOTHING, self._frame.size, make_function_numbers(0), 0)
         arguments = workspace, self._pool, (none, none)
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 

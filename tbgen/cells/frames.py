@@ -25,7 +25,7 @@ from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.retro.geometry import ORTHODOX
 from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.targets import ROUTES, Pool, Routes, Targets
+from tbgen.retro.kernels.targets import ROUTE_COUNT, Pool, Routes, Targets
 from tbgen.retro.kernels.words import ALL, Codes, Plies
 from tbgen.retro.pool import Map
 from tbgen.retro.workspace import workspace_of, zeros
@@ -248,7 +248,7 @@ def pools_of(
     :param unknown: for each end, the code of positions that have ``NONE`` in a block.
     :param map_calls: a function like ``map``, which may distribute the copying over threads.
     """
-    block_number, ends = np.zeros(ROUTES, np.int16), range(len(unknown))
+    block_number, ends = np.zeros(ROUTE_COUNT, np.int16), range(len(unknown))
     block_number[list(bounds)] = np.arange(1, len(bounds) + 1)
     begin = np.empty((len(unknown), len(bounds) + 1), np.int64)
     begin[:, 0] = [-1 - code for code in unknown]

@@ -26,7 +26,7 @@ from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber, unpack_entries
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.frame import mark_legal
 
 _ZLIB_LEVEL: Final = 6
 """Compression level of zlib. The time that lower levels save is not worth the space they cost; higher levels
@@ -142,7 +142,7 @@ def legal_slots(cell: Cell) -> list[Flags]:
     frame = frame_of_cell(cell)
     words = frame.frame.words
     legal = np.zeros((len(SIDES), words), np.uint64)
-    legal_words(frame.frame, legal, 0, words)
+    mark_legal(frame.frame, legal, 0, words)
     is_legal = np.unpackbits(legal.view(np.uint8), axis=-1, bitorder="little").view(bool)
     square = frame.squares[-1]
     return list(is_legal if square < 0 else is_legal.reshape(len(SIDES), -1, 64)[..., square].copy())

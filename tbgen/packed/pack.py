@@ -211,7 +211,7 @@ class NeedFinder:
             list(mapper(lambda part: kernel(*arguments, *part), edges))
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
-        start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet_counts
+        start, rank = pool.targets.start[phase].copy(), workspace.phase.quiet_counts
         # The exits of the stored side are needed before those of the derived side.
         usable, exits = np.zeros((2, frame.words), np.uint64), exits_of_side(workspace)
         data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)

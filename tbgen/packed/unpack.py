@@ -34,7 +34,7 @@ from tbgen.packed.pack import BUFFERS
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
-from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.phase import find_side_exits, prepare_words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
@@ -169,8 +169,8 @@ class _Unpacker:
         no_words = workspace_of(replace(frame, words=0), False, like_men_of(layout))
         self._workspace = replace(no_words, frame=frame, phase=phase, exits=exits)
         middle = layout.phase_size
-        white = Exits(exits.value[:middle], exits.nearest[:middle], exits.farthest[:middle])
-        black = Exits(exits.value[middle:], exits.nearest[middle:], exits.farthest[middle:])
+        white = Exits(exits.value[:middle], exits.min_depth[:middle], exits.max_depth[:middle])
+        black = Exits(exits.value[middle:], exits.min_depth[middle:], exits.max_depth[middle:])
         start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
         usable = np.zeros((2, frame.words), np.uint64)
         self._data = PhaseData(frame, phase, (white, black), pool.value, pool.depth, start, rank, *usable)
@@ -204,7 +204,7 @@ class _Unpacker:
 
     def load_targets(self, phases: list[int]) -> None:
         """Load the targets of zeroing moves from phases with the same number of remaining pawn steps."""
-        self._loader.prepare(phases, self._threads.map)
+        self._loader.load_blocks(phases, self._threads.map)
 
     def decode(self, group: Sequence[int]) -> None:
         """Decode the stored side of consecutive phases.
@@ -296,7 +296,7 @@ class _Unpacker:
         place_pawns(data.frame, layout, phase)
         self._symmetric = mirrors_itself(layout, phase)
         data.start[:] = first, layout.size + first
-        self._run(legal_words, data.frame, data.phase.legal)
+        self._run(mark_legal, data.frame, data.phase.legal)
 
     def _phase_slots(self, side: Side) -> slice:
         """Return the slots of the phase with ``side`` to move."""

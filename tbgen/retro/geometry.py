@@ -65,8 +65,8 @@ KING_TARGETS, KING_ORIGINS = _make_king_tables()
 
 ``[coord, 0, 0]`` is the number of moves. Each further row is one move: the coordinate of the target or
 origin, and the symmetry that maps the other men. ``KING_ORIGINS`` lists every square of the triangle from
-which a king can have moved to ``coord``. So both slots of a position with both kings on the long diagonal are
-found."""
+which a king can have moved to ``coord``. If the position before the move has two slots, because both kings
+are on the long diagonal, both slots are therefore found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +82,13 @@ class Movement(Struct):
     first element is the number of squares; the squares follow, nearest first."""
     length: Ints
     """int64 (kinds, max ways): greatest number of steps on a way."""
-    distance: Words
+    rotation: Words
     """uint64 (kinds, max ways): number of bits by which a step rotates a word."""
     landing: Words
     """uint64 (kinds, max ways): squares on which a step can end."""
     shared_steps: Ints
-    """int64 (kinds, max ways): bit n is set if another way leads to the square after n steps of this ride
-    whenever the ride does. The move is then counted only on the other way."""
+    """int64 (kinds, max ways): bit n is set if, whenever n steps of this ride are possible, another way leads
+    to the same square. The move is then counted only on the other way."""
     has_shared_steps: bool
     """Whether any bit of ``shared_steps`` is set."""
     leap_targets: Ints
@@ -111,7 +111,7 @@ class _Orthodox(Movement):
 
 @cache
 def movement_of(men: tuple[Kind, ...]) -> Movement:
-    """Return the moves of some kinds. The kinds are numbered by their index in ``men``."""
+    """Return the moves of some kinds, which are numbered by their index in ``men``."""
     return Movement(*_movement_fields(men))
 
 
@@ -121,11 +121,11 @@ def _movement_fields(men: Sequence[Kind]) -> tuple[Any, ...]:
     max_counts = counts.max(axis=1)
     way = np.zeros((len(men), 64, max_counts[0], 8), np.int8)
     length, shared = np.zeros((2, len(men), max_counts[0]), np.int64)
-    distance, landing = np.zeros((2, len(men), max_counts[0]), np.uint64)
+    rotation, landing = np.zeros((2, len(men), max_counts[0]), np.uint64)
     leap_targets = np.zeros((len(men), 64, 1 + max_counts[1]), np.int64)
     for number, kind in enumerate(men):
         for index, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
-            length[number, index], distance[number, index] = steps, (8 * step[1] + step[0]) % 64
+            length[number, index], rotation[number, index] = steps, (8 * step[1] + step[0]) % 64
             shared[number, index] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
         for square in range(64):
             lines = kinds.ways(kind, square)
@@ -137,7 +137,7 @@ def _movement_fields(men: Sequence[Kind]) -> tuple[Any, ...]:
     squares = range(64)
     attacks = np.array([kinds.reach(kind) for kind in men], np.uint64)
     passed = [[[kinds.between(kind, start, stop) for stop in squares] for start in squares] for kind in men]
-    moves = counts[0], counts[1], way, length, distance, landing, shared, bool(shared.any())
+    moves = counts[0], counts[1], way, length, rotation, landing, shared, bool(shared.any())
     return *moves, leap_targets, attacks, np.array(passed, np.uint64)
 
 

@@ -2,7 +2,7 @@
 
 A table may be built without the values for accrued scores A, because all its layers together would be large.
 Any single layer follows from the fresh values (section 4 of docs/theory.md). Positions that are decided, or
-whose position rank is below that of A, are not in the layer and have their fresh values. One sweep of one
+whose position rank is below the rank of A, are not in the layer and have their fresh values. One sweep of one
 attacker assigns the values of all other positions.
 
 If all layers are needed, it is much faster to derive each layer from the previous one, as the solver does.
@@ -37,7 +37,7 @@ from tbgen.retro.ranks import (
 )
 from tbgen.retro.workspace import (
     make_exits,
-    make_slot_numbers,
+    make_function_numbers,
     make_workspace,
     mirrors_itself,
     place_pawns,
@@ -97,8 +97,8 @@ class EveryLayer:
         ]
 
     def layers(self, batch: Batch) -> Iterator[tuple[Layer, Layer]]:
-        """Yield pairs of layers, of White's and of Black's accrued score of rank 2, then 3 and so on, until
-        the layers are empty.
+        """Yield, for rank 2, then 3 and so on, the layers of White's and of Black's accrued score of this
+        rank, until the layers are empty.
 
         A pair remains unchanged until the second pair after it is requested. The iterator must be exhausted,
         because later batches depend on this one.
@@ -106,7 +106,7 @@ class EveryLayer:
         first, last = batch
         for group in self._groups:
             if group[0] == first:
-                self._loader.prepare(group, self._crew.threads.map)
+                self._loader.load_blocks(group, self._crew.threads.map)
         slots = (last - first) * self._layout.phase_size
         pairs = [(_first_slots(white, slots), _first_slots(black, slots)) for white, black in self._buffers]
         # If a batch has only one phase, all threads solve it.
@@ -130,19 +130,19 @@ class EveryLayer:
         place_pawns(workspace.frame, layout, phase)
         parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, mapper)
-        no_record = empty_record(NOTHING, 0, make_slot_numbers(0), 0)
+        no_record = empty_record(NOTHING, 0, make_function_numbers(0), 0)
         arguments = workspace, pool, (no_record, no_record)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).solve_ranks()
-        empty = 0
+        empty_pairs = 0
         for rank in count():
             any_alive = next(ranks, None) is not None
             # Once no position is in the layers, each pair is overwritten once with empty layers.
-            if rank >= FIRST_LAYER and empty < _LAYER_PAIRS:
+            if rank >= FIRST_LAYER and empty_pairs < _LAYER_PAIRS:
                 for holder, layer in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
                     attacker = workspace.attackers[1 - holder]
                     copy_layer(attacker, rank, number * layout.phase_size, layer)
-                empty += not any_alive
-                if empty == 1:
+                empty_pairs += not any_alive
+                if empty_pairs == 1:
                     store_fresh(workspace, self._loader, phase, parts, mapper)
             yield any_alive
 
@@ -168,18 +168,18 @@ class LayerSolver:
 
     :param table: the table, built without accrued scores.
     :param sources: the tables of all successors.
-    :raises DamagedTableError: if one of these tables does not decode.
+    :raises DamagedTableError: if one of these tables cannot be decoded.
     """
 
     def __init__(
         self, table: StoredTable, layout: Layout, phase: int, sources: Mapping[Material, Source], threads: int
     ) -> None:
         loader = PoolLoader(layout, sources, table)
-        loader.prepare([phase])
+        loader.load_blocks([phase])
         loader.load_solved_phase(phase)
         self._phase_size = layout.phase_size
         pool = loader.pool
-        self._fresh = loader.fresh(phase)
+        self._fresh = loader.fresh_results(phase)
         # Each layer needs the exits again, so they must not share arrays with the results.
         workspace = make_workspace(layout, Variant.R_MOBILITY)
         self._workspace = replace(workspace, exits=make_exits(2 * 64 * workspace.frame.words))

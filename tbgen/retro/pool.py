@@ -60,8 +60,8 @@ def _phases_by_squares(layout: Layout) -> NDArray[np.int32]:
 def make_targets(
     layout: Layout, block_at: Mapping[Material, int], block_count: int, configs: Iterable[Sequence[int]]
 ) -> Targets:
-    """Return where the targets of a table's moves are in the pool. So far, only the table's own blocks have a
-    place in it.
+    """Return the directory of the pool of a table. So far, only the table's own blocks have a place in the
+    pool.
 
     :param block_at: index of the first block of each material.
     :param block_count: number of blocks of all materials.
@@ -132,15 +132,15 @@ class PoolLoader:
     ) -> None:
         self._layout, self._sources = layout, sources
         materials = sorted({target.material for target in targets_of(layout).values()} - {layout.material})
-        self._number: dict[Block, int] = {}
+        self._block_number: dict[Block, int] = {}
         block_at = {layout.material: 0}
         block_count = len(layout.placements)
         for material in materials:
             block_at[material] = block_count
             for phase in range(len(layout_of(material).placements)):
-                self._number[material, phase] = block_count
+                self._block_number[material, phase] = block_count
                 block_count += 1
-        smaller = [block for block in self._number if block[0].men < layout.material.men]
+        smaller = [block for block in self._block_number if block[0].men < layout.material.men]
         kept_blocks = [block for block in smaller if needed_blocks is None or block in needed_blocks]
         own_slots = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
         if not layout.pawns:  # then the workspace is part of the pool
@@ -162,15 +162,15 @@ class PoolLoader:
             self.pool.value[ep_offset:own_slots], self.pool.depth[ep_offset:own_slots] = NONE, 0
         self._load(places, map)
 
-    def fresh(self, phase: int) -> SweepResults:
+    def fresh_results(self, phase: int) -> SweepResults:
         """Return the fresh values and depths of a solved phase, which are part of the pool."""
-        return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
+        return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.start[phase].copy())
 
     def store(self, phase: int, workspace: Workspace) -> None:
         """Copy the fresh values and depths of a solved phase to the pool, unless they are already there."""
         pool, size, fresh = self.pool, self._layout.phase_size, workspace.fresh
         for side in SIDES if self._layout.pawns else ():
-            begin, first = int(pool.targets.begin[phase, side]), int(fresh.starts[side])
+            begin, first = int(pool.targets.start[phase, side]), int(fresh.starts[side])
             pool.value[begin : begin + size] = fresh.value[first : first + size]
             pool.depth[begin : begin + size] = fresh.depth[first : first + size]
 
@@ -180,7 +180,7 @@ class PoolLoader:
         assert self._table is not None
         phases = {phase, *phases_after_pawn_steps(self._layout, phase)}
         for reached, side in product(phases, SIDES):
-            begin = int(self.pool.targets.begin[reached, side])
+            begin = int(self.pool.targets.start[reached, side])
             self._copy(self._table, self._layout, reached, side, begin)
             for array in (self.pool.value, self.pool.depth):
                 to_solver_order(self._layout, array[begin : begin + self._layout.phase_size])
@@ -195,20 +195,20 @@ class PoolLoader:
                 part = slice(at, at + size)
                 table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
-    def prepare(self, phases: Sequence[int], mapper: Map = map) -> None:
+    def load_blocks(self, phases: Sequence[int], mapper: Map = map) -> None:
         """Load into the pool the blocks that zeroing moves from a group of phases lead to.
 
         :param phases: the group; all its phases have the same number of remaining pawn steps.
         :param mapper: called like ``map``; may distribute the work over threads.
         """
-        for block in self._number:
+        for block in self._block_number:
             if block[0].men == self._layout.material.men:
-                self.pool.targets.begin[self._number[block]] = -1
+                self.pool.targets.start[self._block_number[block]] = -1
         self._load(promotion_places(self._layout, phases, self._promoted_at), mapper)
 
     def _load(self, places: Mapping[tuple[Block, Side], int], mapper: Map) -> None:
         for (block, side), begin in places.items():
-            self.pool.targets.begin[self._number[block], side] = begin
+            self.pool.targets.start[self._block_number[block], side] = begin
 
         def fill(block_and_side: tuple[Block, Side]) -> None:
             (material, phase), side = block_and_side

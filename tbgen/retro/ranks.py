@@ -2,7 +2,7 @@
 
 Large levels of wide phases are divided among the threads.
 
-Without depths, a phase needs a third of the memory. Its values are then found by sweeps key by key, which may
+Without depths, a phase needs a third of the memory. Its values are then found key by key, by sweeps that may
 assign the positions of one key in any order. Best exits, results of inner sweeps and fresh values share one
 byte for each position. This works for two reasons:
 
@@ -31,7 +31,7 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
-from tbgen.retro.kernels.frame import Frame, legal_words
+from tbgen.retro.kernels.frame import Frame, mark_legal
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
     NOTHING,
@@ -57,7 +57,7 @@ from tbgen.retro.kernels.sweep import (
     assign_front,
     begin_sweep,
     find_candidates,
-    next_level,
+    next_state,
     run_levels,
 )
 from tbgen.retro.kernels.targets import Pool
@@ -66,9 +66,9 @@ from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.workspace import (
     make_departures,
     make_ep_positions,
+    make_function_numbers,
     make_phase,
     make_scratch,
-    make_slot_numbers,
     zeros,
 )
 
@@ -108,7 +108,7 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
     :param mapper: called like ``map``; may distribute the parts over threads.
     """
     ranges = _ranges(workspace, parts)
-    for _ in mapper(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), ranges):
+    for _ in mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges):
         pass
     for _ in mapper(lambda part: prepare_words(workspace, pool, symmetric, *part), ranges):
         pass
@@ -185,7 +185,7 @@ class PhaseSolver:
         """The changes that the sweeps have made so far. A caller may replace them with empty records, which
         then store later changes."""
         self.rank = 0
-        """The rank that is being solved; when all are solved, the last solved rank plus 1."""
+        """The rank that is being solved; when all ranks are solved, the last solved rank plus 1."""
 
     def solve_ranks(self, en_passant: Sequence[EpConfig] = ()) -> Iterator[int]:
         """Solve one rank after the other, including the positions with the en passant rights ``en_passant``.
@@ -237,7 +237,7 @@ class WidePhaseSolver(PhaseSolver):
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
-        self._run_levels, self._next_level = with_fixed_types(run_levels), with_fixed_types(next_level)
+        self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, records, crew.threads.map)
@@ -279,7 +279,7 @@ class WidePhaseSolver(PhaseSolver):
         return record_inner(attacker, rank, update_result, self.records[side])
 
     def _run_sweep(self, sweep: Sweep, first_key: int) -> int:
-        """Run all levels of a sweep over the keys from ``first_key`` on.
+        """Run all levels of a sweep over the keys at or above ``first_key``.
 
         Return the last key assigned to a position, or 0 if there is none.
         """
@@ -295,7 +295,7 @@ class WidePhaseSolver(PhaseSolver):
                     return state.last_key
                 self._run_parts(partial(self._find, sweep), parts)
                 self._run_parts(partial(self._assign, sweep, state), parts)
-                state = self._next_level(sweep, state)
+                state = self._next_state(sweep, state)
         finally:
             with self._lock:
                 self._running -= 1
@@ -306,7 +306,7 @@ class WidePhaseSolver(PhaseSolver):
         list(self._crew.helpers.map(work, parts) if idle else map(work, parts))
 
 
-_NO_SETS: Final = np.zeros((2, 0), np.uint64)
+_NO_SET: Final = np.zeros((2, 0), np.uint64)
 _NO_DEPTHS: Final = np.zeros(0, np.uint16)
 _NEIGHBOUR_BITS: Final = 6
 """Number of low bits in which the numbers of 64 neighbouring words differ."""
@@ -330,13 +330,11 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
         assigned: Words = zeros(words, np.uint64)
 
         def make_sets(counts: Codes) -> Sets:
-            return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SETS)
+            return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SET)
 
         outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
         departures, key = make_departures(1, 0), np.zeros(1, np.int64)
-        return Attacker(
-            side, frame, phase, outer, inner, scratch, results, departures, _NO_SETS, _NO_SETS, key
-        )
+        return Attacker(side, frame, phase, outer, inner, scratch, results, departures, _NO_SET, _NO_SET, key)
 
     white, black = map(make_attacker, SIDES)
     exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)
@@ -348,7 +346,7 @@ class ValuesSolver(WidePhaseSolver):
     :func:`values_workspace` returns."""
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
-        no_record = empty_record(NOTHING, workspace.frame.words, make_slot_numbers(0), 0)
+        no_record = empty_record(NOTHING, workspace.frame.words, make_function_numbers(0), 0)
         self._reset_inner_sets = with_fixed_types(reset_inner_sets)
         super().__init__(workspace, pool, (no_record, no_record), crew)
 

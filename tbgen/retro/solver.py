@@ -26,10 +26,10 @@ from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
     NO_STEP,
+    FunctionNumbers,
     Log,
     Paths,
     Runs,
-    SlotNumbers,
     count_numbers,
     functions_of,
     number_path_pairs,
@@ -55,7 +55,7 @@ from tbgen.retro.ranks import (
     store_fresh,
 )
 from tbgen.retro.workspace import (
-    make_slot_numbers,
+    make_function_numbers,
     make_workspace,
     mirrors_itself,
     place_pawns,
@@ -76,17 +76,17 @@ class FunctionNumbering:
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._layout, self._phase_size = layout, layout.solved_slots
-        self._slot_numbers = make_slot_numbers(len(layout.placements) * self._phase_size)
+        self._numbers = make_function_numbers(len(layout.placements) * self._phase_size)
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
-    def numbers_of_phase(self, phase: int) -> SlotNumbers:
-        """Return the numbers of a phase's slots, as a view.
+    def numbers_of_phase(self, phase: int) -> FunctionNumbers:
+        """Return a view of the function numbers of a phase's slots.
 
         At first, the numbers are 0. The solver replaces them with the numbers of the paths for White's
         accrued scores, and :meth:`add` replaces these with numbers of functions.
         """
-        return _part_of(self._slot_numbers, phase * self._phase_size, (phase + 1) * self._phase_size)
+        return _part_of(self._numbers, phase * self._phase_size, (phase + 1) * self._phase_size)
 
     def add(self, phase: Phase, paths: tuple[Paths, Paths], fresh: Codes, parts: int, mapper: Map) -> None:
         """Convert the paths of a phase to functions.
@@ -102,9 +102,9 @@ class FunctionNumbering:
         def convert(part: tuple[int, int]) -> None:
             path_pairs = number_path_pairs(phase, paths, fresh, *part)
             with self._lock:
-                self._functions, numbers = functions_of(path_pairs, paths, self._functions)
-                highest = max(paths[0].steps.length[0], len(numbers), self._functions.length[0])
-            renumber(_part_of(paths[0].slot_numbers, 64 * part[0], 64 * part[1]), numbers, highest)
+                self._functions, new_numbers = functions_of(path_pairs, paths, self._functions)
+                highest = max(paths[0].steps.length[0], len(new_numbers), self._functions.length[0])
+            renumber(_part_of(paths[0].path_numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
         for _ in mapper(convert, pairwise(edges)):
@@ -116,19 +116,19 @@ class FunctionNumbering:
         :param mapper: called like ``map``; may distribute parts of the slots over threads.
         """
         keys = self._functions.key[: self._functions.length[0]]
-        number_of_slot, slots = zeros(self._layout.size, np.uint32), len(self._slot_numbers.low)
+        number_of_slot, slots = zeros(self._layout.size, np.uint32), len(self._numbers.low)
         parts = list(pairwise([*range(0, slots, _SLOTS_PER_PART), slots]))
         count = np.zeros(len(keys), np.int64)
-        for counted in mapper(lambda part: _counts(_part_of(self._slot_numbers, *part), len(keys)), parts):
+        for counted in mapper(lambda part: _counts(_part_of(self._numbers, *part), len(keys)), parts):
             count += counted
         used_functions = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used_functions}
         order = [0, *sorted(used_functions[1:], key=lambda function: (-count[function], entries[function]))]
-        numbers = np.zeros(len(keys), np.uint32)
-        numbers[order] = np.arange(len(order))
+        new_numbers = np.zeros(len(keys), np.uint32)
+        new_numbers[order] = np.arange(len(order))
 
         def write_numbers(part: tuple[int, int]) -> None:
-            write_renumbered(_part_of(self._slot_numbers, *part), numbers, number_of_slot[slice(*part)])
+            write_renumbered(_part_of(self._numbers, *part), new_numbers, number_of_slot[slice(*part)])
 
         for _ in mapper(write_numbers, parts):
             pass
@@ -138,15 +138,15 @@ class FunctionNumbering:
         return Functions(self.side, number_of_slot, start, entry_bytes[::2].copy(), entry_bytes[1::2].copy())
 
 
-def _part_of(slot_numbers: SlotNumbers, first: int, stop: int) -> SlotNumbers:
+def _part_of(numbers: FunctionNumbers, first: int, stop: int) -> FunctionNumbers:
     """Return the numbers of the slots ``first`` to ``stop`` - 1."""
-    return SlotNumbers(slot_numbers.low[first:stop], slot_numbers.high[first:stop])
+    return FunctionNumbers(numbers.low[first:stop], numbers.high[first:stop])
 
 
-def _counts(slot_numbers: SlotNumbers, numbers: int) -> Ints:
-    """Return the frequency in ``slot_numbers`` of each number below ``numbers``."""
-    count = np.zeros(numbers, np.int64)
-    count_numbers(slot_numbers, count)
+def _counts(numbers: FunctionNumbers, limit: int) -> Ints:
+    """Return how often each number below ``limit`` occurs in ``numbers``."""
+    count = np.zeros(limit, np.int64)
+    count_numbers(numbers, count)
     return count
 
 
@@ -254,7 +254,7 @@ class _TableSolver:
         try:
             for group in phase_groups(self.layout):
                 with self.stages.timed("sub-tables"):
-                    self.loader.prepare(group, self.crew.threads.map)
+                    self.loader.load_blocks(group, self.crew.threads.map)
                 for _ in map_phases(partial(self.solve_phase, idle), group):
                     solved += 1
                     self.progress("phases", solved, phases)
@@ -309,10 +309,10 @@ class _TableSolver:
     def _records(self, phase: int) -> Records:
         """Return empty records for the inner sweeps of White and of Black as attackers."""
         size = self.layout.solved_slots
-        by_black, by_white, side = make_slot_numbers(0), make_slot_numbers(0), 0
+        by_black, by_white, side = make_function_numbers(0), make_function_numbers(0), 0
         if self.functions is not None:
             side = int(self.functions.side)
-            by_black, by_white = make_slot_numbers(size), self.functions.numbers_of_phase(phase)
+            by_black, by_white = make_function_numbers(size), self.functions.numbers_of_phase(phase)
         return empty_record(self.form_number, size, by_black, side), empty_record(
             self.form_number, size, by_white, side
         )
@@ -367,7 +367,7 @@ class _TableSolver:
             of_phase = self.runs_by_phase[phase][holder]
             mask[holder, side, phase, : of_phase.mask.shape[1]] = of_phase.mask[side]
             to_table_order(layout, mask[holder, side, phase], 0)
-            part = slice(of_phase.white, None) if side else slice(of_phase.white)
+            part = slice(of_phase.white_count, None) if side else slice(of_phase.white_count)
             runs.append((of_phase.rank[part], of_phase.value[part], of_phase.depth[part]))
         no_runs = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
         rank, run_value, run_depth = map(np.concatenate, zip(no_runs, *runs, strict=True))

@@ -17,12 +17,12 @@ from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_rank
-from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_level
+from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_state
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
-from tbgen.retro.workspace import expand, make_ep_positions, make_slot_numbers, make_workspace
+from tbgen.retro.workspace import expand, make_ep_positions, make_function_numbers, make_workspace
 
 KERNEL_FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
@@ -38,14 +38,12 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
 
 def compile_kernels() -> None:
     """Compile all kernels, in two processes, and mark them as compiled in the cache."""
-    compile_side_by_side(
-        _compile_single_thread_kernels, partial(compile_other_kernels, SMALLEST_MATERIAL, {})
-    )
+    compile_side_by_side(_compile_single_threaded, partial(compile_other_kernels, SMALLEST_MATERIAL, {}))
     solve_in_all_modes(SMALLEST_MATERIAL, {})
     mark_compiled(KERNEL_FAMILY)
 
 
-def _compile_single_thread_kernels() -> None:
+def _compile_single_threaded() -> None:
     compile_single_thread_kernels(SMALLEST_MATERIAL, {})
 
 
@@ -56,20 +54,21 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     sub-tables.
     """
     workspace, pool, agenda = _examples(material, sources)
-    record = empty_record(NOTHING, 64 * workspace.frame.words, make_slot_numbers(0), 0)
+    record = empty_record(NOTHING, 64 * workspace.frame.words, make_function_numbers(0), 0)
     agendas = agenda, agenda
     compile_for(solve_rank, workspace, pool, 0, agendas, (record, record))
     compile_for(settle_rank, workspace, 0, agendas)
 
 
 def compile_other_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile the other kernels: some directly, for example arguments, the rest by solving ``material``."""
+    """Compile the other kernels: some directly, for the types of the example arguments, and the rest by
+    solving ``material``."""
     workspace, pool, agenda = _examples(material, sources)
     attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
     compile_for(find_candidates, sweep, 0)
     compile_for(assign_front, sweep, state, 0)
-    compile_for(next_level, sweep, state)
+    compile_for(next_state, sweep, state)
     positions = make_ep_positions(64)
     compile_for(find_ep_positions, workspace, pool, 0, positions)
     compile_for(solve_ep_positions, attacker, workspace.fresh, positions, (0, 0), pool, 0)

@@ -18,7 +18,7 @@ WORD, _BYTE, _INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 
 def number_type(numba_type: Any) -> Any:
-    """Return a numba type, or for the literal type of a constant, the type of its value."""
+    """Return a numba type; for the literal type of a constant, the type of the constant's value."""
     return cast(Any, types).unliteral(numba_type)
 
 
@@ -29,7 +29,7 @@ class LaneCall:
         self._context, self.builder, self._types, self.args = context, builder, signature.args, args
 
     def pointer(self, array: int, offset: Any) -> Any:
-        """Return a pointer to 64 elements of a contiguous array, from ``offset`` on, as one vector."""
+        """Return a pointer to 64 elements of a contiguous array, beginning at ``offset``, as one vector."""
         data = self._context.make_array(self._types[array])(
             self._context, self.builder, self.args[array]
         ).data
@@ -48,7 +48,7 @@ class LaneCall:
         return self.builder.load(pointer, align=1)
 
     def update(self, array: int, offset: Any, change: Callable[[Any], Any]) -> None:
-        """Replace the 64 elements of an array from ``offset`` on by the result of ``change``."""
+        """Replace the 64 elements of an array that begin at ``offset`` by the result of ``change``."""
         pointer = self.pointer(array, offset)
         self.builder.store(change(self._load(pointer)), pointer, align=1)
 
@@ -67,16 +67,16 @@ class LaneCall:
         registers.
         """
         builder = self.builder
-        of_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
+        mask_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
         indices = ir.Constant(ir.VectorType(_INDEX, LANES), [lane // 8 for lane in range(LANES)])
         lanes = ir.VectorType(_BYTE, LANES)
-        each = builder.shuffle_vector(of_bytes, of_bytes, indices)
-        tested = builder.and_(each, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
+        lane_bytes = builder.shuffle_vector(mask_bytes, mask_bytes, indices)
+        tested = builder.and_(lane_bytes, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
         return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
 
-    def compare(self, operator: str, one: Any, other: Any) -> Any:
+    def compare(self, operator: str, first: Any, second: Any) -> Any:
         """Return, as a word, the lanes in which two vectors of unsigned elements satisfy a comparison."""
-        return self.builder.bitcast(self.builder.icmp_unsigned(operator, one, other), WORD)
+        return self.builder.bitcast(self.builder.icmp_unsigned(operator, first, second), WORD)
 
 
 def code_generator(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:

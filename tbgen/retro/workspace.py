@@ -1,20 +1,25 @@
 """Allocating workspaces, the arrays in which the kernels solve one phase at a time.
 
-A workspace has one array for values and one for depths. Each has four quarters, with one element for each
-slot:
+A workspace has one array of values and one array of depths. Both consist of four quarters, with one element
+for each slot. The arrays contain exits at first, and results of sweeps later:
 
-=======  ============  ===============================  ===================  ===================
-quarter  side to move  results                          value, before them   depth, before them
-=======  ============  ===============================  ===================  ===================
-0        White         fresh; White's inner sweeps      exit                 nearest exit
-1        Black         fresh; Black's inner sweeps      exit                 nearest exit
-2        White         Black's inner sweeps             unused               farthest exit
-3        Black         White's inner sweeps             unused               farthest exit
-=======  ============  ===============================  ===================  ===================
+=======  ============  =============  ===============  =======================================
+quarter  side to move  values, first  depths, first    values and depths, later
+=======  ============  =============  ===============  =======================================
+0        White         exits          exits, smallest  White's inner sweeps, then fresh values
+1        Black         exits          exits, smallest  Black's inner sweeps, then fresh values
+2        White         unused         exits, greatest  Black's inner sweeps
+3        Black         unused         exits, greatest  White's inner sweeps
+=======  ============  =============  ===============  =======================================
 
-A position needs no result of an inner sweep once it has a fresh value, because it leaves the layers then. If
-it leaves them with its position score as accrued score, the result of the inner sweep of its side to move is
-already its fresh value. The exits of the positions in the layers become events before the first inner sweep.
+Exits are needed only until they become events, before the first inner sweep. Earlier, fresh values overwrite
+only the exits of positions that leave the layers.
+
+Fresh values can share quarters with results of inner sweeps, because a position gets its fresh value when it
+leaves the layers, and inner sweeps do not assign positions outside the layers. If a position leaves the
+layers because the accrued score is its position score, the result of the inner sweep of the side to move is
+already its fresh value. If an outer sweep overwrites the result of an inner sweep, ``Departures`` stores the
+level of this result, because updates of inner sweeps need it.
 
 This module also expands tables from their canonical slots to all slots.
 """
@@ -36,7 +41,7 @@ from tbgen.retro.kernels.best_exits import ExitBuffer, Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
 from tbgen.retro.kernels.en_passant import EpPositions
 from tbgen.retro.kernels.frame import IMAGE_PAIR, NO_PAIR, Frame, Phase
-from tbgen.retro.kernels.functions import SlotNumbers
+from tbgen.retro.kernels.functions import FunctionNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveBuffer
 from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets, SweepResults
@@ -95,7 +100,7 @@ def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:
     return np.stack([TRIANGLE_SQUARE[coords], black], axis=1), numbers
 
 
-def _lone_kings() -> tuple[Ints, Ints]:
+def _pairs_by_white_king() -> tuple[Ints, Ints]:
     """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` if Black's king is the bit man.
 
     A pair is then numbered by the square of White's king alone.
@@ -116,7 +121,7 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
     words, pairs, numbers = layout.phase_size // 64, np.zeros((0, 2), np.int64), np.zeros((0, 64), np.int64)
     if not layout.pawns:
         numbered_pairs = layout.solved_pairs if for_solver else range(len(TRIANGLE) * 64)
-        pairs, numbers = _king_pairs(numbered_pairs) if scalars > 1 else _lone_kings()
+        pairs, numbers = _king_pairs(numbered_pairs) if scalars > 1 else _pairs_by_white_king()
         shifts[0] = shifts[min(1, scalars - 1)]
         words = len(pairs) << int(shifts[0])
     return Frame(
@@ -179,8 +184,8 @@ def table_slots(layout: Layout, slots: Ints) -> Ints:
 def _like_scalars(layout: Layout) -> Ints:
     """Return the half-open index ranges of scalars of the same kind and colour, as int64 (n, 2).
 
-    A layout with pawns has no such ranges: all words must be solved, because pawn moves lead to slots with
-    like men in any order.
+    No ranges are returned for a layout with pawns. Pawn moves lead to slots with like men in any order, so
+    words that differ only in the order of like men must all be solved.
     """
     ranges = [(first, min(end, layout.free_count - 1)) for first, end in layout.like_men if not layout.pawns]
     return np.array([group for group in ranges if group[1] - group[0] > 1], np.int64).reshape(-1, 2)
@@ -287,9 +292,9 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: Sw
     )
 
 
-def make_slot_numbers(slots: int) -> SlotNumbers:
-    """Return a number for each of ``slots`` slots, all 0."""
-    return SlotNumbers(zeros(slots, np.uint16), zeros(slots, np.uint16))
+def make_function_numbers(slots: int) -> FunctionNumbers:
+    """Return the numbers of the functions of ``slots`` slots, all 0."""
+    return FunctionNumbers(zeros(slots, np.uint16), zeros(slots, np.uint16))
 
 
 def make_exits(size: int) -> Exits:
@@ -298,7 +303,7 @@ def make_exits(size: int) -> Exits:
 
 
 def make_ep_positions(size: int) -> EpPositions:
-    """Return uninitialized arrays for the positions of a phase of ``size`` slots with an en passant right."""
+    """Return uninitialized arrays for the positions with an en passant right in a phase of ``size`` slots."""
     return EpPositions(np.empty(size, np.uint8), make_exits(size))
 
 
@@ -322,8 +327,8 @@ def score_resets(variant: Variant) -> bool:
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool | None = None) -> Workspace:
     """Return the workspace in which any phase of a layout can be solved.
 
-    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if 64 neighbouring
-        words differ in the square of Black's king.
+    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if there are fewer
+        than three scalars, because 64 neighbouring words then differ in the square of Black's king.
     :param pool: the pool of a table without pawns. Its first elements become the values and depths of the
         workspace, in the solver's order of slots. None if the workspace has arrays of its own.
     """
@@ -332,7 +337,7 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool 
     arrays = None
     if pool is not None and not layout.pawns:
         arrays = pool.value[: QUARTERS * slots], pool.depth[: QUARTERS * slots]
-        pool.targets.begin[0] = 0, slots
+        pool.targets.start[0] = 0, slots
     return workspace_of(frame, score_resets(variant), like_men_of(layout), parts, arrays)
 
 

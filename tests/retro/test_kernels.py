@@ -17,7 +17,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.kernels.best_exits import NO_EXIT
 from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, Events, next_agenda, no_events
-from tbgen.retro.kernels.frame import legal_words
+from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import prepare_words
 from tbgen.retro.pool import PoolLoader
@@ -73,7 +73,7 @@ def test_like_scalars_are_solved_in_order(name: str) -> None:
         one, other = word >> 6 & 63, word & 63
         swapped = word + (other - one) * 64 + one - other
         for each in (word, swapped):
-            legal_words(frame, legal, each, each + 1)
+            mark_legal(frame, legal, each, each + 1)
         later, earlier = (word, swapped) if one > other else (swapped, word)
         assert not legal[:, later].any() or later == earlier
         solved += legal[:, earlier].any()
@@ -105,7 +105,7 @@ def test_a_solver_has_the_canonical_slots(name: str) -> None:
     frame, like = frame_of(layout), like_men_of(layout)
     legal, canonical = np.zeros((2, frame.words), np.uint64), np.zeros(frame.words, np.uint64)
     place_pawns(frame, layout, 0)
-    legal_words(frame, legal, 0, frame.words)
+    mark_legal(frame, legal, 0, frame.words)
     mark_canonical(frame, like, mirrors_itself(layout, 0), canonical, 0, frame.words)
     assert (in_table[slots_in((legal[0] | legal[1]) & canonical)] >= 0).all()
     to_solver_order(layout, in_table)
@@ -128,7 +128,7 @@ def phase_of(layout: Layout, phase: int) -> Workspace:
     """A workspace with the legal positions of a phase."""
     workspace = make_workspace(layout, Variant.R_MOBILITY)
     place_pawns(workspace.frame, layout, phase)
-    legal_words(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
+    mark_legal(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
     return workspace
 
 
@@ -176,7 +176,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
     legal = 0
     for phase in rng.sample(range(len(layout.placements)), min(8, len(layout.placements))):
         workspace = phase_of(layout, phase)
-        loader.prepare([phase])
+        loader.load_blocks([phase])
         put_own(loader, layout, table, phase)
         prepare_words(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
         for _ in range(sample(320, 480) // min(8, len(layout.placements))):
@@ -208,11 +208,11 @@ def check_exit(
 ) -> None:
     """The best zeroing move of a position is in place, with the depths of all that are as good."""
     if not reached:
-        assert workspace.exits.nearest[node] == NO_EXIT
+        assert workspace.exits.min_depth[node] == NO_EXIT
         return
     value = (max if board.turn else min)(value for value, _ in reached)
     depths = [depth for other, depth in reached if other == value]
-    found = workspace.exits.value[node], workspace.exits.nearest[node], workspace.exits.farthest[node]
+    found = workspace.exits.value[node], workspace.exits.min_depth[node], workspace.exits.max_depth[node]
     assert found == (value.code, min(depths), max(depths)), board.fen()
 
 
@@ -268,5 +268,5 @@ def test_exits_of_those_that_have_left_are_taken_out(share: float) -> None:
     agenda = next_agenda(agenda, settled, packed(member).reshape(2, -1), 4, 200)
     inside = [[level, node] for level, node in parts if 4 <= level >> 16 < 200 and member[node]]
     assert parts_of(agenda.exits) == (inside if share < 7 / 8 else parts)
-    assert agenda.alive_at_purge == (member.sum() if share < 7 / 8 else len(member))
+    assert agenda.alive_count_at_purge == (member.sum() if share < 7 / 8 else len(member))
     assert parts_of(agenda.settled) == [part for part in more if 4 <= part[0] >> 16 < 200]

@@ -47,8 +47,8 @@ def compare(array: Elements, first: int, other: Elements, begin: int, value: int
 
 
 @jit
-def within(array: Elements, first: int, least: int, most: int) -> Word:
-    return words.within(array, first, least, most)
+def in_range(array: Elements, first: int, least: int, most: int) -> Word:
+    return words.in_range(array, first, least, most)
 
 
 @jit
@@ -116,7 +116,7 @@ def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16]) -> None:
         assert int(same) == word_of(before == other), seed
         for least, most in ((0, 255), (2, 3), (3, 3), (4, 3), (1, 254)):
             wanted = (before >= least) & (before <= most)
-            assert int(within(draw.array, first, least, most)) == word_of(wanted), seed
+            assert int(in_range(draw.array, first, least, most)) == word_of(wanted), seed
 
 
 def test_counts() -> None:

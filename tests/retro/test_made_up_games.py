@@ -25,7 +25,13 @@ from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.ranks import EpConfig, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
-from tbgen.retro.workspace import make_phase, make_slot_numbers, make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import (
+    make_function_numbers,
+    make_phase,
+    make_workspace,
+    mirrors_itself,
+    place_pawns,
+)
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
@@ -207,13 +213,13 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     find_moves(workspace, pool, mirrors_itself(layout, phase))
     size = layout.phase_size
     starts = np.array([phase * size, layout.size + phase * size])
-    none = make_slot_numbers(0)
+    none = make_function_numbers(0)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solver = PhaseSolver(workspace, pool, empty)
     for _ in solver.solve_ranks([EpConfig(0, square)]):
         pass
     loader.store(phase, workspace)
-    solved = loader.fresh(phase)
+    solved = loader.fresh_results(phase)
     by_black, by_white = solver.records
     both = [runs_of(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
 

@@ -152,7 +152,7 @@ class Expected:
 def begin_of(loader: PoolLoader, layout: Layout, block: Block) -> np.ndarray:
     """Where a block lies in the pool, by side to move."""
     at = {target.material: number for number, target in enumerate(targets_of(layout).values())}
-    found: np.ndarray = loader.pool.targets.begin[loader.pool.targets.block_at[at[block[0]]] + block[1]]
+    found: np.ndarray = loader.pool.targets.start[loader.pool.targets.block_at[at[block[0]]] + block[1]]
     return found
 
 
@@ -179,7 +179,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
         gone: set[Block] = set()
         for number in (*chosen[:3], chosen[-1], len(groups) - 1):
             with ThreadPoolExecutor(2) as pool:
-                loader.prepare(groups[number], pool.map)
+                loader.load_blocks(groups[number], pool.map)
             needed = blocks_after_promotions(layout, groups[number])
             for block in smaller[:: sample(7, 1)]:
                 expected.check(loader, layout, block, SIDES)

@@ -21,12 +21,12 @@ from tbgen.retro.kernels.phase import (
 )
 from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, begin_sweep, run_levels
 from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.update import Layer, limits, update
+from tbgen.retro.kernels.update import Layer, update, update_limits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import find_moves
 from tbgen.retro.workspace import (
     make_departures,
-    make_slot_numbers,
+    make_function_numbers,
     make_workspace,
     mirrors_itself,
     place_pawns,
@@ -60,7 +60,7 @@ class Solver:
         place_pawns(workspace.frame, self.layout, self.phase)
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
         self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
-        none = make_slot_numbers(0)
+        none = make_function_numbers(0)
         self.records = [empty_record(RUNS, self.layout.phase_size, none, 0) for _ in (0, 1)]
 
     def enter(self) -> bool:
@@ -119,7 +119,7 @@ def solvers(name: str, phase: int) -> list[Solver]:
     both = []
     for _ in range(2):
         loader = PoolLoader(layout, as_sources(around))
-        loader.prepare([phase])
+        loader.load_blocks([phase])
         pool = loader.pool
         pairs: list[tuple[np.ndarray, np.ndarray]] = [(pool.value, own[0]), (pool.depth, own[1])]
         for array, filled in pairs:
@@ -148,7 +148,7 @@ def in_lockstep(name: str, phase: int, room: int | None = None, steps: int | Non
     while one.enter():
         assert other.enter()
         for attacker in (0, 1) if one.rank >= FIRST_LAYER else ():
-            real = limits(one.workspace.phase)
+            real = update_limits(one.workspace.phase)
             before = one.layer(attacker)
             result = one.update(
                 attacker, real[0] if room is None else room, real[1] if steps is None else steps

@@ -19,7 +19,7 @@ from tbgen.index.table import AccruedForm
 from tbgen.index.zeroing import phases_after_pawn_steps
 from tbgen.packed.sources import Sources
 from tbgen.retro import ranks, solver
-from tbgen.retro.kernels.frame import Frame, legal_words
+from tbgen.retro.kernels.frame import Frame, mark_legal
 from tbgen.retro.kernels.functions import Runs
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import Sweep, find_candidates
@@ -43,7 +43,7 @@ def test_parts_share_everything_out(name: str, parts: int) -> None:
     assert len(scratch.front_start) - 1 == parts
     assert scratch.front_start[[0, -1]].tolist() == [0, 2 * words] == [0, scratch.front_word.shape[1]]
     pairs = np.arange(words) >> int(workspace.frame.shifts[1])
-    owned = np.bincount(scratch.part_of[workspace.frame.king_pairs[pairs, 1]])
+    owned = np.bincount(scratch.part_of_king_square[workspace.frame.king_pairs[pairs, 1]])
     assert np.array_equal(np.diff(scratch.front_start), 2 * owned)
 
 
@@ -123,10 +123,10 @@ def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same on one thread and on three, which meet at nearly every level."""
 
     def few_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
-        legal_words(frame, legal, start, stop)
+        mark_legal(frame, legal, start, stop)
         legal[:, max(start, 1 << 12) : stop] = ZERO  # White's king does not leave a1
 
-    monkeypatch.setattr(ranks, "legal_words", few_words)
+    monkeypatch.setattr(ranks, "mark_legal", few_words)
     monkeypatch.setattr(ranks, "_MIN_SHARED_WORDS", int64(8))
     material = Material.parse("KQBvKP")
     smaller = sorted(sub for sub in material.successors() if sub.men < material.men)
@@ -138,6 +138,6 @@ def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert depth.max() > 20
     for one, other in zip(runs, expected[2], strict=True):
         assert len(one.rank) > 1000
-        assert one.white == other.white
+        assert one.white_count == other.white_count
         for name in ("mask", "rank", "value", "depth"):
             assert np.array_equal(getattr(one, name), getattr(other, name)), name

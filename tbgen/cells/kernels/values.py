@@ -77,7 +77,7 @@ def fill_with_exits(exits: Exits, side: int, bound: int, block_value: Codes, blo
         their depth is 0. If ``bound`` is ``NONE``, no exit counts as worse.
     """
     for slot in range(len(block_value)):
-        code, depth = exits.value[slot], exits.nearest[slot]
+        code, depth = exits.value[slot], exits.min_depth[slot]
         worse = bound != NONE and (code < bound if side else code > bound)
         use_bound = depth == NO_EXIT or worse
         block_value[slot] = bound if use_bound else code

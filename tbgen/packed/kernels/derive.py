@@ -110,7 +110,7 @@ def depth_of_half(side: int, code: int, half: int) -> int:
 _MAX_WAYS = max(ORTHODOX.way_count)
 STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
 """int64 (kinds, max ways): by how much one step in each direction (way) changes the number of the square.
-``Movement.distance`` is this number modulo 64."""
+``Movement.rotation`` is this number modulo 64."""
 
 MERIT_MASK = np.array([255, 0], np.uint8)
 """uint8 (2,): for each mover, the mask that, XORed with a code, gives the merit of the code."""
@@ -200,12 +200,12 @@ def _weigh_exits(data: PhaseData, side: int, word: int, bits: Word, buffer: Deri
     put(buffer.best, 0, ALL, 0)
     put(buffer.nearest, 0, ALL, NO_EXIT)
     put(buffer.farthest, 0, ALL, 0)
-    bits &= ~equal(exits.nearest, slot, NO_EXIT)
+    bits &= ~equal(exits.min_depth, slot, NO_EXIT)
     if bits:
         move(buffer.best, 0, exits.value, slot, bits)
         flip(buffer.best, 0, bits if mask else ZERO)
-        move(buffer.nearest, 0, exits.nearest, slot, bits)
-        move(buffer.farthest, 0, exits.farthest, slot, bits)
+        move(buffer.nearest, 0, exits.min_depth, slot, bits)
+        move(buffer.farthest, 0, exits.max_depth, slot, bits)
 
 
 @inlined
@@ -261,7 +261,7 @@ def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: De
     for way in range(ORTHODOX.way_count[kind]):
         origins, child = usable, int64(64)
         for _ in range(ORTHODOX.length[kind, way]):
-            origins = rotated(origins, ORTHODOX.distance[kind, way]) & ORTHODOX.landing[kind, way] & empty
+            origins = rotated(origins, ORTHODOX.rotation[kind, way]) & ORTHODOX.landing[kind, way] & empty
             if origins == ZERO:
                 break
             child -= STEP[kind, way]
@@ -313,10 +313,10 @@ def by_exit(data: PhaseData, side: int, slot: int) -> tuple[int, int]:
     """Value and depth that a position would have if only its zeroing moves counted. The value is NONE if the
     position has no zeroing move."""
     exits = data.exits[side]
-    nearest = int64(exits.nearest[slot])
+    nearest = int64(exits.min_depth[slot])
     if nearest == NO_EXIT:
         return NONE, 0
-    best = merit(side, int64(exits.value[slot])), nearest, int64(exits.farthest[slot])
+    best = merit(side, int64(exits.value[slot])), nearest, int64(exits.max_depth[slot])
     return conclude(side, position_score(side, int64(data.rank[side, slot])), best, False)
 
 

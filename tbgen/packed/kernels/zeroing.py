@@ -107,11 +107,11 @@ def _slot_and_symmetry(tables: Destinations, target: int, buffers: ZeroingBuffer
     """The canonical slot, in a target, of the position ``buffers.after``, and the symmetry that maps its
     pawns to their placement in the target."""
     targets, pawns, squares = tables.targets, buffers.after.pawns, buffers.child
-    free, like_men, phase = targets.free[target], tables.like_men[target : target + 1], int64(0)
+    free, like_men, phase = targets.free_count[target], tables.like_men[target : target + 1], int64(0)
     mirroring = 56 if targets.swapped[target] else 0
     for man in range(free):
         squares[man] = buffers.after.squares[targets.source[target, man]] ^ mirroring
-    pawnless = targets.pawns[target] == 0
+    pawnless = targets.pawn_count[target] == 0
     if pawnless:
         symmetry = int64(SYMMETRY_OF[squares[0]])
         second_symmetry = TRANSPOSE if IMAGES[symmetry, squares[0]] % 9 == 0 else 0

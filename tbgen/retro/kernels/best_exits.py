@@ -44,7 +44,7 @@ from tbgen.retro.kernels.targets import (
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits_of, equal, lowest, put
 
 NO_EXIT = 65535
-"""Value of ``Exits.nearest`` for a position without an exit."""
+"""Value of ``Exits.min_depth`` for a position without an exit."""
 NO_MAN = int64(0)
 """Number that stands for no captured or promoted man.
 
@@ -62,10 +62,10 @@ class Exits(Struct):
 
     value: Codes
     """uint8: codes of the values. If depths are not computed, NONE marks positions without an exit."""
-    nearest: Plies
+    min_depth: Plies
     """uint16: smallest depths in plies, NO_EXIT for positions without an exit; empty if depths are not
     computed."""
-    farthest: Plies
+    max_depth: Plies
     """uint16: greatest depths in plies; empty if depths are not computed."""
 
 
@@ -96,8 +96,8 @@ class ExitSearch(NamedTuple):
 @inlined
 def reset_exits(exits: Exits, first: int) -> None:
     """Reset the exits of the word whose first position has index ``first``."""
-    if len(exits.nearest):
-        put(exits.nearest, first, ALL, NO_EXIT)
+    if len(exits.min_depth):
+        put(exits.min_depth, first, ALL, NO_EXIT)
     else:
         put(exits.value, first, ALL, NONE)
 
@@ -105,29 +105,29 @@ def reset_exits(exits: Exits, first: int) -> None:
 @inlined
 def positions_without_exit(exits: Exits, first: int) -> Word:
     """The positions without an exit in the word whose first position has index ``first``."""
-    if len(exits.nearest):
-        return equal(exits.nearest, first, NO_EXIT)
+    if len(exits.min_depth):
+        return equal(exits.min_depth, first, NO_EXIT)
     return equal(exits.value, first, NONE)
 
 
 @inlined
 def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
     """Update the best exit of a position with one move that leaves the phase."""
-    if len(exits.nearest) == 0:
+    if len(exits.min_depth) == 0:
         if exits.value[node] == NONE or (value < exits.value[node]) == (side == 0):
             exits.value[node] = value
         return
-    if exits.nearest[node] != NO_EXIT:
+    if exits.min_depth[node] != NO_EXIT:
         best = exits.value[node]
         if value == best:
-            exits.nearest[node] = min(exits.nearest[node], depth)
-            exits.farthest[node] = max(exits.farthest[node], depth)
+            exits.min_depth[node] = min(exits.min_depth[node], depth)
+            exits.max_depth[node] = max(exits.max_depth[node], depth)
             return
         if (value > best) == (side == 0):
             return
     exits.value[node] = value
-    exits.nearest[node] = depth
-    exits.farthest[node] = depth
+    exits.min_depth[node] = depth
+    exits.max_depth[node] = depth
 
 
 @inlined
@@ -141,7 +141,7 @@ def _record_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: 
         phase = pawn_row(targets, target, men.pawns) >> 1
         row = targets.ep_row[phase, (ep_file ^ 7 if symmetry & 1 else ep_file) + 8 * side]
         if row >= 0:
-            ep_shift = targets.ep_offset + row * targets.phase_size[target] - targets.begin[phase, 1 - side]
+            ep_shift = targets.ep_offset + row * targets.phase_size[target] - targets.start[phase, 1 - side]
     for bit in bits_of(mask):
         slot = base
         if variable >= 0:
@@ -162,8 +162,9 @@ def _record_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: 
 def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tuple[int, int]:
     """The number of the route of a move (see ``Routes``), and the index of the ``victim`` of the route.
 
-    The victim is the captured mobile man, or the mobile man that captures a pawn or frozen man; -1 if there
-    is neither. Its square does not matter after the move.
+    The victim is the mobile man whose square does not matter after the move: the captured man, or a man that
+    captures a pawn or frozen man, because the route then contains its square. If there is no such man, the
+    index is -1.
     """
     routes, men, side = search.pool.routes, search.men, search.side
     origin, target, victim = NO_SQUARE, NO_SQUARE, NO_INDEX
@@ -194,7 +195,7 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
     """Implement ``record_moves`` for cells."""
     pool, routes, squares = search.pool, search.pool.routes, search.men.squares
     route, victim = _route(search, mover, captured, promotion)
-    block_start = routes.begin[routes.block[route]]
+    block_start = routes.start[routes.block[route]]
     slot, step = int64(0), NO_INDEX
     for man in range(len(routes.frozen)):
         if routes.frozen[man] >= 0 or man == victim:
@@ -207,7 +208,7 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
         else:
             slot |= squares[man]
     for bit in bits_of(mask):
-        value, depth = routes.unknown, int64(0)
+        value, depth = routes.unknown_code, int64(0)
         place = block_start + slot + (bit << step if step >= 0 else 0)
         if block_start < 0:
             value = -1 - block_start
@@ -220,7 +221,7 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
 def record_moves(
     search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int, ep_file: int
 ) -> None:
-    """Record one move from each position in ``mask``, which leads to ``search.men``.
+    """From each position in ``mask``, record the move that leads to ``search.men``.
 
     ``mover`` is the index of the moving man, or ``PAWN``. ``captured`` and ``promotion`` are indices of
     ``Targets.number``. ``ep_file`` is the file of the pawn if it makes a double step, else -1.
@@ -259,16 +260,16 @@ def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
 
 
 @kernel
-def _positions_with_move(search: ExitSearch, man: int, square: int, captured: int) -> Word:
+def _positions_with_move(search: ExitSearch, man: int, square: int, captured_scalar: int) -> Word:
     """Positions in which ``man`` can move to ``square``.
 
-    ``captured`` is the index of the scalar that the move captures, or -1 if it captures none.
+    ``captured_scalar`` is the index of the scalar that the move captures, or -1 if it captures none.
     """
     frame, men, side, occupied = search.frame, search.men, search.side, search.occupied
     kind = frame.kinds[man]
     if man == frame.scalars:
         mask = search.legal & reach(frame.moves, kind, BIT[square], ~occupied)
-        if mask and king_safe_bits(frame, men, side, occupied, captured, True) & BIT[square]:
+        if mask and king_safe_bits(frame, men, side, occupied, captured_scalar, True) & BIT[square]:
             return mask
         return ZERO
     origin = men.squares[man]
@@ -276,14 +277,14 @@ def _positions_with_move(search: ExitSearch, man: int, square: int, captured: in
     if passed & occupied or not attacks_along(frame.moves, kind, origin, square):
         return ZERO
     men.squares[man] = square
-    mask = king_safe_bits(frame, men, side, (occupied & ~BIT[origin]) | BIT[square], captured, True)
+    mask = king_safe_bits(frame, men, side, (occupied & ~BIT[origin]) | BIT[square], captured_scalar, True)
     men.squares[man] = origin
     return mask & search.legal & ~passed & ~BIT[square]
 
 
 @kernel
 def _record_captures(search: ExitSearch) -> None:
-    """Record the captures by free men of scalars and pawns."""
+    """Record the captures in which a free man takes a scalar or a pawn."""
     frame, enemy, pawns = search.frame, 1 - search.side, search.men.pawns
     victims = pawns[enemy]
     for man in range(2, frame.scalars):
@@ -302,7 +303,7 @@ def _record_captures(search: ExitSearch) -> None:
 
 @kernel
 def _record_captures_of_bit_man(search: ExitSearch, man: int) -> None:
-    """Record the captures by the scalar ``man`` of the bit man, on all squares."""
+    """Record the captures in which the scalar ``man`` takes the bit man, on all squares."""
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     origin, captured = men.squares[man], bit_man + 1
     mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)
@@ -456,6 +457,6 @@ def find_exit(frame: Frame, pool: Pool, node: int, buffer: ExitBuffer) -> None:
     side, word, bit = place_of(frame, node)
     occupied = enter_word(frame, word, buffer.men)
     buffer.slices[:] = ZERO
-    buffer.exits.nearest[0] = NO_EXIT
+    buffer.exits.min_depth[0] = NO_EXIT
     exits, men, slices = buffer.exits, buffer.men, buffer.slices
     record_exits(ExitSearch(frame, pool, exits, side, -bit, BIT[bit], occupied, men, slices, False))

@@ -28,14 +28,14 @@ def sort_like_men(squares: Ints, like_men: Ints) -> None:
 
 
 @inlined
-def _symmetry(frame: Frame, symmetric: bool, word: int) -> int:
+def _symmetry(frame: Frame, pawns_symmetric: bool, word: int) -> int:
     """The symmetry other than the identity that keeps the pawns in place; 0 if there is no such symmetry.
 
     If there are no pawns, it is the symmetry that keeps White's king in place.
     """
     if frame.pawnless:
         return TRANSPOSE if frame.king_pairs[word >> frame.shifts[0], 0] % 9 == 0 else 0
-    return MIRROR_FILES if symmetric else 0
+    return MIRROR_FILES if pawns_symmetric else 0
 
 
 @inlined
@@ -109,7 +109,10 @@ def _canonical_bits(frame: Frame, like_men: Ints, symmetric: bool, word: int, sq
 
 @jit
 def mark_canonical(frame: Frame, like_men: Ints, symmetric: bool, mask: Words, start: int, stop: int) -> None:
-    """Set ``mask[start:stop]``, uint64, to the canonical slots of the phase, legal or not."""
+    """Set ``mask[start:stop]``, uint64, to the canonical slots of the phase, legal or not.
+
+    ``like_men`` and ``symmetric`` are as for ``canonical_slot``.
+    """
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
         mask[word] = _canonical_bits(frame, like_men, symmetric, word, squares)
@@ -142,7 +145,8 @@ def _copy_to_word(
             origin = canonical_slot(frame, first + bit, groups, symmetric, free)
             value[first + bit], depth[first + bit] = value[origin], depth[origin]
         return
-    # ``origin`` is the canonical slot of the position with the bit man on square 0; its square is added next.
+    # ``origin`` is the canonical slot of the position with the bit man on square 0. The actual square of the
+    # bit man is added below.
     _read_squares(frame, first, free)
     is_in_image = is_image(frame, word)
     if is_in_image:

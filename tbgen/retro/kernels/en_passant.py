@@ -3,8 +3,8 @@
 No move within the phase leads to such a position. Once the layer of its position score has been solved, its
 value follows from its moves: exits, including the en passant capture, and quiet moves into the layer.
 
-Whole-game mobility has no layers. There each move counts as the position score, unless it leads to a score of
-smaller rank.
+Whole-game mobility has no layers. There the value of each move is the position score, unless the score
+that it leads to has a smaller rank.
 """
 
 from typing import NamedTuple
@@ -47,15 +47,15 @@ def side_with_right(square: int) -> int:
 
 
 @kernel
-def _record_capture(search: ExitSearch, square: int, capturer: int) -> Word:
-    """Record the en passant capture by the pawn on ``capturer``; return the positions in which the capture
+def _record_capture(search: ExitSearch, square: int, origin: int) -> Word:
+    """Record the en passant capture by the pawn on ``origin``; return the positions in which the capture
     is legal."""
     frame, side, pawns = search.frame, search.side, search.men.pawns
     enemy = 1 - side
     victim = BIT[square - 8 if side == 0 else square + 8]
-    remaining = (search.occupied & ~BIT[capturer] & ~victim) | BIT[square]
+    remaining = (search.occupied & ~BIT[origin] & ~victim) | BIT[square]
     pawns[enemy] = frame.pawns[enemy] & ~victim
-    pawns[side] = (frame.pawns[side] & ~BIT[capturer]) | BIT[square]
+    pawns[side] = (frame.pawns[side] & ~BIT[origin]) | BIT[square]
     mask = search.legal & king_safe_bits(frame, search.men, side, remaining, NO_INDEX, True)
     if mask:
         record_moves(search, mask, PAWN, CAPTURED_PAWN, NO_MAN, NO_INDEX)
@@ -80,12 +80,12 @@ def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: 
             continue
         first, node = word * 64, (side * frame.words + word) * 64
         move(best.value, first, exits.value, node, ALL)
-        move(best.nearest, first, exits.nearest, node, ALL)
-        move(best.farthest, first, exits.farthest, node, ALL)
+        move(best.min_depth, first, exits.min_depth, node, ALL)
+        move(best.max_depth, first, exits.max_depth, node, ALL)
         slices[:] = phase.slices[side, word]
         search, mask = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False), ZERO
-        for capturer in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
-            mask |= _record_capture(search, square, capturer)
+        for origin in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
+            mask |= _record_capture(search, square, origin)
         for bit in bits_of(mask):
             positions.rank[first + bit] = rank_at(slices, bit)
 
@@ -116,7 +116,7 @@ def _record_quiet_move(
 def _fold_position_score(exits: Exits, slot: int, score: int, rank: int) -> None:
     """Replace an exit by the position score, unless the rank of the exit is smaller than ``rank``."""
     value = int64(exits.value[slot])
-    if exits.nearest[slot] != NO_EXIT and min(value, 255 - value) >= rank:
+    if exits.min_depth[slot] != NO_EXIT and min(value, 255 - value) >= rank:
         exits.value[slot] = score
 
 
@@ -131,8 +131,8 @@ def solve_ep_positions(
 ) -> None:
     """Solve the positions with an en passant right and with a position rank in the half-open range ``ranks``.
 
-    ``attacker`` is the side to move. Its inner sweep of the layer of the position score must already have
-    been run, unless no position is alive. Values and depths are written to ``pool`` at ``start`` + slot.
+    ``attacker`` is the side to move. If any position is alive, the attacker's inner sweep of the layer of the
+    position score must already have been run. Values and depths are written to ``pool`` at ``start`` + slot.
     """
     frame, side, exits = attacker.frame, attacker.side, positions.exits
     buffer = move_buffer(MAX_WORD_MOVES)
@@ -147,5 +147,7 @@ def solve_ep_positions(
             _record_quiet_move(attacker, fresh, score, buffer.word[number], exits, slot)
         value, depth = exits.value[slot], int64(0)
         if value != score:
-            depth = int64(exits.nearest[slot] if (value < score) == (side == 0) else exits.farthest[slot]) + 1
+            depth = (
+                int64(exits.min_depth[slot] if (value < score) == (side == 0) else exits.max_depth[slot]) + 1
+            )
         pool.value[start + slot], pool.depth[start + slot] = value, depth

@@ -14,7 +14,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import Exits, positions_without_exit
 from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
-from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, popcount, within
+from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, in_range, popcount
 
 DEPTH_BITS = 16
 DEPTH_MASK = (1 << DEPTH_BITS) - 1
@@ -23,8 +23,8 @@ NO_LEVEL = int64(256 << DEPTH_BITS)
 _INITIAL_CAPACITY = 64
 """Number of levels for which memory is allocated at first."""
 _PURGE_DIVISOR = 8
-"""Once one position in this many has left the layers since the last purge, the exit events of all positions
-that have left are removed."""
+"""A purge removes the exit events of all positions that have left the layers. It takes place when at least
+1 / ``_PURGE_DIVISOR`` of the positions have left since the last purge."""
 
 
 class Events(NamedTuple):
@@ -46,7 +46,7 @@ class Agenda(NamedTuple):
     """Exits of the positions in the layers, and possibly of positions that have left them."""
     settled: Events
     """Positions that have left the layers, if later sweeps can still reach their fresh values."""
-    alive_at_purge: int
+    alive_count_at_purge: int
     """Number of positions in the layers when ``exits`` was last purged."""
 
 
@@ -56,9 +56,9 @@ class Goals(NamedTuple):
     value: Codes
     depth: tuple[Plies, Plies]
     """Depths with White and with Black to move. If depths are not computed, both arrays are empty, and every
-    depth counts as 0."""
+    depth count as 0."""
     starts: Ints
-    """int64 (2,): index in ``value`` and ``depth`` of the first slot of the phase with each side to move."""
+    """int64 (2,): for each side to move, the index of the phase's first slot in ``value`` and ``depth``."""
     extra_plies: int
     """Number of plies to add to every depth."""
 
@@ -82,8 +82,9 @@ def no_events() -> Events:
     return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
 
-class Counter(NamedTuple):
-    """Events by level: the data of two passes. The first pass counts the events, the second stores them."""
+class Grouping(NamedTuple):
+    """The data of grouping events by level, in two passes: the first count the events, the second stores
+    them."""
 
     levels: Numbering
     """The levels that occur, with their numbers."""
@@ -96,44 +97,45 @@ class Counter(NamedTuple):
 
 @kernel
 def _add_events(
-    attacking_side: int, mask: Words, side: int, start: int, goals: Goals, limit: int, counter: Counter
+    attacking_side: int, mask: Words, side: int, start: int, goals: Goals, limit: int, grouping: Grouping
 ) -> int:
     """Count the positions of ``mask`` whose levels are below ``limit``; in the storing pass, store them, too.
 
     ``mask`` is uint64 (2, words). Only positions with ``side`` to move, from word ``start`` on, are visited.
-    Return the number of words, or the first word for which the capacity of the levels may be too small.
+    Return the word from which to continue after ``grouping.levels`` has been enlarged, or the number of words
+    if all have been visited.
     """
     words, first_index, depths = mask.shape[1], goals.starts[side], goals.depth[side]
     for word in range(start, words):
         bits = mask[side, word]
-        if bits and counter.levels.length[0] + 64 > len(counter.levels.key):
+        if bits and grouping.levels.length[0] + 64 > len(grouping.levels.key):
             return word
         for bit in bits_of(bits):
             slot = word * 64 + bit
             plies = depths[first_index + slot] + goals.extra_plies if len(depths) else int64(0)
             level = level_of(attacking_side, goals.value[first_index + slot], plies)
             if level < limit:
-                number = find_or_add(counter.levels, np.uint64(level))
-                if len(counter.node):
-                    counter.node[counter.cursor[number]] = side * words * 64 + slot
-                counter.cursor[number] += 1
+                number = find_or_add(grouping.levels, np.uint64(level))
+                if len(grouping.node):
+                    grouping.node[grouping.cursor[number]] = side * words * 64 + slot
+                grouping.cursor[number] += 1
     return words
 
 
 @jit
-def events_of(attacking_side: int, mask: Words, goals: Goals, high: int) -> Events:
-    """Return the events of those positions of ``mask``, uint64 (2, words), whose keys are below ``high``."""
+def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> Events:
+    """Return the events with keys below ``end_key`` of the positions ``mask``, uint64 (2, words)."""
     # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
-    levels, counts = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL)), np.zeros(_INITIAL_CAPACITY, np.int64)
-    words, limit, empty = mask.shape[1], high << DEPTH_BITS, np.empty(0, np.uint32)
+    levels, count = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL)), np.zeros(_INITIAL_CAPACITY, np.int64)
+    words, limit, empty = mask.shape[1], end_key << DEPTH_BITS, np.empty(0, np.uint32)
     for side in range(2):
         word = int64(0)
         while word < words:
             levels = with_capacity(levels, 64)
-            longer_counts = np.zeros(len(levels.key), np.int64)
-            longer_counts[: len(counts)] = counts
-            counts = longer_counts
-            word = _add_events(attacking_side, mask, side, word, goals, limit, Counter(levels, counts, empty))
+            longer_count = np.zeros(len(levels.key), np.int64)
+            longer_count[: len(count)] = count
+            count = longer_count
+            word = _add_events(attacking_side, mask, side, word, goals, limit, Grouping(levels, count, empty))
     length = levels.length[0]
     order = np.argsort(levels.key[1:length]) + 1
     level = np.empty(length - 1, np.int64)
@@ -142,11 +144,11 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, high: int) -> Even
         number = order[index]
         level[index] = levels.key[number]
         cursor[number] = start[index]
-        start[index + 1] = start[index] + counts[number]
-    counter = Counter(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint32))
+        start[index + 1] = start[index] + count[number]
+    grouping = Grouping(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint32))
     for side in range(2):
-        _add_events(attacking_side, mask, side, int64(0), goals, limit, counter)
-    return Events(level, start, counter.node)
+        _add_events(attacking_side, mask, side, int64(0), goals, limit, grouping)
+    return Events(level, start, grouping.node)
 
 
 @kernel
@@ -164,32 +166,32 @@ def positions_with_exit(exits: Exits, among: Words) -> Words:
 
 
 @jit
-def exit_events(attacking_side: int, mask: Words, exits: Exits, high: int) -> Events:
-    """Return the exits with keys below ``high`` of the positions ``mask``, uint64 (2, words), as events.
+def exit_events(attacking_side: int, mask: Words, exits: Exits, end_key: int) -> Events:
+    """Return the exits with keys below ``end_key`` of the positions ``mask``, uint64 (2, words), as events.
 
-    The depth of an event is one ply more than the smallest depth of an attacker's exit, or than the greatest
-    depth of a defender's exit.
+    The depth of an event is one ply more than the depth of the exit: the smallest depth if the attacker is to
+    move, the greatest if the defender is.
     """
-    white, black = exits.farthest, exits.nearest
+    white, black = exits.max_depth, exits.min_depth
     if attacking_side == 0:
         white, black = black, white
     starts = np.array([0, mask.shape[1] * 64])
     goals = Goals(exits.value, (white, black), starts, int64(1))
-    return events_of(attacking_side, _positions_below(attacking_side, mask, exits, high), goals, high)
+    return events_of(attacking_side, _positions_below(attacking_side, mask, exits, end_key), goals, end_key)
 
 
 @kernel
 def _mark_below(exits: Exits, least: int, most: int, mask: Words) -> None:
     for word in range(len(mask)):
         if mask[word]:
-            mask[word] &= within(exits.value, word * 64, least, most)
+            mask[word] &= in_range(exits.value, word * 64, least, most)
 
 
 @jit
-def _positions_below(attacking_side: int, mask: Words, exits: Exits, high: int) -> Words:
-    """Return the positions of ``mask``, uint64 (2, words), whose exits have keys below ``high``, which is
+def _positions_below(attacking_side: int, mask: Words, exits: Exits, end_key: int) -> Words:
+    """Return the positions of ``mask``, uint64 (2, words), whose exits have keys below ``end_key``, which is
     positive."""
-    least, most = (int64(0), high - 1) if attacking_side == 0 else (256 - high, int64(255))
+    least, most = (int64(0), end_key - 1) if attacking_side == 0 else (256 - end_key, int64(255))
     below = mask.copy()
     _mark_below(exits, least, most, below.reshape(-1))
     return below
@@ -270,12 +272,12 @@ def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, stop:
     still in the layers.
     """
     remaining = position_count(alive)
-    exits, alive_at_purge = agenda.exits, agenda.alive_at_purge
-    if remaining * _PURGE_DIVISOR <= alive_at_purge * (_PURGE_DIVISOR - 1):
-        exits, alive_at_purge = _events_within(exits, first, stop), remaining
+    exits, alive_count_at_purge = agenda.exits, agenda.alive_count_at_purge
+    if remaining * _PURGE_DIVISOR <= alive_count_at_purge * (_PURGE_DIVISOR - 1):
+        exits, alive_count_at_purge = _events_within(exits, first, stop), remaining
         count = _drop_departed(exits, alive.reshape(-1))
         exits = Events(exits.level[:count], exits.start[: count + 1], exits.node)
         if 2 * exits.start[count] < len(exits.node):
             exits = Events(exits.level, exits.start, exits.node[: exits.start[count]].copy())
     old, new = _events_within(agenda.settled, first, stop), _events_within(settled, first, stop)
-    return Agenda(exits, merged_events(old, new), alive_at_purge)
+    return Agenda(exits, merged_events(old, new), alive_count_at_purge)

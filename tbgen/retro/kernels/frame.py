@@ -1,4 +1,4 @@
-"""The frame of a phase, which maps the squares of free men to bits of words; and the attacks of men.
+"""The frame of a phase, which maps the squares of free men to the bits of words, and the attacks of men.
 
 The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
 *scalars*: their squares form the number of the word. Bit ``b`` of word ``w`` is slot ``64 * w + b``.
@@ -40,10 +40,10 @@ def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
     """
     result = ZERO
     for way in range(moves.leap_count[kind]):
-        result |= moves.landing[kind, way] & rotated(word, moves.distance[kind, way])
+        result |= moves.landing[kind, way] & rotated(word, moves.rotation[kind, way])
     result &= empty
     for way in range(moves.leap_count[kind], moves.way_count[kind]):
-        result |= ride(word, moves.landing[kind, way] & empty, moves.distance[kind, way])
+        result |= ride(word, moves.landing[kind, way] & empty, moves.rotation[kind, way])
     return result
 
 
@@ -270,7 +270,7 @@ def enter_word(frame: Frame, word: int, men: Men) -> Word:
 
 
 @jit
-def legal_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
+def mark_legal(frame: Frame, legal: Words, start: int, stop: int) -> None:
     """Set ``legal[:, start:stop]``, uint64 (2, words), to the legal positions of these words.
 
     A position is legal if all men are on different squares and the side not to move is not in check. Words in

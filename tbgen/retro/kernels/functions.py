@@ -51,7 +51,7 @@ class Runs(NamedTuple):
     """uint8 (runs,): code of V(P, A); NONE for A itself, ``FRESH`` for the fresh value."""
     depth: Plies
     """uint16 (runs,): D(P, A) in plies."""
-    white: int
+    white_count: int
     """Number of runs with White to move, which come first."""
 
 
@@ -67,8 +67,8 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
 
     A state has changed if its value or depth differs from that in the previous layer; before the first layer,
     all values count as A itself. ``is_update`` tells whether the sweep was updated from the previous layer;
-    ``Sets.changed`` then contains all changes. The assigned states are noted in ``logged``, so call this once
-    for each layer.
+    ``Sets.changed`` then contains all changes. The assigned states are noted in ``logged``, so this function
+    must be called only once for each layer and word.
     """
     phase, changed = attacker.phase, attacker.inner_sets.changed[side, word]
     if phase.alive[side, word] == ZERO or (is_update and changed == ZERO):
@@ -104,7 +104,8 @@ def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log) -> Log
 def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: int, start: int) -> int:
     """Log the changes of the positions with ``side`` to move, from word ``start`` on.
 
-    Return the number of words, or the first word for which the capacity of the log may be too small.
+    Return the word from which to continue after the log has been enlarged, or the number of words if all have
+    been visited.
     """
     words, results = attacker.frame.words, attacker.results
     first = results.starts[side]
@@ -162,13 +163,13 @@ NO_STEP = np.uint64(NONE)
 Numbers = NDArray[np.uint32]
 """Numbers of functions."""
 
-_LOW_NUMBERS = 1 << 16
+_TWO_BYTE_VALUES = 1 << 16
 """Number of different values that two bytes can have."""
 
 
-class SlotNumbers(NamedTuple):
-    """A number for each slot: first that of its path, then of its pair of paths, and finally of its
-    function."""
+class FunctionNumbers(NamedTuple):
+    """The number of the function of each slot. Until the functions are known, the numbers of paths, and then
+    those of pairs of paths, are stored instead."""
 
     low: NDArray[np.uint16]
     """uint16 (slots,): lower halves of the numbers."""
@@ -178,24 +179,24 @@ class SlotNumbers(NamedTuple):
 
 
 @inlined
-def _number_at(slot_numbers: SlotNumbers, slot: int, limit: int) -> int:
+def _number_at(numbers: FunctionNumbers, slot: int, limit: int) -> int:
     """The number of a slot. All numbers are below ``limit``."""
-    number = int64(slot_numbers.low[slot])
-    return number if limit <= _LOW_NUMBERS else number | int64(slot_numbers.high[slot]) << 16
+    number = int64(numbers.low[slot])
+    return number if limit <= _TWO_BYTE_VALUES else number | int64(numbers.high[slot]) << 16
 
 
 @inlined
-def _set_number(slot_numbers: SlotNumbers, slot: int, number: int, limit: int) -> None:
+def _set_number(numbers: FunctionNumbers, slot: int, number: int, limit: int) -> None:
     """Replace the number of a slot. The old and the new number are below ``limit``."""
-    slot_numbers.low[slot] = number & (_LOW_NUMBERS - 1)
-    if limit > _LOW_NUMBERS:
-        slot_numbers.high[slot] = number >> 16
+    numbers.low[slot] = number & (_TWO_BYTE_VALUES - 1)
+    if limit > _TWO_BYTE_VALUES:
+        numbers.high[slot] = number >> 16
 
 
 class Paths(NamedTuple):
     """The paths of one holder of A in one phase."""
 
-    slot_numbers: SlotNumbers
+    path_numbers: FunctionNumbers
     """Path number of each slot of the phase; empty if functions are not stored."""
     side: int
     """The side to move in these slots, 0 White or 1 Black."""
@@ -205,9 +206,9 @@ class Paths(NamedTuple):
 
 
 @jit
-def empty_paths(slot_numbers: SlotNumbers, side: int) -> Paths:
-    """Return empty paths for one side to move. ``slot_numbers``, all zeros, will store the path numbers."""
-    return Paths(slot_numbers, side, numbering(_INITIAL_CAPACITY, NO_STEP))
+def empty_paths(numbers: FunctionNumbers, side: int) -> Paths:
+    """Return empty paths for one side to move. ``numbers``, all zeros, will store the path numbers."""
+    return Paths(numbers, side, numbering(_INITIAL_CAPACITY, NO_STEP))
 
 
 @jit
@@ -218,7 +219,7 @@ def follow_changes(attacker: Attacker, rank: int, is_update: bool, paths: Paths)
     """
     word = int64(0)
     while word < attacker.frame.words:
-        paths = Paths(paths.slot_numbers, paths.side, with_capacity(paths.steps, 64))
+        paths = Paths(paths.path_numbers, paths.side, with_capacity(paths.steps, 64))
         word = _follow_words(attacker, rank, is_update, paths, word)
     return paths
 
@@ -227,7 +228,8 @@ def follow_changes(attacker: Attacker, rank: int, is_update: bool, paths: Paths)
 def _follow_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int) -> int:
     """Extend the paths of the words from ``start`` on.
 
-    Return the number of words, or the first word for which the capacity of the paths may be too small.
+    Return the word from which to continue after the capacity of the paths has been increased, or the number
+    of words if all have been visited.
     """
     words, value, side = attacker.frame.words, attacker.results.value, paths.side
     first = attacker.results.starts[side]
@@ -239,11 +241,11 @@ def _follow_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, 
         for bit in bits_of(changed):
             slot = word * 64 + bit
             after = np.uint64(value[first + slot] if assigned & BIT[bit] else NONE)
-            path = np.uint64(_number_at(paths.slot_numbers, slot, paths.steps.length[0]))
+            path = np.uint64(_number_at(paths.path_numbers, slot, paths.steps.length[0]))
             if after != paths.steps.key[int64(path)] & _BYTE_MASK:
                 step = path << _ENTRY_BITS | code << _BYTE_BITS | after
                 number = find_or_add(paths.steps, step)
-                _set_number(paths.slot_numbers, slot, number, paths.steps.length[0])
+                _set_number(paths.path_numbers, slot, number, paths.steps.length[0])
     return words
 
 
@@ -254,10 +256,11 @@ def number_path_pairs(
     """Number the combinations of two paths and W(P) that occur in the words ``start`` to ``stop`` - 1.
 
     ``by_holder`` are the paths for White's and for Black's accrued scores. ``value``, uint8 (phase size,),
-    are the fresh values. In the paths for White's accrued scores, the number of its combination replaces the
-    path number of each slot; slots without a position keep the number 0.
+    are the fresh values. In the paths for White's accrued scores, the path number of each slot is replaced by
+    the number of the slot's combination; slots without a position keep the number 0. Return the numbering of
+    the combinations.
     """
-    (slot_numbers, side, white_steps), (black_numbers, _, black_steps) = by_holder
+    (white_numbers, side, white_steps), (black_numbers, _, black_steps) = by_holder
     white_paths, black_paths = white_steps.length[0], black_steps.length[0]
     path_pairs = numbering(_INITIAL_CAPACITY, NO_STEP)
     for word in range(start, stop):
@@ -266,10 +269,10 @@ def number_path_pairs(
             path_pairs = with_capacity(path_pairs, 64)
         for bit in bits_of(bits):
             slot = word * 64 + bit
-            paths = np.uint64(_number_at(slot_numbers, slot, white_paths)) << _NUMBER_BITS
+            paths = np.uint64(_number_at(white_numbers, slot, white_paths)) << _NUMBER_BITS
             paths |= np.uint64(_number_at(black_numbers, slot, black_paths))
             number = find_or_add(path_pairs, paths << _BYTE_BITS | np.uint64(value[slot]))
-            _set_number(slot_numbers, slot, number, max(white_paths, path_pairs.length[0]))
+            _set_number(white_numbers, slot, number, max(white_paths, path_pairs.length[0]))
     return path_pairs
 
 
@@ -317,21 +320,21 @@ def functions_of(
 
 
 @kernel
-def count_numbers(slot_numbers: SlotNumbers, counts: Ints) -> None:
-    """Add the frequency of each number in ``slot_numbers`` to ``counts``, int64 (numbers,)."""
-    for slot in range(len(slot_numbers.low)):
-        counts[_number_at(slot_numbers, slot, len(counts))] += 1
+def count_numbers(numbers: FunctionNumbers, counts: Ints) -> None:
+    """Add the frequency of each number in ``numbers`` to ``counts``, int64 (numbers,)."""
+    for slot in range(len(numbers.low)):
+        counts[_number_at(numbers, slot, len(counts))] += 1
 
 
 @kernel
-def renumber(slot_numbers: SlotNumbers, new_numbers: Numbers, limit: int) -> None:
-    """Replace every number n in ``slot_numbers`` by ``new_numbers[n]``; all numbers are below ``limit``."""
-    for slot in range(len(slot_numbers.low)):
-        _set_number(slot_numbers, slot, new_numbers[_number_at(slot_numbers, slot, limit)], limit)
+def renumber(numbers: FunctionNumbers, new_numbers: Numbers, limit: int) -> None:
+    """Replace every number n in ``numbers`` by ``new_numbers[n]``; all numbers are below ``limit``."""
+    for slot in range(len(numbers.low)):
+        _set_number(numbers, slot, new_numbers[_number_at(numbers, slot, limit)], limit)
 
 
 @kernel
-def write_renumbered(slot_numbers: SlotNumbers, new_numbers: Numbers, out: Numbers) -> None:
-    """Write ``new_numbers[n]`` for every number ``n`` in ``slot_numbers`` to ``out``, uint32 (slots,)."""
+def write_renumbered(numbers: FunctionNumbers, new_numbers: Numbers, out: Numbers) -> None:
+    """Write ``new_numbers[n]`` for every number ``n`` in ``numbers`` to ``out``, uint32 (slots,)."""
     for slot in range(len(out)):
-        out[slot] = new_numbers[_number_at(slot_numbers, slot, len(new_numbers))]
+        out[slot] = new_numbers[_number_at(numbers, slot, len(new_numbers))]

@@ -6,12 +6,13 @@ In each layer, the sweeps of the two attackers, White (0) and Black (1), are ind
   every accrued score of this and later layers. They are *decided* (fact F3) and leave all layers.
 - The *inner* sweep solves the layer in which A is the opponent's score of this rank: White's inner sweep
   solves A = (-, rank), Black's solves A = (+, rank). It assigns the values that are better for the attacker
-  than A, from the attacker's score of this rank on. Positions that it does not assign have the value A.
+  than A, beginning with the attacker's score of this rank. Positions that it does not assign have the value
+  A.
 
 Then the positions whose position rank is this rank get their fresh values. Their position score is the A of
 the layer that the inner sweep of the side to move has solved. They enter all later layers as settled events.
 
-Whole-game mobility is solved in the same steps without inner sweeps (section 9 of docs/theory.md).
+Whole-game mobility is solved in the same way, but without inner sweeps (section 9 of docs/theory.md).
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Workspace(Struct):
     attackers: tuple[Attacker, Attacker]
     """White and Black as attackers."""
     fresh: SweepResults
-    """Fresh values and depths, of positions that have left the layers."""
+    """Fresh values and depths of the positions that have left the layers."""
     exits: Exits
     """Best exits, which are needed until the events are made. The results then overwrite them."""
     like_men: Ints
@@ -55,7 +56,9 @@ class Workspace(Struct):
 
 @kernel
 def initialize_sets(attacker: Attacker, with_exit: Words) -> None:
-    """Initialize the sets of an attacker: no position is assigned, and no defender with an exit is ready.
+    """Initialize the sets of an attacker.
+
+    No position is assigned yet. The positions with the defender to move that have no exit are ready.
 
     ``with_exit``, uint64 (2, words), are the positions with an exit.
     """
@@ -73,7 +76,7 @@ def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResul
     The sweep writes values and depths to ``fresh``.
     """
     capacity = attacker.departures.node.shape[1]
-    # Before the first layer, the results are still exits, or those of another phase.
+    # Before the first inner sweep, its results are still exits, or results of another phase.
     attacker.departures.count[:] = 0 if capacity and rank > FIRST_LAYER else capacity + 1
     return Sweep(attacker, agenda, rank, attacker.outer_sets, fresh, WRITE_SHARED)
 
@@ -130,10 +133,10 @@ def initialize_inner_sets(attacker: Attacker) -> None:
 
 
 @jit
-def inner_sweep(attacker: Attacker, high: int, agenda: Agenda) -> Sweep:
-    """Return the sweep that solves the layer of the accrued score with the key ``high``."""
+def inner_sweep(attacker: Attacker, accrued_key: int, agenda: Agenda) -> Sweep:
+    """Return the sweep that solves the layer of the accrued score with the key ``accrued_key``."""
     write_mode = WRITE_ALONE if len(attacker.results.depth) else WRITE_ATTACKERS
-    return Sweep(attacker, agenda, high, attacker.inner_sets, attacker.results, write_mode)
+    return Sweep(attacker, agenda, accrued_key, attacker.inner_sets, attacker.results, write_mode)
 
 
 @kernel
@@ -173,13 +176,13 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
 
 
 @jit
-def settled_events(attacking_side: int, mask: Words, fresh: SweepResults, high: int) -> Events:
-    """Return the events with keys below ``high`` of the settled positions ``mask``, uint64 (2, words).
+def settled_events(attacking_side: int, mask: Words, fresh: SweepResults, end_key: int) -> Events:
+    """Return the events with keys below ``end_key`` of the settled positions ``mask``, uint64 (2, words).
 
     ``fresh`` contains their values and depths.
     """
     goals = Goals(fresh.value, (fresh.depth, fresh.depth), fresh.starts, int64(0))
-    return events_of(attacking_side, mask, goals, high)
+    return events_of(attacking_side, mask, goals, end_key)
 
 
 @jit

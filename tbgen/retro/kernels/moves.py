@@ -87,7 +87,7 @@ class MoveSearch(NamedTuple):
     frame: Frame
     mover: int
     """The side whose moves are found, 0 White or 1 Black."""
-    backward: bool
+    finds_predecessors: bool
     """Whether to find predecessors rather than successors."""
     searched_words: Words
     """uint64 (words / 64,): set of the words in which predecessors are listed."""
@@ -110,7 +110,7 @@ def _append(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int
     buffer = search.buffer
     if sort and len(search.frame.like_scalars):
         word = ordered_word(search.frame, word)
-    if search.backward:
+    if search.finds_predecessors:
         if not _is_searched(search, word):
             return count
         bits = image(bits, symmetry)
@@ -134,7 +134,7 @@ def _append_king_move(
     """
     frame, squares = search.frame, search.buffer.squares
     pair = frame.pair_numbers[coord, IMAGES[symmetry, black]]
-    if pair == IMAGE_PAIR and not search.backward:
+    if pair == IMAGE_PAIR and not search.finds_predecessors:
         symmetry ^= TRANSPOSE
         pair = frame.pair_numbers[coord, IMAGES[symmetry, black]]
     if pair < 0:
@@ -158,7 +158,7 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
     coord, black = TRIANGLE_OF[squares[0]], squares[1] if frame.scalars > 1 else int64(0)
     if search.mover == 0:
-        kings = KING_ORIGINS if search.backward else KING_TARGETS
+        kings = KING_ORIGINS if search.finds_predecessors else KING_TARGETS
         for number in range(1, kings[coord, 0, 0] + 1):
             symmetry = kings[coord, number, 1]
             if group != CROSSING_MOVES or symmetry != 0:
@@ -174,8 +174,8 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
 def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, count: int) -> tuple[int, Word]:
     """List the quiet moves of the mover's scalars that start from the positions ``bits`` of a word.
 
-    If the search is backward, list the moves that lead to these positions instead. Return the number of
-    entries, and the squares of scalars and pawns. The list may contain illegal moves, such as leaps onto a
+    If the search finds predecessors, list the moves that lead to these positions instead. Return the number
+    of entries, and the squares of scalars and pawns. The list may contain illegal moves, such as leaps onto a
     man. ``group`` and ``count`` are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
@@ -225,7 +225,7 @@ def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, gr
     for way in range(moves.way_count[kind]):
         origins = bits
         for step in range(moves.length[kind, way]):
-            origins = rotated(origins, moves.distance[kind, way]) & moves.landing[kind, way] & ~occupied
+            origins = rotated(origins, moves.rotation[kind, way]) & moves.landing[kind, way] & ~occupied
             if origins == ZERO:
                 break
             if is_separate_move(moves, kind, way, step + 1):
@@ -239,8 +239,8 @@ def list_all_predecessors(
 ) -> int:
     """List predecessors of positions and of their images; the arguments are as for ``list_predecessors``.
 
-    In the frame of a solver, images have no words of their own. Only king moves lead to an image from another
-    king pair. They are all undone, regardless of ``group``.
+    In the frame of a solver, images have no words of their own. Only king moves lead from another king pair
+    to an image. These king moves are all undone, regardless of ``group``.
     """
     frame, squares, rest = search.frame, search.buffer.squares, 0
     count = list_predecessors(search, word, bits, exact, group, count)
@@ -336,7 +336,7 @@ def _count_bit_man_moves(
     for way in range(moves.way_count[kind]):
         origins = targets
         for step in range(moves.length[kind, way]):
-            origins = rotated(origins, moves.distance[kind, way]) & moves.landing[kind, way] & empty
+            origins = rotated(origins, moves.rotation[kind, way]) & moves.landing[kind, way] & empty
             if origins == ZERO:
                 break
             if is_separate_move(moves, kind, way, step + 1):
@@ -344,7 +344,7 @@ def _count_bit_man_moves(
 
 
 @kernel
-def count_quiet(
+def count_quiet_moves(
     frame: Frame, word: int, mover: int, legal: Word, other_legal: Words, buffer: MoveBuffer, slices: Words
 ) -> None:
     """Count in ``slices`` the quiet moves of ``mover`` from the legal positions ``legal`` of ``word``.

@@ -15,9 +15,9 @@ from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
 from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, reach, stored_word
 from tbgen.retro.kernels.functions import (
+    FunctionNumbers,
     Log,
     Paths,
-    SlotNumbers,
     empty_log,
     empty_paths,
     follow_changes,
@@ -41,22 +41,22 @@ from tbgen.retro.kernels.moves import (
     MOVE_SLICE,
     SLICES,
     MoveBuffer,
-    count_quiet,
+    count_quiet_moves,
     list_scalar_successors,
     move_buffer,
     positions_of_rank_at_least,
 )
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Men, Pool, men_buffer
-from tbgen.retro.kernels.update import Layer, limits, update
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Words, add, image, move, put, within
+from tbgen.retro.kernels.update import Layer, update, update_limits
+from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Words, add, image, in_range, move, put
 
 NOTHING, RUNS, FUNCTIONS = range(3)
 """Forms in which the values of accrued scores are recorded, numbered like the members of ``AccruedForm``."""
 
 
 class SweepRecord(NamedTuple):
-    """The values, as recorded so far, of the layers in which one side holds A."""
+    """The values recorded so far of the layers in which one side holds A."""
 
     form: int
     """``NOTHING``, ``RUNS`` or ``FUNCTIONS``."""
@@ -85,7 +85,7 @@ def _count_moves_and_find_exits(
             slices[:] = ZERO
             if legal:
                 slices[0] = legal & other[word]
-                count_quiet(frame, word, side, legal, other, buffer, slices)
+                count_quiet_moves(frame, word, side, legal, other, buffer, slices)
                 put(phase.quiet_counts[side], word * 64, ALL, 0)
                 for number in range(MOVE_SLICE, SLICES):
                     add(phase.quiet_counts[side], word * 64, slices[number], 1 << (number - MOVE_SLICE))
@@ -102,7 +102,7 @@ def prepare_words(workspace: Workspace, pool: Pool, symmetric: bool, start: int,
     """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
 
     ``alive`` is set to the legal positions. ``symmetric`` tells whether the pawns of the phase are their own
-    mirror image. ``legal_words`` must already have processed all words of the phase.
+    mirror image. ``mark_legal`` must already have processed all words of the phase.
     """
     _count_moves_and_find_exits(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
     mark_canonical(workspace.frame, workspace.like_men, symmetric, workspace.phase.canonical, start, stop)
@@ -148,14 +148,14 @@ def clear_empty_slots(workspace: Workspace, start: int, stop: int) -> None:
 
 
 @jit
-def first_events(workspace: Workspace, attacking_side: int, high: int) -> Agenda:
-    """Initialize the sets of an attacker and return its events with keys below ``high``; all are exits.
+def first_events(workspace: Workspace, attacking_side: int, end_key: int) -> Agenda:
+    """Initialize the sets of an attacker and return its events with keys below ``end_key``; all are exits.
 
     ``attacking_side`` is 0 for White, 1 for Black.
     """
     with_exit = positions_with_exit(workspace.exits, workspace.phase.alive)
     initialize_sets(workspace.attackers[attacking_side], with_exit)
-    events = exit_events(attacking_side, with_exit, workspace.exits, high)
+    events = exit_events(attacking_side, with_exit, workspace.exits, end_key)
     return Agenda(events, no_events(), 2 * workspace.frame.words * 64)
 
 
@@ -179,7 +179,7 @@ def reset_inner_sets(attacker: Attacker) -> None:
 
 
 @jit
-def empty_record(form: int, phase_size: int, numbers: SlotNumbers, side: int) -> SweepRecord:
+def empty_record(form: int, phase_size: int, numbers: FunctionNumbers, side: int) -> SweepRecord:
     """Return an empty record in the given form: ``NOTHING``, ``RUNS`` or ``FUNCTIONS``.
 
     ``numbers`` will store the path numbers for the side to move ``side``. If the form is ``FUNCTIONS``, they
@@ -195,7 +195,7 @@ def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int)
 
     If the result is negative, a new sweep is less work, and the sets are initialized for it.
     """
-    departed, steps = limits(attacker.phase)
+    departed, steps = update_limits(attacker.phase)
     update_result = update(Layer(attacker, pool, fresh, 255 - rank), rank, departed, steps)
     if update_result < 0:
         initialize_inner_sets(attacker)
@@ -235,22 +235,22 @@ def solve_rank(
 
     Return whether any position is in the layers of the rank, and the extended records.
     """
-    (white, black), (of_white, of_black), fresh = workspace.attackers, records, workspace.fresh
+    (white, black), (white_record, black_record), fresh = workspace.attackers, records, workspace.fresh
     run_sweep(outer_sweep(white, rank, agendas[0], fresh), rank - 1)
     run_sweep(outer_sweep(black, rank, agendas[1], fresh), rank - 1)
     any_alive = retire(workspace, int64(0), workspace.frame.words)
     if any_alive and rank >= FIRST_LAYER and workspace.phase.score_resets:
-        of_white = _run_inner(white, pool, fresh, rank, agendas[0], of_white)
-        of_black = _run_inner(black, pool, fresh, rank, agendas[1], of_black)
-    return any_alive, (of_white, of_black)
+        white_record = _run_inner(white, pool, fresh, rank, agendas[0], white_record)
+        black_record = _run_inner(black, pool, fresh, rank, agendas[1], black_record)
+    return any_alive, (white_record, black_record)
 
 
 @jit
 def settle_rank(workspace: Workspace, rank: int, agendas: Agendas) -> Agendas:
     """Settle the positions of a rank after its sweeps, and return the events of the next rank."""
     settle(workspace, rank, int64(0), workspace.frame.words)
-    of_white = later_events(workspace, int64(0), rank, agendas[0])
-    return of_white, later_events(workspace, int64(1), rank, agendas[1])
+    white_agenda = later_events(workspace, int64(0), rank, agendas[0])
+    return white_agenda, later_events(workspace, int64(1), rank, agendas[1])
 
 
 @kernel
@@ -266,7 +266,7 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, has_all_fresh:
             if alive:
                 alive &= positions_of_rank_at_least(phase.slices[side, word], rank)
                 if has_all_fresh:
-                    alive &= within(fresh.value, fresh.starts[side] + word * 64, rank, 255 - rank)
+                    alive &= in_range(fresh.value, fresh.starts[side] + word * 64, rank, 255 - rank)
             phase.alive[side, word] = alive
 
 
@@ -293,20 +293,20 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
 
 
 @jit
-def _layer_agenda(workspace: Workspace, attacking_side: int, high: int, fresh: SweepResults) -> Agenda:
-    """Initialize the sets of an attacker and return its events with keys below ``high``.
+def _layer_agenda(workspace: Workspace, attacking_side: int, end_key: int, fresh: SweepResults) -> Agenda:
+    """Initialize the sets of an attacker and return its events with keys below ``end_key``.
 
     These are the exits of the live positions, and the settled positions.
     """
-    exits = first_events(workspace, attacking_side, high).exits
-    return Agenda(exits, settled_events(attacking_side, workspace.phase.settled, fresh, high), int64(0))
+    exits = first_events(workspace, attacking_side, end_key).exits
+    return Agenda(exits, settled_events(attacking_side, workspace.phase.settled, fresh, end_key), int64(0))
 
 
 @jit
-def _sweep_layer(attacker: Attacker, high: int, agenda: Agenda) -> None:
-    """Assign values with keys below ``high`` to the live positions in which the attacker can force them."""
+def _sweep_layer(attacker: Attacker, end_key: int, agenda: Agenda) -> None:
+    """Assign the values with keys below ``end_key`` that the attacker can force to the live positions."""
     initialize_inner_sets(attacker)
-    run_sweep(inner_sweep(attacker, high, agenda), int64(0))
+    run_sweep(inner_sweep(attacker, end_key, agenda), int64(0))
 
 
 @kernel
@@ -325,9 +325,7 @@ def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) 
 
 
 @kernel
-def _fill_with_accrued(
-    frame: Frame, phase: Phase, code: int, offset: int, value: Codes, depth: Plies
-) -> None:
+def _set_to_accrued(frame: Frame, phase: Phase, code: int, offset: int, value: Codes, depth: Plies) -> None:
     """Set the values of the live positions to the accrued score with this code, and their depths to 0.
 
     ``offset``, ``value`` and ``depth`` are as for ``_copy_assigned``.
@@ -359,7 +357,7 @@ def solve_layer(
     _revive(workspace, rank, fresh, has_all_fresh)
     _find_settled(workspace, move_buffer(MAX_WORD_MOVES))
     code = rank if holder == 0 else 255 - rank
-    _fill_with_accrued(workspace.frame, workspace.phase, code, int64(0), value, depth)
+    _set_to_accrued(workspace.frame, workspace.phase, code, int64(0), value, depth)
     opponent, holder_attacker = workspace.attackers[1 - holder], workspace.attackers[holder]
     agenda = _layer_agenda(workspace, 1 - holder, 255 - rank, fresh)
     # If fresh values are missing, the holder may be able to force a score better than A.
@@ -395,5 +393,5 @@ def copy_layer(attacker: Attacker, rank: int, offset: int, layer: BatchLayer) ->
             present = phase.alive[side, word] & phase.canonical[word]
             layer.present[side, first_word + stored_word(frame, word)] = present
     code = 255 - rank if attacker.side == 0 else rank
-    _fill_with_accrued(frame, phase, code, offset, layer.value, layer.depth)
+    _set_to_accrued(frame, phase, code, offset, layer.value, layer.depth)
     _copy_assigned(attacker, offset, layer.value, layer.depth)

@@ -21,8 +21,8 @@ ply.
 Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of the
 words with Black's king on certain squares. The data of a word are written only by the part that the word
 belongs to. So parts never conflict, and the results do not depend on the number of parts. Only moves of
-Black's king, moves of White's king out of the triangle, and king moves to images (``has_image``) lead from
-one part to another.
+Black's king, moves of White's king out of the triangle, and king moves to pairs that are stored as their
+mirror images (``has_image``) lead from one part to another.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ from tbgen.retro.kernels.words import (
     put,
 )
 
-ATTACKERS, DEFENDERS = range(2)
+ATTACKER_TO_MOVE, DEFENDER_TO_MOVE = range(2)
 """Rows of arrays: the positions with the attacker to move, and those with the defender to move."""
 
 
@@ -73,14 +73,13 @@ class Scratch(Struct):
     """int64 (parts, 2): number of words of each part on the front."""
     front_start: Ints
     """int64 (parts + 1,): index of the first word of each part in ``front_word``."""
-    part_of: Ints
+    part_of_king_square: Ints
     """int64 (64,): part of the words with Black's king on each square."""
     has_assigned: Ints
     """int64 (parts,): 1 if a position of the part was assigned in the last ply, else 0."""
     nonempty: Words
-    """uint64 (parts, 2, words // 64 + 1): sets of the words of each part that were not empty when the sweep
-    began: in row 0 those of ``Sets.wanted``, in row 1 those of the live positions with the defender to
-    move."""
+    """uint64 (parts, 2, words // 64 + 1): the words of each part that were not empty when the sweep began.
+    Row 0 refers to ``Sets.wanted``, row 1 to the alive positions with the defender to move."""
     moves: MoveBuffer
     """Move buffers of all parts. The arrays have a leading axis for the part."""
     exit_buffer: ExitBuffer
@@ -103,7 +102,7 @@ def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
     if len(scratch.front_sizes) == 1:
         return int64(0)
     number = word >> frame.shifts[1]
-    return int64(scratch.part_of[frame.king_pairs[number, 1] if frame.pawnless else number & 63])
+    return int64(scratch.part_of_king_square[frame.king_pairs[number, 1] if frame.pawnless else number & 63])
 
 
 @inlined
@@ -144,26 +143,27 @@ def front_size(scratch: Scratch) -> int:
     """Number of words on the front."""
     size = int64(0)
     for part in range(len(scratch.front_sizes)):
-        size += scratch.front_sizes[part, ATTACKERS] + scratch.front_sizes[part, DEFENDERS]
+        size += scratch.front_sizes[part, ATTACKER_TO_MOVE] + scratch.front_sizes[part, DEFENDER_TO_MOVE]
     return size
 
 
 @kernel
 def mark_nonempty(wanted: Words, alive: Words, nonempty: Words) -> None:
-    """Mark the words of ``wanted`` and ``alive`` that are not empty in ``nonempty``, uint64 (2, words /
-    64)."""
+    """Set in ``nonempty``, uint64 (2, words / 64), the bits of the words of ``wanted`` and ``alive`` that are
+    not empty."""
     nonempty[:] = ZERO
     for word in range(len(alive)):
         if wanted[word]:
-            nonempty[ATTACKERS, word >> 6] |= BIT[word & 63]
+            nonempty[ATTACKER_TO_MOVE, word >> 6] |= BIT[word & 63]
         if alive[word]:
-            nonempty[DEFENDERS, word >> 6] |= BIT[word & 63]
+            nonempty[DEFENDER_TO_MOVE, word >> 6] |= BIT[word & 63]
 
 
 @kernel
 def distribute_nonempty(frame: Frame, scratch: Scratch) -> None:
-    """Distribute the words that ``mark_nonempty`` has marked in the sets of the first part among all parts.
+    """Move each mark that ``mark_nonempty`` has set to the sets of the part that the marked word belongs to.
 
+    All marks must be in the sets of the first part.
     If there are several parts, Black's king is on the same square in any 64 neighbouring words.
     """
     nonempty, parts = scratch.nonempty, len(scratch.front_sizes)
@@ -209,7 +209,7 @@ class Sets(Struct):
 class SweepResults(NamedTuple):
     """Arrays for values and depths; the index of a position is ``starts[side] + slot``.
 
-    The array elements of different results may be the same (``tbgen.retro.workspace``).
+    Different results may share array elements (``tbgen.retro.workspace``).
     """
 
     value: Codes
@@ -221,15 +221,18 @@ class SweepResults(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Departures(Struct):
-    """Positions with the attacker to move that an outer sweep has assigned, and that the last inner sweep had
-    assigned."""
+    """Positions with the attacker to move that the last inner sweep assigned, and then the outer sweep.
+
+    The outer sweep has overwritten the results of the inner sweep, so their levels are stored here.
+    """
 
     node: NDArray[np.uint32]
-    """uint32 (parts, capacity): nodes. Each part of the sweep has a row."""
+    """uint32 (parts, capacity): the nodes of the positions, one row for each part of the sweep."""
     level: NDArray[np.uint32]
-    """uint32 (parts, capacity): levels of the last inner sweep."""
+    """uint32 (parts, capacity): the levels at which the inner sweep assigned these positions."""
     count: Ints
-    """int64 (parts,): number of positions. It exceeds the capacity if more positions were assigned."""
+    """int64 (parts,): number of positions of each part. If a number exceeds the capacity, some positions are
+    not stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,10 +250,10 @@ class Attacker(Struct):
     ``logged`` and ``alive_before``."""
     scratch: Scratch
     results: SweepResults
-    """Results of the inner sweep. Positions with the attacker to move have the elements of their fresh values
-    and depths, because they leave the layers before these are written."""
+    """Results of the inner sweep. For positions with the attacker to move, they share array elements with the
+    fresh values and depths, which are written when a position leaves the layers."""
     departures: Departures
-    """The last levels of positions whose results the outer sweep has overwritten."""
+    """The positions whose results the outer sweep has overwritten, with the levels of these results."""
     logged: Words
     """uint64 (2, words): positions whose value differed from A when it was last logged."""
     alive_before: Words
@@ -272,7 +275,7 @@ class Sweep(NamedTuple):
 
     attacker: Attacker
     agenda: Agenda
-    high: int
+    end_key: int
     """Upper bound of the keys, exclusive."""
     sets: Sets
     """The outer or the inner sets of the attacker."""
@@ -313,15 +316,15 @@ def _list_batch(sweep: Sweep, part: int, front_part: int, row: int, index: int, 
     entries, and the index of the next word of the front.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
-    buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDERS else 1 - attacker.side
+    buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
     search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], buffer)
     group, entries = ALL_MOVES if front_part == part else CROSSING_MOVES, int64(0)
     while index < stop and entries < BATCH:
         before = entries
         word, bits = int64(scratch.front_word[row, index]), scratch.front_bits[row, index]
-        entries = list_all_predecessors(search, word, bits, row == ATTACKERS, group, entries)
+        entries = list_all_predecessors(search, word, bits, row == ATTACKER_TO_MOVE, group, entries)
         for entry in range(before, entries):
-            if row == DEFENDERS:
+            if row == DEFENDER_TO_MOVE:
                 prefetch(sets.wanted, buffer.word[entry])
             else:
                 prefetch(sets.quiet_counts, buffer.word[entry] * 64)
@@ -344,7 +347,7 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
         entries, index = _list_batch(sweep, part, front_part, row, index, stop)
         for entry in range(entries):
             word, bits = buffer.word[entry], buffer.bits[entry]
-            if row == DEFENDERS:
+            if row == DEFENDER_TO_MOVE:
                 bits &= sets.wanted[word]
             else:
                 bits = count_down(sets.quiet_counts, word * 64, bits)
@@ -359,14 +362,14 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
 def _find_attackers(sweep: Sweep, part: int, front_part: int) -> None:
     """Find candidates with the attacker to move: positions of ``part`` with a move to the front of
     ``front_part``."""
-    _search_front(sweep, part, front_part, DEFENDERS)
+    _search_front(sweep, part, front_part, DEFENDER_TO_MOVE)
 
 
 @kernel
 def _find_defenders(sweep: Sweep, part: int, front_part: int) -> None:
     """Find candidates with the defender to move: positions of ``part`` with a move to the front of
     ``front_part``."""
-    _search_front(sweep, part, front_part, ATTACKERS)
+    _search_front(sweep, part, front_part, ATTACKER_TO_MOVE)
 
 
 @kernel
@@ -390,11 +393,11 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
             continue
         if side == attacker.side:
             if sets.wanted[word] & BIT[bit]:
-                add_candidates(scratch, part, ATTACKERS, word, BIT[bit])
+                add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
         elif alive[word] & BIT[bit]:
             sets.ready[word] |= BIT[bit]
             if sets.quiet_counts[word * 64 + bit] == 0:
-                add_candidates(scratch, part, DEFENDERS, word, BIT[bit])
+                add_candidates(scratch, part, DEFENDER_TO_MOVE, word, BIT[bit])
 
 
 @kernel
@@ -405,14 +408,14 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     Return the number of words that joined the front.
     """
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
-    front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
+    front_word, front_bits = scratch.front_word[DEFENDER_TO_MOVE], scratch.front_bits[DEFENDER_TO_MOVE]
     first = stop = scratch.front_start[part]
     for event in range(settled.start[level_index], settled.start[level_index + 1]):
         side, word, bit = place_of(frame, int64(settled.node[event]))
         if part_of(frame, scratch, word) != part:
             continue
         if side == sweep.attacker.side:
-            add_candidates(scratch, part, ATTACKERS, word, BIT[bit])
+            add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
         elif stop > first and front_word[stop - 1] == word:
             front_bits[stop - 1] |= BIT[bit]
         else:
@@ -435,7 +438,8 @@ def _write_separately(results: SweepResults, first: int, bits: Word, code: int, 
 
 @inlined
 def _note_departures(sweep: Sweep, part: int, word: int, bits: Word) -> None:
-    """Note the last levels of positions of a word before the outer sweep overwrites them."""
+    """Store the results of the positions ``bits`` of a word in ``Attacker.departures`` before the outer sweep
+    overwrites them. Positions that the last inner sweep has not assigned are omitted."""
     attacker, results = sweep.attacker, sweep.attacker.results
     departures, count = attacker.departures, attacker.departures.count[part]
     if count > departures.node.shape[1]:
@@ -455,23 +459,23 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
     part."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
     attacking_side, key = sweep.attacker.side, level >> DEPTH_BITS
-    side = attacking_side if row == ATTACKERS else 1 - attacking_side
+    side = attacking_side if row == ATTACKER_TO_MOVE else 1 - attacking_side
     code = key if attacking_side == 0 else 255 - key
     for number in range(start, stop):
         _prefetch_results(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
         word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
-        if row == ATTACKERS:
+        if row == ATTACKER_TO_MOVE:
             sets.wanted[word] &= ~bits
         else:
             sets.ready[word] &= ~bits
             sets.assigned[word] |= bits
         first = results.starts[side] + word * 64
         if sweep.write_mode == WRITE_SHARED:
-            if row == ATTACKERS:
+            if row == ATTACKER_TO_MOVE:
                 _note_departures(sweep, part, word, bits)
             _write_separately(results, first, bits, code, level & DEPTH_MASK)
         elif sweep.write_mode == WRITE_ATTACKERS:
-            if row == ATTACKERS:
+            if row == ATTACKER_TO_MOVE:
                 put(results.value, first, bits, code)
         else:
             sets.changed[side, word] |= put(results.value, first, bits, code)
@@ -498,40 +502,43 @@ def assign_front(sweep: Sweep, state: SweepState, part: int) -> None:
         _enter_exits(sweep, part, state.next_exits)
     if level_at(sweep.agenda.settled, state.next_settled) == state.level:
         settled_words = _enter_settled(sweep, part, state.next_settled)
-    defender_size = gather_front(scratch, part, DEFENDERS, settled_words)
-    attacker_size = gather_front(scratch, part, ATTACKERS, int64(0))
-    scratch.front_sizes[part, DEFENDERS], scratch.front_sizes[part, ATTACKERS] = defender_size, attacker_size
+    defender_size = gather_front(scratch, part, DEFENDER_TO_MOVE, settled_words)
+    attacker_size = gather_front(scratch, part, ATTACKER_TO_MOVE, int64(0))
+    scratch.front_sizes[part, DEFENDER_TO_MOVE], scratch.front_sizes[part, ATTACKER_TO_MOVE] = (
+        defender_size,
+        attacker_size,
+    )
     scratch.has_assigned[part] = defender_size + attacker_size > settled_words
-    _record_front(sweep, part, DEFENDERS, start + settled_words, start + defender_size, state.level)
-    _record_front(sweep, part, ATTACKERS, start, start + attacker_size, state.level)
+    _record_front(sweep, part, DEFENDER_TO_MOVE, start + settled_words, start + defender_size, state.level)
+    _record_front(sweep, part, ATTACKER_TO_MOVE, start, start + attacker_size, state.level)
 
 
 @inlined
-def _state_after(sweep: Sweep, next_exits: int, next_settled: int, level: int, last: int) -> SweepState:
-    """The state of the sweep with the level to process after ``level``.
+def _state_after(sweep: Sweep, next_exits: int, next_settled: int, level: int, last_key: int) -> SweepState:
+    """The state of the sweep after ``level`` has been processed. The next level is found here.
 
-    If the front is not empty, this is the level one ply deeper or, without depths, ``level`` again. If the
+    If the front is not empty, the next level is one ply deeper or, without depths, ``level`` again. If the
     front is empty, it is the level of the next event.
     """
     if front_size(sweep.attacker.scratch) > 0:
         level += 1 if len(sweep.results.depth) else 0
     else:
         level = min(level_at(sweep.agenda.exits, next_exits), level_at(sweep.agenda.settled, next_settled))
-        if level >= sweep.high << DEPTH_BITS:
-            return SweepState(NO_LEVEL, next_exits, next_settled, last)
+        if level >= sweep.end_key << DEPTH_BITS:
+            return SweepState(NO_LEVEL, next_exits, next_settled, last_key)
     ply = level & DEPTH_MASK
     sweep.attacker.scratch.max_depth[0] = max(sweep.attacker.scratch.max_depth[0], ply)
-    return SweepState(level if ply <= MAX_DEPTH else NO_LEVEL, next_exits, next_settled, last)
+    return SweepState(level if ply <= MAX_DEPTH else NO_LEVEL, next_exits, next_settled, last_key)
 
 
 @jit
-def begin_sweep(sweep: Sweep, low: int) -> SweepState:
-    """Begin a sweep over the keys from ``low`` on, and return its state."""
+def begin_sweep(sweep: Sweep, first_key: int) -> SweepState:
+    """Begin a sweep over the keys at or above ``first_key``, and return its state."""
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.assigned[:] = ZERO
     scratch.front_sizes[:] = 0
-    next_exits = int64(np.searchsorted(sweep.agenda.exits.level, low << DEPTH_BITS))
-    next_settled = int64(np.searchsorted(sweep.agenda.settled.level, low << DEPTH_BITS))
+    next_exits = int64(np.searchsorted(sweep.agenda.exits.level, first_key << DEPTH_BITS))
+    next_settled = int64(np.searchsorted(sweep.agenda.settled.level, first_key << DEPTH_BITS))
     state = _state_after(sweep, next_exits, next_settled, int64(0), int64(0))
     if state.level < NO_LEVEL:
         mark_nonempty(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.nonempty[0])
@@ -540,15 +547,15 @@ def begin_sweep(sweep: Sweep, low: int) -> SweepState:
 
 
 @jit
-def next_level(sweep: Sweep, state: SweepState) -> SweepState:
+def next_state(sweep: Sweep, state: SweepState) -> SweepState:
     """Return the state of the sweep after all parts have finished a level."""
-    level, next_exits, next_settled, last = state
+    level, next_exits, next_settled, last_key = state
     for part in range(len(sweep.attacker.scratch.front_sizes)):
         if sweep.attacker.scratch.has_assigned[part]:
-            last = level >> DEPTH_BITS
+            last_key = level >> DEPTH_BITS
     next_exits += level_at(sweep.agenda.exits, next_exits) == level
     next_settled += level_at(sweep.agenda.settled, next_settled) == level
-    return _state_after(sweep, next_exits, next_settled, level, last)
+    return _state_after(sweep, next_exits, next_settled, level, last_key)
 
 
 @jit
@@ -560,11 +567,14 @@ def run_levels(sweep: Sweep, state: SweepState, limit: int) -> SweepState:
             find_candidates(sweep, part)
         for part in range(parts):
             assign_front(sweep, state, part)
-        state = next_level(sweep, state)
+        state = next_state(sweep, state)
     return state
 
 
 @jit
-def run_sweep(sweep: Sweep, low: int) -> int:
-    """Process all levels of a sweep; return the last key assigned to a position, or 0 if there is none."""
-    return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last_key
+def run_sweep(sweep: Sweep, first_key: int) -> int:
+    """Process all levels of a sweep over the keys at or above ``first_key``.
+
+    Return the last key assigned to a position, or 0 if there is none.
+    """
+    return run_levels(sweep, begin_sweep(sweep, first_key), NO_LIMIT).last_key

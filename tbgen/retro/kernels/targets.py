@@ -1,9 +1,9 @@
 """Finding the positions after zeroing moves in the *pool*, the memory that stores their fresh values.
 
-The pool begins with the table that is being solved, because pawn moves may remain in this table. Then come
-the en passant positions of this table, and the blocks of the successors, the materials that other zeroing
-moves lead to. A *block* is one phase of one material, with White and with Black to move. All slots of legal
-positions have values, whether they are canonical or not.
+The pool begins with the table that is being solved, because pawn moves may lead to positions of this
+table. Then come the en passant positions of this table, and the blocks of the successors, the materials that
+other zeroing moves lead to. A *block* is one phase of one material, with White and with Black to move. All
+slots of legal positions have values, whether they are canonical or not.
 """
 
 from dataclasses import dataclass
@@ -39,17 +39,17 @@ class Targets(Struct):
     man. An index of 0 stands for no captured or promoted man."""
     swapped: Ints
     """int64: 1 if the colours are swapped in the target, else 0."""
-    free: Ints
+    free_count: Ints
     """int64: number of free men."""
     source: Ints
     """int64 (targets, 5): index in ``Men.squares`` of each free man of the target."""
-    pawns: Ints
+    pawn_count: Ints
     """int64: number of pawns."""
     phase_size: Ints
     """int64: number of slots of a phase."""
     block_at: Ints
-    """int64: index in ``begin`` of the first block of the target. Each phase has a block."""
-    begin: Ints
+    """int64: index in ``start`` of the first block of the target. Each phase has a block."""
+    start: Ints
     """int64 (blocks, 2): index in the pool of the first slot of a block, by side to move in the target; -1 if
     the block is not in the pool."""
     rows_at: Ints
@@ -68,7 +68,7 @@ NO_SQUARE = int64(zeroing.NO_SQUARE)
 """Number in a route for a square that does not exist."""
 ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
 """Number of possible values of ``victim`` in a route."""
-ROUTES = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
+ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of possible routes."""
 
 
@@ -90,15 +90,15 @@ class Routes(Struct):
     """
 
     block: NDArray[np.int16]
-    """int16 (ROUTES,): index of the block of each route; empty in pools of tables."""
-    begin: Ints
+    """int16 (ROUTE_COUNT,): index of the block of each route; empty in pools of tables."""
+    start: Ints
     """int64: index in the pool of each block's first slot; -1 - code if a bound with this code replaces the
     block."""
     frozen: Ints
     """int64 (free,): square of each frozen man of the frame, -1 for mobile men."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in the cell."""
-    unknown: int
+    unknown_code: int
     """Code to use where a block contains NONE, because the value is unknown."""
 
 
@@ -147,7 +147,7 @@ def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
 
 @inlined
 def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
-    """The slot within a phase of men on ``squares``, of which negative ones count as 0."""
+    """The slot within a phase of men on ``squares``; negative squares count as 0."""
     slot = 0
     for man in range(free):
         slot <<= 6
@@ -169,8 +169,8 @@ def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int
     Otherwise ``king`` is -1.
     """
     scratch = men.scratch
-    pawnless = targets.pawns[target] == 0
-    free = targets.free[target]
+    pawnless = targets.pawn_count[target] == 0
+    free = targets.free_count[target]
     flip = 56 if targets.swapped[target] else 0
     step = -1
     for man in range(free):
@@ -187,7 +187,7 @@ def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int
         row = pawn_row(targets, target, men.pawns)
         block += row >> 1
         symmetry = row & 1
-    base = targets.begin[block, (1 - side) ^ targets.swapped[target]]
+    base = targets.start[block, (1 - side) ^ targets.swapped[target]]
     if pawnless and scratch[0] == VARIABLE:
         return base, step, 0, targets.source[target, 0]
     base += _slot(scratch, free, symmetry, pawnless)

@@ -1,8 +1,8 @@
 """Updating the inner sweep of a layer to the next layer, so that only changed positions are computed again.
 
 A *level* is (key, depth), packed in one number. The levels of a sweep are the unique solution of its
-equations: the level of a position is one ply more than the least level of its moves if the attacker is to
-move, and one ply more than the greatest level if the defender is to move. Between two layers, the equations
+equations: if the attacker is to move, the level of a position is one ply more than the least level that its
+moves lead to; if the defender is to move, one ply more than the greatest. Between two layers, the equations
 change only where positions have left the layers with a level that differs from their last level. From there
 the changes are propagated backwards, in the order of levels, by the dynamic fixed point algorithm of
 Ramalingam and Reps. A position whose moves give a lower level than its own gets the lower level. A position
@@ -25,7 +25,14 @@ from tbgen.retro.kernels.moves import (
     list_all_predecessors,
     list_quiet_targets,
 )
-from tbgen.retro.kernels.sweep import ATTACKERS, DEFENDERS, Attacker, SweepResults, buffer_of, mark_nonempty
+from tbgen.retro.kernels.sweep import (
+    ATTACKER_TO_MOVE,
+    DEFENDER_TO_MOVE,
+    Attacker,
+    SweepResults,
+    buffer_of,
+    mark_nonempty,
+)
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
 
@@ -52,7 +59,7 @@ class Layer(NamedTuple):
     """Values and depths of the positions that exits lead to."""
     fresh: SweepResults
     """Fresh values and depths of the positions that have left the layers."""
-    high: int
+    key: int
     """Key of the accrued score. Only smaller keys are assigned."""
 
 
@@ -67,11 +74,11 @@ class Changes(NamedTuple):
 
 
 @inlined
-def _level(attacking_side: int, high: int, value: int, depth: int) -> int:
+def _level(attacking_side: int, end_key: int, value: int, depth: int) -> int:
     """The level of a value and depth; ``NO_LEVEL``, which means unassigned, if its key is at least
-    ``high``."""
+    ``end_key``."""
     level = level_of(attacking_side, value, depth)
-    return level if level < high << DEPTH_BITS else NO_LEVEL
+    return level if level < end_key << DEPTH_BITS else NO_LEVEL
 
 
 @inlined
@@ -81,12 +88,13 @@ def _level_before(level: int) -> int:
 
 
 @inlined
-def _last_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
-    """The level of a position, alive or not, in the results; ``NO_LEVEL`` if its key is at least ``high``."""
+def _last_level(layer: Layer, end_key: int, side: int, word: int, bit: int) -> int:
+    """The level of a position, alive or not, in the results; ``NO_LEVEL`` if the key is at least
+    ``end_key``."""
     attacker = layer.attacker
     if assigned_positions(attacker, side, word) & BIT[bit]:
         at = attacker.results.starts[side] + word * 64 + bit
-        return _level(attacker.side, high, attacker.results.value[at], attacker.results.depth[at])
+        return _level(attacker.side, end_key, attacker.results.value[at], attacker.results.depth[at])
     return NO_LEVEL
 
 
@@ -95,7 +103,7 @@ def _current_level(layer: Layer, side: int, word: int, bit: int) -> int:
     """The level of a legal position as its predecessors use it: its last level or, if it has left the layers,
     its fresh level."""
     if layer.attacker.phase.alive[side, word] & BIT[bit]:
-        return _last_level(layer, layer.high, side, word, bit)
+        return _last_level(layer, layer.key, side, word, bit)
     return _fresh_level(layer, side, word, bit)
 
 
@@ -104,7 +112,7 @@ def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
     """The level of the fresh value and depth of a position that has left the layers."""
     fresh = layer.fresh
     at = fresh.starts[side] + word * 64 + bit
-    return _level(layer.attacker.side, layer.high, fresh.value[at], fresh.depth[at])
+    return _level(layer.attacker.side, layer.key, fresh.value[at], fresh.depth[at])
 
 
 @inlined
@@ -139,10 +147,10 @@ def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
                 return best
     find_exit(frame, layer.pool, node, scratch.exit_buffer)
     exits = scratch.exit_buffer.exits
-    if exits.nearest[0] == NO_EXIT:
+    if exits.min_depth[0] == NO_EXIT:
         return best
-    ply = int64(exits.nearest[0] if side == attacking_side else exits.farthest[0]) + 1
-    level = _level(attacking_side, layer.high, exits.value[0], ply)
+    ply = int64(exits.min_depth[0] if side == attacking_side else exits.max_depth[0]) + 1
+    level = _level(attacking_side, layer.key, exits.value[0], ply)
     return min(best, level) if side == attacking_side else max(best, level)
 
 
@@ -191,14 +199,16 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
     side, target, target_bit = place_of(frame, node)
     mover = 1 - side
     attacks = mover == attacker.side
-    search = MoveSearch(frame, mover, True, scratch.nonempty[0, ATTACKERS if attacks else DEFENDERS], buffer)
+    search = MoveSearch(
+        frame, mover, True, scratch.nonempty[0, ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE], buffer
+    )
     entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
     for entry in range(entries):
         _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]) & 63)
     for entry in range(entries):
         word = buffer.word[entry]
         for bit in bits_of(buffer.bits[entry] & attacker.phase.alive[mover, word]):
-            level = _last_level(layer, layer.high, mover, word, bit)
+            level = _last_level(layer, layer.key, mover, word, bit)
             least = new + 1 if new < old else level
             if attacks:
                 affected = least < level if new < old else old + 1 == level
@@ -235,29 +245,31 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
 
 @inlined
 def _push_if_changed(
-    layer: Layer, node: int, old: int, heap: Ints, limit: int, changed: int, count: int
+    layer: Layer, node: int, old: int, heap: Ints, max_changed: int, changed: int, count: int
 ) -> tuple[int, int]:
-    """Push the predecessors of a departed position if its fresh level differs from its last level ``old``.
+    """If the fresh level of a departed position differs from its last level ``old``, push its predecessors.
 
-    ``changed`` is the number of such positions so far, and ``count`` that of the entries of the heap. Return
-    the new numbers. The number of entries exceeds the capacity if ``changed`` exceeds ``limit``.
+    ``changed`` is the number of departed positions with a changed level so far; ``count`` is the number of
+    entries of the heap. Return both numbers, updated. If there are more than ``max_changed`` changed levels,
+    the returned number of entries exceeds the capacity of the heap.
     """
     side, word, bit = place_of(layer.attacker.frame, node)
     new = _fresh_level(layer, side, word, bit)
     if old == new or count > len(heap):
         return changed, count
-    if changed == limit:
+    if changed == max_changed:
         return changed, int64(len(heap) + 1)
     return changed + 1, _push_affected(layer, node, old, new, heap, count)
 
 
 @kernel
 def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> int:
-    """Push the predecessors of departed positions onto the empty heap, and update ``alive_before``.
+    """Push the predecessors of departed positions with a changed level onto the empty heap.
 
-    Departed positions have left the layers with a level that differs from their last level. Return the count
-    of the heap. It exceeds the capacity if the heap is full, or if more than ``max_departed`` positions have
-    departed.
+    Departed positions have left the layers since the last inner sweep. Their level has changed if their fresh
+    level differs from their last level. Return the number of entries of the heap. It exceeds the capacity of
+    the heap if more entries are needed, if more than ``max_departed`` levels have changed, or if last levels
+    that the outer sweep has overwritten are missing from ``departures``. ``alive_before`` is always updated.
     """
     attacker, departures = layer.attacker, layer.attacker.departures
     words, before, alive = attacker.frame.words, attacker.alive_before, attacker.phase.alive
@@ -268,41 +280,42 @@ def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> i
             count = int64(len(heap) + 1)
         for index in range(departures.count[part] if count <= len(heap) else 0):
             node, old = int64(departures.node[part, index]), int64(departures.level[part, index])
-            old = old if old < layer.high << DEPTH_BITS else NO_LEVEL
+            old = old if old < layer.key << DEPTH_BITS else NO_LEVEL
             changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
-    # Where the fresh level has overwritten the last level, the two are equal, and nothing is pushed again.
+    # The positions of ``departures`` are visited again, but their last level now reads as their fresh level,
+    # because the outer sweep has overwritten it. So nothing is pushed twice.
     for side in range(2):
         for word in range(words):
             departed = before[side, word] & ~alive[side, word]
             if before[side, word] != alive[side, word]:
                 before[side, word] = alive[side, word]
             for bit in bits_of(departed if count <= len(heap) else ZERO):
-                old, node = _last_level(layer, layer.high, side, word, bit), (side * words + word) * 64 + bit
+                old, node = _last_level(layer, layer.key, side, word, bit), (side * words + word) * 64 + bit
                 changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
     return count
 
 
 @kernel
-def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps: int) -> int:
+def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps_left: int) -> int:
     """Process the entries of the heap, and store the changes in ``log``; return the number of changes.
 
-    The levels stored in ``log`` may have any key. If an array is too small, or if more than ``steps`` steps
-    are needed, the result is -1 minus the number of changes.
+    The levels stored in ``log`` may have any key. If an array is too small, or if more than ``steps_left``
+    steps are needed, the result is -1 minus the number of changes.
     """
-    change_count, last, attacking_side = 0, int64(-1), layer.attacker.side
+    change_count, last_entry, attacking_side = 0, int64(-1), layer.attacker.side
     while count > 0:
-        steps -= 1
-        if count > len(heap) or steps < 0 or change_count + 1 > len(log.node):
+        steps_left -= 1
+        if count > len(heap) or steps_left < 0 or change_count + 1 > len(log.node):
             return -1 - change_count
         entry = heap[0]
         _drop_top(heap, count)
         count -= 1
         level, node = entry >> _NODE_BITS, entry & (_LOWERED - 1)
         side, word, bit = place_of(layer.attacker.frame, node)
-        old = _last_level(layer, layer.high, side, word, bit)
-        if entry == last or old < level:
+        old = _last_level(layer, layer.key, side, word, bit)
+        if entry == last_entry or old < level:
             continue  # lower levels are final
-        last = entry
+        last_entry = entry
         if side != attacking_side:
             new = _level_by_moves(layer, node, NO_LEVEL if old == level else old)
         elif entry & _LOWERED:
@@ -327,9 +340,9 @@ def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps: int) -
 
 
 @kernel
-def _unassign_accrued(attacker: Attacker, high: int) -> None:
+def _unassign_accrued(attacker: Attacker, accrued_key: int) -> None:
     """Unassign the positions whose value is A itself, and add them to ``Sets.changed``."""
-    words, code = attacker.frame.words, high if attacker.side == 0 else 255 - high
+    words, code = attacker.frame.words, accrued_key if attacker.side == 0 else 255 - accrued_key
     for side in range(2):
         for word in range(words):
             bits = assigned_positions(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
@@ -348,7 +361,7 @@ def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
         side, word, bit = place_of(layer.attacker.frame, log.node[number])
         # The order is reversed, so that the first entry of a position is processed last and decides.
         changed[side, word] &= ~BIT[bit]
-        if _last_level(layer, layer.high, side, word, bit) != log.level[number]:
+        if _last_level(layer, layer.key, side, word, bit) != log.level[number]:
             changed[side, word] |= BIT[bit]
 
 
@@ -360,8 +373,8 @@ def max_departures(positions: int) -> int:
 
 
 @kernel
-def limits(phase: Phase) -> tuple[int, int]:
-    """Return the limits of an update: the number of departures with a changed level, and that of steps."""
+def update_limits(phase: Phase) -> tuple[int, int]:
+    """Return the limits of an update: the numbers of departures with a changed level and of steps."""
     alive = int64(0)
     for side in range(2):
         for word in range(len(phase.canonical)):
@@ -371,7 +384,7 @@ def limits(phase: Phase) -> tuple[int, int]:
 
 @jit
 def update(layer: Layer, rank: int, max_departed: int, max_steps: int) -> int:
-    """Update the last inner sweep to the layer of this rank, within the limits that ``limits`` returns.
+    """Update the last inner sweep to the layer of this rank, within the limits of ``update_limits``.
 
     The result is
 
@@ -396,7 +409,7 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
     attacker = layer.attacker
     # At the first layer, the results are still those of another phase.
     count = _push_affected_by_departed(layer, heap if rank > FIRST_LAYER else heap[:0], max_departed)
-    reaches_accrued = attacker.last_key[0] >= layer.high
+    reaches_accrued = attacker.last_key[0] >= layer.key
     if rank == FIRST_LAYER or count > len(heap):
         return int64(-1)
     if count == 0 and not reaches_accrued:
@@ -406,6 +419,6 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
         return int64(change_count)
     _mark_changes(layer, log, change_count)
     if reaches_accrued:
-        _unassign_accrued(attacker, layer.high)
-        attacker.last_key[0] = layer.high - 1
+        _unassign_accrued(attacker, layer.key)
+        attacker.last_key[0] = layer.key - 1
     return int64(1)

@@ -1,10 +1,11 @@
-"""Operations on words of 64 positions: on their bits, and on lanes of arrays.
+"""Operations on words of 64 positions: on the bits of a word, and on its lanes.
 
 The 64 positions of a word differ only in the square of one man, the bit man (``tbgen.retro.kernels.frame``).
 
-Operations on lanes process the array elements of all 64 positions with a few vector instructions. The
-elements are consecutive in a C-contiguous array, of one or two bytes each, from index ``first`` on, in the
-order of the bits of the word. Bounds are not checked. A word ``bits`` selects positions. The elements of the
+The *lanes* of a word are the array elements of its 64 positions. Operations on lanes process all 64 elements
+with a few vector instructions. The elements, of one or two bytes each, are consecutive in a C-contiguous
+array, beginning at index ``first``, in the order of the bits of the word. Bounds are not checked. A word
+``bits`` selects positions. The elements of the
 other positions are written back unchanged, so no other thread may write to any of the 64 elements at the same
 time.
 """
@@ -166,10 +167,10 @@ def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> A
 
 
 @intrinsic
-def move(typing_context: Any, target: Any, to: Any, source: Any, first: Any, bits: Any) -> Any:
+def move(typing_context: Any, target: Any, target_first: Any, source: Any, first: Any, bits: Any) -> Any:
     """Copy the elements that ``bits`` selects from ``source`` to ``target``.
 
-    The 64 elements begin at index ``first`` of ``source`` and at index ``to`` of ``target``.
+    The 64 elements begin at index ``first`` of ``source`` and at index ``target_first`` of ``target``.
     """
 
     def write(call: LaneCall) -> None:
@@ -190,7 +191,7 @@ def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
 
 
 @intrinsic
-def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
+def in_range(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
     """Return the positions whose unsigned elements are between ``least`` and ``most``, inclusive."""
 
     def write(call: LaneCall) -> Any:
@@ -205,16 +206,16 @@ def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -
 
 
 @intrinsic
-def less(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return the positions whose elements of ``array``, from index ``first`` on, are less than those of
-    ``other``, from index ``begin`` on."""
+def less(typing_context: Any, array: Any, first: Any, other: Any, other_first: Any) -> Any:
+    """Return the positions whose elements of ``array``, beginning at index ``first``, are less than those of
+    ``other``, beginning at index ``other_first``."""
     return types.uint64(array, types.int64, other, types.int64), comparison_generator("<")
 
 
 @intrinsic
-def same(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return the positions whose elements of ``array``, from index ``first`` on, equal those of ``other``,
-    from index ``begin`` on."""
+def same(typing_context: Any, array: Any, first: Any, other: Any, other_first: Any) -> Any:
+    """Return the positions whose elements of ``array``, beginning at index ``first``, equal those of
+    ``other``, beginning at index ``other_first``."""
     return types.uint64(array, types.int64, other, types.int64), comparison_generator("==")
 
 
@@ -233,19 +234,20 @@ def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
 def weigh_all(
     typing_context: Any,
     best: Any,
-    nearest: Any,
-    farthest: Any,
+    min_depth: Any,
+    max_depth: Any,
     bits: Any,
     value: Any,
     depth: Any,
     first: Any,
-    turned: Any,
+    value_mask: Any,
 ) -> Any:
     """For each position that ``bits`` selects, weigh one more move against the best moves so far.
 
-    ``best``, ``nearest`` and ``farthest`` have 64 elements: the greatest value so far, and the smallest and
-    greatest depth among the moves to this value. The new moves have the elements of ``value`` and ``depth``
-    from index ``first`` on. Each value is first combined with ``turned``, 0 or 255, by exclusive or.
+    ``best``, ``min_depth`` and ``max_depth`` have 64 elements: the greatest value so far, and the smallest
+    and greatest depth among the moves to this value. The new moves have the elements of ``value`` and
+    ``depth`` that begin at index ``first``. Each value is first combined with ``value_mask``, 0 or 255, by
+    exclusive or.
     """
 
     def write(call: LaneCall) -> None:
@@ -263,5 +265,5 @@ def weigh_all(
         call.update(1, begin, lambda before: updated_depths("<", before))
         call.update(2, begin, lambda before: updated_depths(">", before))
 
-    arguments = best, nearest, farthest, types.uint64, value, depth, types.int64, number_type(turned)
+    arguments = best, min_depth, max_depth, types.uint64, value, depth, types.int64, number_type(value_mask)
     return types.void(*arguments), code_generator(write)
