@@ -95,7 +95,7 @@ class Movement(Struct):
     """int64 (kinds, 64, 1 + max leaps): number of squares to which a man leaps, followed by these squares."""
     attacks: Words
     """uint64 (kinds, 64): squares that a man attacks on an empty board."""
-    passed: Words
+    passed_squares: Words
     """uint64 (kinds, 64, 64): squares that must be empty for a move from one square to another."""
 
 

@@ -42,11 +42,11 @@ from tbgen.retro.kernels.phase import (
     first_events,
     later_events,
     prepare_words,
-    record_inner,
+    record_inner_sweep,
     reset_inner_sets,
     settle_rank,
     solve_rank,
-    update_inner,
+    update_inner_sweep,
 )
 from tbgen.retro.kernels.sweep import (
     NO_LIMIT,
@@ -245,11 +245,11 @@ class WidePhaseSolver(PhaseSolver):
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
         with self._stages.timed("outer sweeps"):
-            list(mapper(self._run_outer, SIDES))
+            list(mapper(self._run_outer_sweep, SIDES))
             any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                white, black = mapper(self._update_inner, SIDES)
+                white, black = mapper(self._update_inner_sweep, SIDES)
                 self.records = white, black
         return any_alive
 
@@ -263,20 +263,20 @@ class WidePhaseSolver(PhaseSolver):
     def _next_events(self, side: Side) -> Agenda:
         return later_events(self._workspace, side, self.rank, self._agendas[side])
 
-    def _run_outer(self, side: Side) -> None:
+    def _run_outer_sweep(self, side: Side) -> None:
         """Run the outer sweep of an attacker."""
         attacker = self._workspace.attackers[side]
         sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._workspace.fresh)
         self._run_sweep(sweep, self.rank - 1)
 
-    def _update_inner(self, side: Side) -> SweepRecord:
+    def _update_inner_sweep(self, side: Side) -> SweepRecord:
         """Update the last inner sweep of an attacker or run a new one; return the extended record."""
         attacker, rank = self._workspace.attackers[side], self.rank
-        update_result = update_inner(attacker, self._pool, self._workspace.fresh, rank)
+        update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
         if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
             attacker.last_key[0] = self._run_sweep(sweep, rank)
-        return record_inner(attacker, rank, update_result, self.records[side])
+        return record_inner_sweep(attacker, rank, update_result, self.records[side])
 
     def _run_sweep(self, sweep: Sweep, first_key: int) -> int:
         """Run all levels of a sweep over the keys at or above ``first_key``.
@@ -352,15 +352,15 @@ class ValuesSolver(WidePhaseSolver):
 
     def _sweep(self) -> bool:
         for side in SIDES:
-            self._run_outer(side)
+            self._run_outer_sweep(side)
         ranges = self._ranges
         any_alive = any(list(self._crew.threads.map(lambda part: retire(self._workspace, *part), ranges)))
         if any_alive and self.rank >= FIRST_LAYER:
             for side in SIDES:
-                self._run_inner(side)
+                self._run_inner_sweep(side)
         return any_alive
 
-    def _run_inner(self, side: Side) -> None:
+    def _run_inner_sweep(self, side: Side) -> None:
         """Run a new inner sweep of an attacker."""
         attacker = self._workspace.attackers[side]
         self._reset_inner_sets(attacker)

@@ -1,24 +1,25 @@
 """Allocating workspaces, the arrays in which the kernels solve one phase at a time.
 
-A workspace has one array of values and one array of depths. Both consist of four quarters, with one element
-for each slot. The arrays contain exits at first, and results of sweeps later:
+A workspace has one array of values and one array of depths. Both consist of four quarters, and a quarter has
+one element for each slot. The arrays contain exits at first, and results of sweeps later. An exit has one
+value and two depths, the smallest and the greatest (``Exits``).
 
-=======  ============  =============  ===============  =======================================
-quarter  side to move  values, first  depths, first    values and depths, later
-=======  ============  =============  ===============  =======================================
-0        White         exits          exits, smallest  White's inner sweeps, then fresh values
-1        Black         exits          exits, smallest  Black's inner sweeps, then fresh values
-2        White         unused         exits, greatest  Black's inner sweeps
-3        Black         unused         exits, greatest  White's inner sweeps
-=======  ============  =============  ===============  =======================================
+=======  ============  ===============  =================  =======================================
+quarter  side to move  values at first  depths at first    values and depths later
+=======  ============  ===============  =================  =======================================
+0        White         of exits         smallest of exits  White's inner sweeps, then fresh values
+1        Black         of exits         smallest of exits  Black's inner sweeps, then fresh values
+2        White         unused           greatest of exits  Black's inner sweeps
+3        Black         unused           greatest of exits  White's inner sweeps
+=======  ============  ===============  =================  =======================================
 
 Exits are needed only until they become events, before the first inner sweep. Earlier, fresh values overwrite
 only the exits of positions that leave the layers.
 
 Fresh values can share quarters with results of inner sweeps, because a position gets its fresh value when it
 leaves the layers, and inner sweeps do not assign positions outside the layers. If a position leaves the
-layers because the accrued score is its position score, the result of the inner sweep of the side to move is
-already its fresh value. If an outer sweep overwrites the result of an inner sweep, ``Departures`` stores the
+layers because the accrued score is its position score, a result of the inner sweep of the side to move is
+already its fresh value. If an outer sweep overwrites a result of an inner sweep, ``Departures`` stores the
 level of this result, because updates of inner sweeps need it.
 
 This module also expands tables from their canonical slots to all slots.

@@ -33,7 +33,7 @@ def test_what_stands_in_between_is_in_the_way() -> None:
                 reached = KINDS[kind].rides and reach(KINDS[kind])[start] >> stop & 1
                 passed = between(KINDS[kind], start, stop)
                 assert passed == (chess.between(start, stop) if reached else 0), (kind, start, stop)
-                assert ORTHODOX.passed[kind, start, stop] == passed, (kind, start, stop)
+                assert ORTHODOX.passed_squares[kind, start, stop] == passed, (kind, start, stop)
 
 
 def test_a_leap_passes_nothing_where_a_queen_would() -> None:

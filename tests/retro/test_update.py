@@ -16,7 +16,7 @@ from tbgen.retro.kernels.phase import (
     empty_record,
     first_events,
     later_events,
-    record_inner,
+    record_inner_sweep,
     reset_inner_sets,
 )
 from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, begin_sweep, run_levels
@@ -92,7 +92,7 @@ class Solver:
 
     def logged(self, attacker: int, updated: int) -> list[int]:
         """The changes of all layers so far; ``updated`` is what the update of this one has returned."""
-        record = record_inner(self.attacker(attacker), self.rank, updated, self.records[attacker])
+        record = record_inner_sweep(self.attacker(attacker), self.rank, updated, self.records[attacker])
         self.records[attacker] = record
         return record.log.entry[: record.log.length[0]].tolist()  # type: ignore[no-any-return]
 

@@ -99,7 +99,7 @@ def _capture_of_scalar(
         legal, won = _result_of_capture(search, victim, _number_after(frame, squares, victim) << 6 | square)
         return able if legal else ZERO, able if won else ZERO
     origin = squares[man]
-    passed = ORTHODOX.passed[kind, origin, square]
+    passed = ORTHODOX.passed_squares[kind, origin, square]
     if passed & occupied or not attacks_along(ORTHODOX, kind, origin, square):
         return ZERO, ZERO
     squares[man] = square
@@ -162,7 +162,7 @@ def _wins_on_square(
     for man in range(bit_man):
         origin, kind = squares[man], frame.kinds[man]
         if frame.colours[man] == WHITE and attacks_along(ORTHODOX, kind, origin, square):
-            passed = ORTHODOX.passed[kind, origin, square]
+            passed = ORTHODOX.passed_squares[kind, origin, square]
             if passed & occupied == ZERO:
                 after = word + ((square - origin) << frame.shifts[man])
                 result |= bits & ~passed & won[after]
@@ -208,7 +208,7 @@ def _attacks_on_square(search: WinSearch, squares: Ints, square: int, occupied: 
     attacked = ZERO
     for man in range(bit_man):
         if frame.colours[man] == BLACK and attacks_along(ORTHODOX, frame.kinds[man], squares[man], square):
-            passed = ORTHODOX.passed[frame.kinds[man], squares[man], square]
+            passed = ORTHODOX.passed_squares[frame.kinds[man], squares[man], square]
             attacked |= ZERO if passed & occupied else bits & ~passed
     if frame.colours[bit_man] == BLACK:
         attacked |= bits & reach(ORTHODOX, frame.kinds[bit_man], BIT[square], ~occupied)

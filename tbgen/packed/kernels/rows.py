@@ -147,7 +147,7 @@ def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, targe
         if man == row_man:
             row_squares |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
         elif attacks_along(ORTHODOX, rows.kinds[man], squares[man], target):
-            between = ORTHODOX.passed[rows.kinds[man], squares[man], target]
+            between = ORTHODOX.passed_squares[rows.kinds[man], squares[man], target]
             if between & occupied == ZERO:
                 row_squares |= ~between
     return row_squares
@@ -287,7 +287,7 @@ def is_attacked(rows: Rows, men: PlacedMen, king: int, side: int, occupied: Word
             rows.colours[man] == side
             and BIT[square] & captured == ZERO
             and attacks_along(ORTHODOX, rows.kinds[man], square, king)
-            and ORTHODOX.passed[rows.kinds[man], square, king] & occupied == ZERO
+            and ORTHODOX.passed_squares[rows.kinds[man], square, king] & occupied == ZERO
         ):
             return True
     return False

@@ -230,7 +230,7 @@ def list_zeroing(
             if rows.colours[man] == side:
                 kind, start = rows.kinds[man], squares[man]
                 for stop in bits_of(enemies & ORTHODOX.attacks[kind, start]):
-                    if not ORTHODOX.passed[kind, start, stop] & turn.occupied:
+                    if not ORTHODOX.passed_squares[kind, start, stop] & turn.occupied:
                         count = _append_if_legal(tables, turn, man, start, stop, buffers, moves, count)
         for pawn in bits_of(rows.pawns[men.phase, side]):
             stops = pawn_targets(side, pawn, turn.occupied, enemies)

@@ -273,7 +273,7 @@ def _positions_with_move(search: ExitSearch, man: int, square: int, captured_sca
             return mask
         return ZERO
     origin = men.squares[man]
-    passed = frame.moves.passed[kind, origin, square]
+    passed = frame.moves.passed_squares[kind, origin, square]
     if passed & occupied or not attacks_along(frame.moves, kind, origin, square):
         return ZERO
     men.squares[man] = square

@@ -240,7 +240,7 @@ def safe_bits(
         origin = men.squares[man]
         is_attacker = frame.colours[man] == enemy and man != captured
         if is_attacker and attacks_along(frame.moves, frame.kinds[man], origin, square):
-            between = frame.moves.passed[frame.kinds[man], origin, square]
+            between = frame.moves.passed_squares[frame.kinds[man], origin, square]
             if between & occupied == ZERO:
                 result &= between if on_board else ZERO
                 if result == ZERO:

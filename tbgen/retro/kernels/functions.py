@@ -212,7 +212,7 @@ def empty_paths(numbers: FunctionNumbers, side: int) -> Paths:
 
 
 @jit
-def follow_changes(attacker: Attacker, rank: int, is_update: bool, paths: Paths) -> Paths:
+def extend_paths(attacker: Attacker, rank: int, is_update: bool, paths: Paths) -> Paths:
     """Extend the paths of the positions whose value differs from that in the previous layer.
 
     ``is_update`` is as for ``changed_states``. Return the paths, which may have been copied to larger arrays.
@@ -220,12 +220,12 @@ def follow_changes(attacker: Attacker, rank: int, is_update: bool, paths: Paths)
     word = int64(0)
     while word < attacker.frame.words:
         paths = Paths(paths.path_numbers, paths.side, with_capacity(paths.steps, 64))
-        word = _follow_words(attacker, rank, is_update, paths, word)
+        word = _extend_paths_of_words(attacker, rank, is_update, paths, word)
     return paths
 
 
 @kernel
-def _follow_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int) -> int:
+def _extend_paths_of_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int) -> int:
     """Extend the paths of the words from ``start`` on.
 
     Return the word from which to continue after the capacity of the paths has been increased, or the number
@@ -321,7 +321,7 @@ def functions_of(
 
 @kernel
 def count_numbers(numbers: FunctionNumbers, counts: Ints) -> None:
-    """Add the frequency of each number in ``numbers`` to ``counts``, int64 (numbers,)."""
+    """Add the frequency of every number n in ``numbers`` to ``counts[n]``, int64."""
     for slot in range(len(numbers.low)):
         counts[_number_at(numbers, slot, len(counts))] += 1
 

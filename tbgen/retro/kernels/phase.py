@@ -20,7 +20,7 @@ from tbgen.retro.kernels.functions import (
     Paths,
     empty_log,
     empty_paths,
-    follow_changes,
+    extend_paths,
     log_changes,
 )
 from tbgen.retro.kernels.layer_sweeps import (
@@ -190,7 +190,7 @@ def empty_record(form: int, phase_size: int, numbers: FunctionNumbers, side: int
 
 
 @jit
-def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int) -> int:
+def update_inner_sweep(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int) -> int:
     """Update the last inner sweep of an attacker to the layer of this rank; return the result of ``update``.
 
     If the result is negative, a new sweep is less work, and the sets are initialized for it.
@@ -203,28 +203,28 @@ def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int)
 
 
 @jit
-def record_inner(attacker: Attacker, rank: int, update_result: int, record: SweepRecord) -> SweepRecord:
+def record_inner_sweep(attacker: Attacker, rank: int, update_result: int, record: SweepRecord) -> SweepRecord:
     """Return the record, extended by the changes of the inner sweep of this rank.
 
-    ``update_result`` is the result of ``update_inner``.
+    ``update_result`` is the result of ``update_inner_sweep``.
     """
     form, log, paths = record
     if update_result and form == RUNS:
         log = log_changes(attacker, rank, update_result > 0, log)
     elif update_result and form == FUNCTIONS:
-        paths = follow_changes(attacker, rank, update_result > 0, paths)
+        paths = extend_paths(attacker, rank, update_result > 0, paths)
     return SweepRecord(form, log, paths)
 
 
 @jit
-def _run_inner(
+def _run_inner_sweep(
     attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int, agenda: Agenda, record: SweepRecord
 ) -> SweepRecord:
     """Update the inner sweep of one attacker or run a new one; return the extended record."""
-    update_result = update_inner(attacker, pool, fresh, rank)
+    update_result = update_inner_sweep(attacker, pool, fresh, rank)
     if update_result < 0:
         attacker.last_key[0] = run_sweep(inner_sweep(attacker, 255 - rank, agenda), rank)
-    return record_inner(attacker, rank, update_result, record)
+    return record_inner_sweep(attacker, rank, update_result, record)
 
 
 @jit
@@ -240,8 +240,8 @@ def solve_rank(
     run_sweep(outer_sweep(black, rank, agendas[1], fresh), rank - 1)
     any_alive = retire(workspace, int64(0), workspace.frame.words)
     if any_alive and rank >= FIRST_LAYER and workspace.phase.score_resets:
-        white_record = _run_inner(white, pool, fresh, rank, agendas[0], white_record)
-        black_record = _run_inner(black, pool, fresh, rank, agendas[1], black_record)
+        white_record = _run_inner_sweep(white, pool, fresh, rank, agendas[0], white_record)
+        black_record = _run_inner_sweep(black, pool, fresh, rank, agendas[1], black_record)
     return any_alive, (white_record, black_record)
 
 

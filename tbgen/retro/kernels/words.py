@@ -5,9 +5,8 @@ The 64 positions of a word differ only in the square of one man, the bit man (``
 The *lanes* of a word are the array elements of its 64 positions. Operations on lanes process all 64 elements
 with a few vector instructions. The elements, of one or two bytes each, are consecutive in a C-contiguous
 array, beginning at index ``first``, in the order of the bits of the word. Bounds are not checked. A word
-``bits`` selects positions. The elements of the
-other positions are written back unchanged, so no other thread may write to any of the 64 elements at the same
-time.
+``bits`` selects positions. The elements of the other positions are written back unchanged, so no other thread
+may write to any of the 64 elements at the same time.
 """
 
 from typing import Any, TypeAlias, cast
