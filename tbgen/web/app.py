@@ -83,7 +83,12 @@ class _Service:
         self._openapi = openapi(tbgen.__version__)
         self._solving = PositionSolver(settings)
         self._opponent = Opponent(settings, self._slow)
-        fields = {"report": "report", "solve": "solve_budget", "live": "live_file", "engine": "move_seconds"}
+        fields = {
+            "report": "report_directory",
+            "solve": "solve_budget",
+            "live": "live_file",
+            "engine": "move_seconds",
+        }
         parts = [name for name, field in fields.items() if getattr(settings, field) is not None]
         self._pages: dict[str, Handler] = {
             **Page(self._head_and_caption, parts).endpoints(),
