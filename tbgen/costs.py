@@ -68,8 +68,8 @@ class TableRate(msgspec.Struct, frozen=True):
     file: dict[AccruedForm, tuple[float, float, float]]
     """For each form of accrued scores: bytes of the file per slot, times the number of permutations of like
     men, by which :func:`file_size` divides. The slots of both sides to move are counted."""
-    workspace: int
-    """Bytes of memory per slot of each phase that is being solved."""
+    workspace: tuple[int, int, int]
+    """Bytes of memory per slot of each phase that is being solved, in addition to the pool."""
     runs_memory: tuple[int, int, int] = (0, 0, 0)
     """Bytes of memory per slot for runs of accrued scores, if the table stores them."""
 
@@ -147,12 +147,12 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
 
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
     """Return the bytes of memory for building a table, excluding the memory that concurrent builds share."""
-    layout, rate = layout_of(material), _rate_of(material, variant)
-    memory = pool_memory(layout) + concurrent_slots(layout, threads) * rate.workspace
+    layout, rate, pawns = layout_of(material), _rate_of(material, variant), _pawn_index(material)
+    memory = pool_memory(layout) + concurrent_slots(layout, threads) * rate.workspace[pawns]
     if form is AccruedForm.FUNCTIONS:
         memory += memory_of("packing", len(layout.placements) * layout.solved_slots)
     elif form is AccruedForm.RUNS:
-        memory += layout.size * rate.runs_memory[_pawn_index(material)]
+        memory += layout.size * rate.runs_memory[pawns]
     return memory
 
 
