@@ -4,6 +4,7 @@ import json
 import re
 from collections import defaultdict
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -186,9 +187,23 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
 
 
 def test_help_and_documentation_have_every_scheme() -> None:
-    words = set(re.findall(r"\w+", ScoringOptions.__doc__ or ""))
-    rows = re.findall(r"^\| `(\w+)`", (ROOT / "docs" / "referee.md").read_text(), re.MULTILINE)
-    assert set(Scheme) <= words & set(rows)
+    """The texts on the cutoff and the komi name the scorings that use them."""
+
+    def leads(scheme: Scheme, **other: Any) -> list[Fraction]:
+        scoring = Scoring(scheme, **other)
+        return [scoring.lead(GScore(rank, white)) for rank in range(20) for white in (True, False)]
+
+    users = {
+        "cutoff": {each for each in Scheme if leads(each) != leads(each, cutoff=GScore("G1.0"))},
+        "komi": {each for each in Scheme if leads(each) != leads(each, komi=Komi(5, True))},
+    }
+    pattern = r"(?s):param (scheme|cutoff|komi): ((?:(?!\n +:).)*)"
+    texts = re.findall(pattern, f"{ScoringOptions.__doc__}\n{points.__doc__}")
+    named = [(name, set(re.findall(r"\w+", text)) & set(Scheme)) for name, text in texts]
+    assert named == [("scheme", set(Scheme)), *users.items(), *users.items()]
+    page = (ROOT / "docs" / "referee.md").read_text().partition("## Points")[2]
+    rows = re.findall(r"^\| `(\w+)`", page, re.MULTILINE)
+    assert set(Scheme) <= set(rows)
 
 
 def test_names_of_scorings() -> None:

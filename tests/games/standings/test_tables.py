@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,12 +11,16 @@ from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
+from tbgen.games.standings.documents import document
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
 from tbgen.games.standings.tables import KEYS, overview_keys, tables
 from tbgen.games.standings.tournament import LeftOutCounts
 from tests.support.exhaustive import sample
+from tests.support.paths import ROOT
 from tests.support.tournaments import game, games
+
+SCORING = (ROOT / "docs" / "scoring.md").read_text()
 
 
 @settings(max_examples=sample(30, 100))
@@ -75,6 +80,17 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
         assert len({column.key for column in table.columns}) == len(table.columns)
         assert {len(row) for row in table.rows} == {len(table.columns)}
     assert set(KEYS) - overview_keys(found) == {"games", "meetings"}
+
+
+def test_the_documentation_has_every_table_and_every_key_of_games_and_players() -> None:
+    _, names, keys = re.split(r"^\| (?:name \| content|key \| content) \|$", SCORING, flags=re.MULTILINE)
+    assert set(KEYS) <= set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.*?) \|", names, re.MULTILINE))))
+    named = {key: set(re.findall(r"`(\w+)`", text)) for key, text in re.findall(r"\n\| `(\w+)` \|(.*)", keys)}
+    bounded = game("A", "B", "G1.0", basis=Basis.PLAYED, bounds="G2.0 G1.0")
+    bounded = replace(bounded, outcome=replace(bounded.outcome, doubts=(Doubt.RESULT,)))
+    found = document(standings([bounded]))
+    for part in ("games", "players"):
+        assert found[part][0].keys() - named[part] == set(), part
 
 
 def test_a_large_crosstable_is_shown_only_on_request() -> None:

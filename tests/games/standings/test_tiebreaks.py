@@ -217,6 +217,7 @@ def test_rows_are_consistent() -> None:
     titles = [row.title for row in TIEBREAKS.values()]
     assert len(titles) == len(set(titles))
     assert [it.key for it in TIEBREAKS.values() if it.dependence is Dependence.VALUES and not it.term] == []
+    assert [it.key for it in TIEBREAKS.values() if it.low_best and it.term] == []
     values, record = (
         sorted(GScore(rank, white) for rank in range(30) for white in (True, False)),
         match("A", "B"),
