@@ -58,6 +58,13 @@ def test_answers_are_as_described(api: TestClient) -> None:
             check(described(path, "post", response.status_code), response.json())
 
 
+def test_every_endpoint_is_requested() -> None:
+    asked = {*POSTED, *(request.partition("?")[0] for (request,) in rows("requests.txt", " -> "))}
+    for path in (each.path for each in ENDPOINTS):
+        pattern = re.sub(r"\{\w+\}", "[^/]+", path)
+        assert any(re.fullmatch(pattern, each) for each in asked), path
+
+
 def test_no_cache_keeps_answers_to_posted_requests() -> None:
     assert [each.path for each in ENDPOINTS if each.body and each.caching != NO_STORE] == []
 
