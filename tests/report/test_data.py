@@ -1,11 +1,13 @@
 """Reports as JSON and CSV."""
 
 import json
+import re
 
 import pytest
 
 from tbgen.report.data import CSV, table_files
 from tbgen.report.model import TableReport
+from tests.support.paths import ROOT
 
 
 @pytest.fixture
@@ -49,3 +51,18 @@ def test_rows(report: TableReport) -> None:
     _, rows_of = CSV["records"]
     lines = {str(row[0]): row[4] for row in rows_of(report)}
     assert len(lines["G5.5"].split()) == 40
+
+
+def test_rows_of_endgames(reports: dict[str, TableReport]) -> None:
+    """Each column is defined in docs/report.md, and has the fact that its title names."""
+    titles, rows_of = CSV["endgames"]
+    (sentence,) = re.findall(r"`endgames\.csv` has [^.]*\.", (ROOT / "docs" / "report.md").read_text())
+    assert set(titles.split()) == set(re.findall(r"`(\w+)`", sentence))
+    for report in reports.values():
+        for name, row in zip(("white", "black"), rows_of(report), strict=True):
+            cells, side = dict(zip(titles.split(), row, strict=True)), report.endgame.sides[name]
+            assert cells.pop("to_move") == name
+            assert cells.pop("quiet") == side.positions - side.over - side.captures
+            assert side.mode is not None
+            assert float(cells.pop("mode_share")) == pytest.approx(side.share(side.mode), abs=1e-9)
+            assert cells == {title: getattr(side, title) for title in cells}
