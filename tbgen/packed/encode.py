@@ -245,6 +245,7 @@ class Encoder:
             if the encoded table decodes to other values. Both are errors in the program.
         """
         deepest = int(self._content.depth.max(initial=0))
+        encoded = unencoded_arrays(self._table)  # before depths are flagged
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
             code, depth_symbols = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
             shapes = step_shapes(len(code), depth_symbols, self._function_count)
@@ -256,8 +257,7 @@ class Encoder:
                 share_start=np.concatenate([starts_of(share).reshape(-1) for share in sizes]),
                 share=np.concatenate([share.reshape(-1) for share in sizes]),
             )
-            encoded = {**unencoded_arrays(self._table), schema.CODE: code}
-            encoded |= zip(_SHARE_DATASETS, sizes[:-1], strict=True)
+            encoded |= {schema.CODE: code, **dict(zip(_SHARE_DATASETS, sizes[:-1], strict=True))}
             encoded |= self._encoded_blocks(pool, encoding)
             self._compare(pool, encoded)
         return encoded

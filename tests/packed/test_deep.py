@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import Material
+from tbgen.index.table import Table
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
+from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.pack import NeedFinder
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
-from tbgen.store.schema import FUNCTION_LENGTH
+from tbgen.store.dataset import AnyArray, unchanged_arrays
+from tbgen.store.schema import FUNCTION_LENGTH, DatasetSchema
 from tests.packed.test_format import Packed
 from tests.support import packed_tables
 from tests.support.exhaustive import sample
@@ -62,3 +65,20 @@ def test_functions_that_all_take_bytes(three_men: Path) -> None:
     functions.start = np.zeros(many + 1, np.int64)
     encoded = Encoder(table, needed, 2).encode()
     assert encoded[FUNCTION_LENGTH].max() > 2 * 1024
+
+
+def test_arrays_of_a_table_are_taken_before_depths_are_flagged(
+    three_men: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data that are computed from depths there are right."""
+    deepest = []
+
+    def arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
+        deepest.append(int(table.depth.max()))
+        return unchanged_arrays(table)
+
+    table, needed = to_pack(three_men, "KPvK")
+    monkeypatch.setattr("tbgen.packed.encode.unchanged_arrays", arrays)
+    Encoder(table, needed, 2).encode()
+    assert needed.omitted.any()
+    assert 0 < max(deepest) < CAPTURE_FLAG
