@@ -46,7 +46,8 @@ def run(
     size = sum(table.size for table in exported)
     written = sum(table.is_new for table in exported)
     if json:
-        tables = [fields(table, "file", "material", "rules", "bytes", "written") for table in exported]
+        renamed = {"bytes": "size", "written": "is_new"}
+        tables = [fields(table, "file", "material", "rules", **renamed) for table in exported]
         print_json({"directory": target, "tables": tables, "bytes": size})
     else:
         print(f"{target}: {counted(len(exported), 'table')}, {size_text(size)}, {written} written")

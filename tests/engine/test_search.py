@@ -130,7 +130,7 @@ def test_requests_from_before_the_tables_are_ready_are_answered_later(
     leaves.load(wait=True)
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):
-        monkeypatch.setattr(EngineTables, "ready", loaded)
+        monkeypatch.setattr(EngineTables, "is_loading_done", loaded)
         patience = 600.0 if loaded else 0.01
         search = CompiledSearch(arbiter, moves, work, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)

@@ -95,7 +95,7 @@ def test_a_transfer_that_another_one_stops_keeps_what_has_come(
     monkeypatch.setattr("tbgen.exchange.fetch._STOP_SECONDS", 300)
 
     class Source:
-        def place(self, name: str) -> str:
+        def locate(self, name: str) -> str:
             return name
 
         @contextmanager
