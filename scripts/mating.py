@@ -28,7 +28,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.report.data import SavedData
 from tbgen.report.endgames import WIKI_PAGE as WIKI
 from tbgen.report.mating import MATING_HEAD, MIN_MATING_LEAD, MULLER, MatingMarks, mating_rows, mating_rule
-from tbgen.report.model import MatingEntry, MatingTruth, Verdict
+from tbgen.report.model import MatingEntry, MatingFacts, Verdict
 from tbgen.system.files import write_file
 from tbgen.text import counted, share_text
 
@@ -126,7 +126,7 @@ class Mating:
         material, swapped = Material.of_sides(f"K{white}", f"K{black}")
         return self.entries[material], int(swapped)
 
-    def truth(self, ending: str) -> tuple[MatingTruth, str]:
+    def truth(self, ending: str) -> tuple[MatingFacts, str]:
         """Return the result by tables for the side that is ahead in an ending, and the name of the ending."""
         material, alike = Material.parse(ending.removesuffix(_ONE_COLOUR)), ending.endswith(_ONE_COLOUR)
         entry = self.entries.get(material)
@@ -279,7 +279,7 @@ def _share(part: float, decimals: int = 2) -> str:
     return share_text(part, decimals).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _shares(truth: MatingTruth, decimals: int = 2) -> str:
+def _shares(truth: MatingFacts, decimals: int = 2) -> str:
     first, second = (_share(chance.share, decimals) for chance in (truth.to_move, truth.waiting))
     return first if first == second else f"{first.removesuffix(' %')} / {second}"
 

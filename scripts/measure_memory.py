@@ -26,7 +26,7 @@ from typing import Any, Final
 from tbgen.board.material import Material
 from tbgen.costs import concurrent_slots, pool_memory
 from tbgen.errors import TbgenError
-from tbgen.generator.estimate import shared_memory
+from tbgen.generator.estimate import shared_bytes_of
 from tbgen.index.layout import layout_of
 from tbgen.store.format import SUFFIX
 
@@ -61,7 +61,7 @@ class Measured:
     @property
     def rest(self) -> float:
         """Bytes per slot of these phases, without the pool and the fixed memory of a build."""
-        expected = shared_memory(self.material) + pool_memory(layout_of(self.material))
+        expected = shared_bytes_of(self.material) + pool_memory(layout_of(self.material))
         return (self.peak - expected) / self.at_work
 
     def __str__(self) -> str:

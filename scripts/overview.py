@@ -30,7 +30,7 @@ from tbgen.report.highlights import (
     record_highlights,
     upset_shares,
 )
-from tbgen.report.model import OverallRecord, Record, TableReport, Typical
+from tbgen.report.model import EndgameValues, OverallRecord, Record, TableReport
 from tbgen.report.wording import NAMES, counted_pawns, meaning, percent
 from tbgen.system.files import write_file
 from tbgen.text import counted, plies
@@ -364,7 +364,7 @@ def _add_endgames(page: Page, tables: Sequence[TableReport]) -> None:
     )
 
 
-def _typical(typical: Typical) -> Iterator[str]:
+def _typical(typical: EndgameValues) -> Iterator[str]:
     yield "" if typical.mode is None else str(typical.mode)
     yield "" if typical.mode is None else percent(typical.share(typical.mode))
 

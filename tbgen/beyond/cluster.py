@@ -58,9 +58,9 @@ def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dic
     the cells that only promotions lead to are left out.
 
     The bounds of a cell depend on the cells that its moves lead to, promotions included. If such a cell is
-    unsolved, the bounds also depend on the cells one move further on. A task also solves small cells, whose
-    bounds depend on other cells in the same way. A cell therefore comes after every returned cell on which it
-    or one of its small cells depends.
+    neither returned nor available, the bounds also depend on the cells one move below it. A task also solves
+    small cells, whose bounds depend on other cells in the same way. A cell therefore comes after every
+    returned cell on which it or one of its small cells depends.
 
     :param roots: canonical cells.
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.

@@ -54,10 +54,10 @@ _PositionKey: TypeAlias = tuple[int | None, ...]
 _MAX_ANSWERS: Final = 4
 """Maximum number of answers to a forcing move that does not give check."""
 _MIN_EXAMINED_POSITIONS: Final = 4
-"""Minimum number of positions that are examined before the play is followed again from its start."""
+"""Minimum number of positions to examine before the search goes through the play from its start again."""
 _EXAMINED_DIVISOR: Final = 32
-"""The play is followed again when 1 / ``_EXAMINED_DIVISOR`` of its positions have been examined, but at least
-``_MIN_EXAMINED_POSITIONS`` of them."""
+"""The search goes through the play again after examining 1 / ``_EXAMINED_DIVISOR`` of its positions, and no
+fewer than ``_MIN_EXAMINED_POSITIONS`` unless fewer are unexamined."""
 _PATIENCE: Final = 3
 """Number of the attacker's first moves after which the accrued score may be worse than the target."""
 
@@ -116,8 +116,8 @@ class AttackPosition:
         return self.moves == [] and self.value is None
 
     @property
-    def best_move(self) -> ForcingMove:
-        """The move that play follows: the one whose answers lead to the fewest unexamined positions."""
+    def chosen_move(self) -> ForcingMove:
+        """The move that the play follows: the one whose answers lead to the fewest unexamined positions."""
         assert self.moves, "the position is examined, not refuted, and has no value"
         return min(self.moves, key=_search_cost)
 
@@ -133,9 +133,9 @@ class ForcingProof:
     """Play that proves a bound: one move of the attacker in each position, and all answers.
 
     :ivar white: whether White is the attacker.
-    :ivar bound: code of the score that the attacker is sure of.
-    :ivar roots: the initial position if the attacker is to move, else the positions after all moves of the
-        other side.
+    :ivar bound: code of the score that the attacker is guaranteed.
+    :ivar roots: the initial position if the attacker is to move, else the positions after each of the other
+        side's moves.
     :ivar cycle_positions: the positions of this play that may be repeated for ever.
     """
 
@@ -146,7 +146,7 @@ class ForcingProof:
 
     def moves(self) -> Iterator[chess.Move]:
         """Yield the moves in the initial position after which the bound holds."""
-        yield from (position.best_move.move if move is None else move for move, position in self.roots)
+        yield from (position.chosen_move.move if move is None else move for move, position in self.roots)
 
     def chosen_moves(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
         """Yield each position with the attacker to move, its accrued score, and the attacker's move.
@@ -154,46 +154,46 @@ class ForcingProof:
         The position score is folded into the accrued score. If a state occurs with several values of
         patience, the smallest one comes last.
         """
-        for attack in sorted(_positions_of_play(self.roots), key=lambda attack: -attack.patience):
-            if attack.value is None:
-                yield attack.board, to_gscore(attack.folded_score), attack.best_move.move
+        for position in sorted(_positions_of_play(self.roots), key=lambda position: -position.patience):
+            if position.value is None:
+                yield position.board, to_gscore(position.folded_score), position.chosen_move.move
 
     def line(self) -> Iterator[chess.Move]:
-        """Yield the moves of play that ends with the bound. Infinite play ends at a repeated position."""
+        """Yield the moves of a line that ends with the bound; an infinite one ends at a repeated position."""
         paths: dict[AttackPosition, list[chess.Move]] = {}
         for move, position in self.roots:
             paths.setdefault(position, [] if move is None else [move])
-        for attack in _positions_of_play(self.roots):
-            if attack.value is not None:
-                if code_of(attack.value) == self.bound:
-                    yield from paths[attack]
+        for position in _positions_of_play(self.roots):
+            if position.value is not None:
+                if code_of(position.value) == self.bound:
+                    yield from paths[position]
                     return
                 continue
-            move, score, answers = attack.best_move
-            if code_of(score) == self.bound and (attack in self.cycle_positions or not answers):
-                yield from paths[attack]
-                yield from self._repeating_play(attack)
+            move, score, answers = position.chosen_move
+            if code_of(score) == self.bound and (position in self.cycle_positions or not answers):
+                yield from paths[position]
+                yield from self._repeating_play(position)
                 return
-            for answer, position in answers:
+            for answer, child in answers:
                 assert answer is not None
-                paths.setdefault(position, [*paths[attack], move, answer])
+                paths.setdefault(child, [*paths[position], move, answer])
 
-    def _repeating_play(self, attack: AttackPosition) -> Iterator[chess.Move]:
-        """Yield play among ``cycle_positions`` until a position is repeated."""
+    def _repeating_play(self, position: AttackPosition) -> Iterator[chess.Move]:
+        """Yield moves that stay within ``cycle_positions``, until a position is repeated."""
         seen: set[AttackPosition] = set()
-        while attack not in seen and attack.value is None:
-            seen.add(attack)
-            yield attack.best_move.move
-            score = attack.best_move.score
+        while position not in seen and position.value is None:
+            seen.add(position)
+            yield position.chosen_move.move
+            score = position.chosen_move.score
             replies = [
                 reply
-                for reply in attack.best_move.answers
-                if reply.position in self.cycle_positions and reply.position.best_move.score == score
+                for reply in position.chosen_move.answers
+                if reply.position in self.cycle_positions and reply.position.chosen_move.score == score
             ]
             unseen = [reply for reply in replies if reply.position not in seen]
             if not replies:
                 return
-            move, attack = (unseen or replies)[0]
+            move, position = (unseen or replies)[0]
             assert move is not None
             yield move
 
@@ -203,7 +203,7 @@ class ForcingSearch:
 
     The target is a score that the side itself holds.
 
-    :param board: the initial position, not over and without castling rights.
+    :param board: the initial position, in which the game is not over and there are no castling rights.
     :param accrued: the accrued score.
     :param white: whether White is the attacker.
     :param rank: rank of the target, at most the rank of G63.0.
@@ -245,13 +245,13 @@ class ForcingSearch:
                 self.is_refuted, self._positions = True, {}
                 return
             positions = list(_positions_of_play(self._roots))
-            unexamined = [attack for attack in positions if attack.moves is None]
+            unexamined = [position for position in positions if position.moves is None]
             if not unexamined:
                 self._record_proof(positions)
-            for attack in unexamined[: max(_MIN_EXAMINED_POSITIONS, len(positions) // _EXAMINED_DIVISOR)]:
+            for position in unexamined[: max(_MIN_EXAMINED_POSITIONS, len(positions) // _EXAMINED_DIVISOR)]:
                 if len(self._positions) >= max_positions or not has_time():
                     return
-                self._examine(attack)
+                self._examine(position)
 
     def _record_proof(self, positions: list[AttackPosition]) -> None:
         """Record the proof after all positions of the play have been examined.
@@ -260,38 +260,38 @@ class ForcingSearch:
 
         :param positions: the positions of the play with the attacker to move.
         """
-        final_scores = [attack.value for attack in positions if attack.value is not None]
-        best = {attack: attack.best_move for attack in positions if attack.value is None}
-        final_scores += [move.score for move in best.values() if not move.answers]
+        final_scores = [position.value for position in positions if position.value is not None]
+        moves = {position: position.chosen_move for position in positions if position.value is None}
+        final_scores += [move.score for move in moves.values() if not move.answers]
         # Play may last for ever only where the accrued score does not change.
         cycles = {
-            attack: [child for _, child in move.answers if child in best and best[child].score == move.score]
-            for attack, move in best.items()
+            each: [child for _, child in move.answers if child in moves and moves[child].score == move.score]
+            for each, move in moves.items()
         }
         _keep_cycles(cycles)
-        final_scores += [best[attack].score for attack in cycles]
+        final_scores += [moves[position].score for position in cycles]
         bound = min(final_scores, key=lambda score: merit(score, self.white))
-        for attack, move in best.items():  # drop everything that the proof does not need
-            attack.moves, attack.predecessors = [move], []
+        for position, move in moves.items():  # drop everything that the proof does not need
+            position.moves, position.predecessors = [move], []
         self.proof = ForcingProof(self.white, code_of(bound), self._roots, frozenset(cycles))
         self._positions = {}
 
-    def _examine(self, attack: AttackPosition) -> None:
+    def _examine(self, position: AttackPosition) -> None:
         """Find the moves of a position that may reach the target."""
-        board = attack.board
-        value = self._value_of(board) if attack.accrued is None else None
+        board = position.board
+        value = self._value_of(board) if position.accrued is None else None
         if value is not None:
-            attack.moves = []
+            position.moves = []
             if self._reaches(value):
-                attack.value = value
+                position.value = value
         else:
-            attack.moves = list(self._forcing_moves(board, attack.folded_score, attack.patience))
-            for move in attack.moves:
-                for _, position in move.answers:
-                    position.predecessors.append(attack)
-            _drop_refuted_moves(attack)
-        if attack.is_refuted:
-            _propagate_refutation(attack)
+            position.moves = list(self._forcing_moves(board, position.folded_score, position.patience))
+            for move in position.moves:
+                for _, child in move.answers:
+                    child.predecessors.append(position)
+            _drop_refuted_moves(position)
+        if position.is_refuted:
+            _propagate_refutation(position)
 
     def _forcing_moves(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[ForcingMove]:
         """Yield the forcing moves that reach the target and, if patience remains, other forcing moves.
@@ -348,12 +348,12 @@ def _positions_of_play(roots: list[Reply]) -> Iterator[AttackPosition]:
     """Yield the positions of the play from ``roots``, each once, in breadth-first order."""
     seen = dict.fromkeys(position for _, position in roots)
     queue = list(seen)
-    for attack in queue:
-        yield attack
-        for _, position in attack.best_move.answers if attack.moves else ():
-            if position not in seen:
-                seen[position] = None
-                queue.append(position)
+    for position in queue:
+        yield position
+        for _, child in position.chosen_move.answers if position.moves else ():
+            if child not in seen:
+                seen[child] = None
+                queue.append(child)
 
 
 def _keep_cycles(successors: dict[AttackPosition, list[AttackPosition]]) -> None:
@@ -365,21 +365,21 @@ def _keep_cycles(successors: dict[AttackPosition, list[AttackPosition]]) -> None
     while size_before != len(successors):
         size_before = len(successors)
         targets = {child for children in successors.values() for child in children}
-        for attack in [each for each, children in successors.items() if each not in targets or not children]:
-            del successors[attack]
-        for attack, children in successors.items():
-            successors[attack] = [child for child in children if child in successors]
+        for position in [p for p, children in successors.items() if p not in targets or not children]:
+            del successors[position]
+        for position, children in successors.items():
+            successors[position] = [child for child in children if child in successors]
 
 
-def _drop_refuted_moves(attack: AttackPosition) -> None:
+def _drop_refuted_moves(position: AttackPosition) -> None:
     """Drop the moves that have an answer after which the position is refuted."""
-    moves = attack.moves or []
-    attack.moves = [move for move in moves if not any(position.is_refuted for _, position in move.answers)]
+    moves = position.moves or []
+    position.moves = [move for move in moves if not any(child.is_refuted for _, child in move.answers)]
 
 
-def _propagate_refutation(attack: AttackPosition) -> None:
+def _propagate_refutation(position: AttackPosition) -> None:
     """Propagate the refutation of a position to its predecessors."""
-    queue = [attack]
+    queue = [position]
     for refuted in queue:
         for predecessor in refuted.predecessors:
             if predecessor.moves:

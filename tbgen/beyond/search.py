@@ -216,14 +216,14 @@ class Search:
         :returns: whether any cell above was solved again.
         """
         cells, tables = self.exits.cells, self.exits.tables
-        homes = set(filter(tables.can_open, play.unsolved_cells))
+        homes = set(filter(tables.can_allow_promotion_look_ups, play.unsolved_cells))
         small = {cell for cell in play.states if tables.can_look_up(cell) and not cells.has_values(cell)}
         cells_above = set[Cell]().union(*map(play.all_cells_above, homes | small))
         if max_cost is not None and cost_of(map(CellTask, cells_above)) > max_cost:
             return False
         looked_up = set(homes)
         for home in homes:
-            tables.open_cell(home)
+            tables.allow_promotion_look_ups(home)
         with self._meter.reserving([self._cell.size], repeated=True):
             for cell in small:
                 if self._meter.allows(seconds_of("look-ups", cell.size, self._meter.threads), 0):

@@ -33,7 +33,7 @@ from tbgen.index.zeroing import en_passant_configs, promotion_places
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource
 from tbgen.packed.tables import AnyTable
-from tbgen.packed.unpack import promotions
+from tbgen.packed.unpack import promotion_materials
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.words import Codes, Plies
 from tbgen.retro.workspace import expand
@@ -57,7 +57,7 @@ class Tables(ExitSource):
     A phase of a packed table is decoded if all the other tables needed for decoding it are available; see
     :meth:`has_phase`. If only a small part of a phase is needed, its positions are looked up one by one
     instead. This is done for routes on which a man has *landed* (:mod:`tbgen.cells.routes`), and for captures
-    with promotion into cells opened by :meth:`open_cell`.
+    with promotion into cells for which :meth:`allow_promotion_look_ups` has been called.
 
     :param threads: number of threads that decode phases.
     """
@@ -72,8 +72,8 @@ class Tables(ExitSource):
         """Results of :meth:`has_cell`."""
         self._allows_look_ups: dict[Material, bool] = {}
         """Whether positions of a material can be looked up one by one."""
-        self._opened_cells: set[Cell] = set()
-        """Canonical cells for which :meth:`open_cell` has been called."""
+        self._allowed_cells: set[Cell] = set()
+        """Canonical cells for which :meth:`allow_promotion_look_ups` has been called."""
         self._phases = LruCache[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
         """Cache of phases and look-ups. Decoding a phase may need phases of plain tables and of tables after
         promotions. Those phases never need the phase that is being decoded, so threads cannot deadlock."""
@@ -99,9 +99,10 @@ class Tables(ExitSource):
     def has_cell(self, cell: Cell) -> bool:
         """Return whether a table contains the positions of a cell, so that the cell need not be solved.
 
-        If the table is packed, the result is False in three cases: the phases cannot be decoded, the cell
-        has fewer slots than a phase or than ``MAX_PROBED_SLOTS``, or decoding needs larger phases. In the
-        last two cases solving the cell takes less time than decoding.
+        If the table is packed, the result is False in three cases: the phases cannot be decoded; the cell
+        has fewer slots than a phase or than ``MAX_PROBED_SLOTS``; or it has exactly ``MAX_PROBED_SLOTS``
+        slots and decoding needs larger phases. In the last two cases, solving the cell takes less time than
+        decoding.
 
         :raises DamagedTableError: if the table cannot be used.
         """
@@ -119,20 +120,21 @@ class Tables(ExitSource):
         if cell.size < max(file.layout.phase_size, MAX_PROBED_SLOTS):
             return False
         places = [_location_of(cell, side)[:3] for side in SIDES]
-        needs_larger = cell.size == MAX_PROBED_SLOTS and any(promotions(file, *place[1:]) for place in places)
-        return not needs_larger and all(self.has_phase(*place) for place in places)
+        larger = cell.size == MAX_PROBED_SLOTS and any(promotion_materials(file, *p[1:]) for p in places)
+        return not larger and all(self.has_phase(*place) for place in places)
 
-    def can_open(self, cell: Cell) -> bool:
-        """Return whether :meth:`open_cell` makes further positions of a canonical cell available.
+    def can_allow_promotion_look_ups(self, cell: Cell) -> bool:
+        """Return whether :meth:`allow_promotion_look_ups` makes further positions of a canonical cell
+        available.
 
         A packed table must contain the cell. The further positions are those after captures with promotion.
         """
-        is_new = cell not in self._opened_cells
+        is_new = cell not in self._allowed_cells
         return is_new and self.has_cell(cell) and self._can_probe(cell.material()[0])
 
-    def open_cell(self, cell: Cell) -> None:
+    def allow_promotion_look_ups(self, cell: Cell) -> None:
         """Allow look-ups of the positions of a canonical cell after captures with promotion."""
-        self._opened_cells.add(cell)
+        self._allowed_cells.add(cell)
 
     def knows(self, route: Route) -> bool:
         """Return whether tables contain all positions that a route leads to."""
@@ -157,7 +159,7 @@ class Tables(ExitSource):
         return Bounds(cell, value, depth)
 
     def block(self, route: Route, end: int) -> Block:
-        """Return the values of the positions that a route leads to; both ends are the same.
+        """Return the values of the positions that a route leads to; they do not depend on ``end``.
 
         :param route: a route for which :meth:`knows` returns True.
         """
@@ -180,7 +182,7 @@ class Tables(ExitSource):
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the value of a position in its fresh state as an interval; None if it is unavailable."""
         cell = position.cell
-        if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
+        if not self.has_cell(cell) or (_may_follow_promotion(position) and not self._allows_promotion(cell)):
             return None
         code = code_of(to_signed(self.tablebase.probe(position.board, FRESH).value))
         return Interval(code, code)
@@ -192,10 +194,10 @@ class Tables(ExitSource):
                 return to_signed(self.tablebase.probe(board, FRESH).value)
         return None
 
-    def _is_open(self, cell: Cell) -> bool:
+    def _allows_promotion(self, cell: Cell) -> bool:
         """Return whether positions of a cell that may follow a promotion are available."""
         is_packed = isinstance(self._table(cell.material()[0]), PackedFile)
-        return not is_packed or cell.canonical()[0] in self._opened_cells
+        return not is_packed or cell.canonical()[0] in self._allowed_cells
 
     def has_phase(self, material: Material, phase: int, side: Side) -> bool:
         """Return whether the table of a material exists and its phase can be read with ``side`` to move.
@@ -255,8 +257,8 @@ class Tables(ExitSource):
         """Return whether the positions that a route leads to are looked up one by one."""
         if not self.can_look_up(route.subcell):
             return False
-        is_open = route.promoted_on is not None and home_of_route(route).canonical()[0] in self._opened_cells
-        return is_open or route.landing is not None
+        allowed = route.promoted_on is not None and home_of_route(route).canonical()[0] in self._allowed_cells
+        return allowed or route.landing is not None
 
     def _can_probe(self, material: Material) -> bool:
         """Return whether positions of a material can be looked up one by one.
@@ -297,7 +299,7 @@ class Tables(ExitSource):
             for after, each in smaller.items()
             if isinstance(each, TableFile)
         }
-        promoted = promotion_places(file.layout, [phase], 0) if promotions(file, phase, side) else ()
+        promoted = promotion_places(file.layout, [phase], 0) if promotion_materials(file, phase, side) else ()
         if len(plain) < len(smaller) or not all(self.has_phase(*block, mover) for block, mover in promoted):
             return None
         return PackedSource(file, lambda: plain | self._read_phases(promoted), self._threads)
@@ -332,7 +334,7 @@ def _make_block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[in
     return lambda phase, side: blocks[phase, side]
 
 
-def _may_be_promoted(position: CellPosition) -> bool:
+def _may_follow_promotion(position: CellPosition) -> bool:
     """Return whether the side that has just moved has a mobile piece on its promotion rank."""
     board, white = position.board, not position.board.turn
     last_rank = chess.BB_RANK_8 if white else chess.BB_RANK_1

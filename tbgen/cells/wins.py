@@ -77,7 +77,7 @@ def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Exe
     frame, buffer = frame_of_cell(cell).frame, python_of(move_buffer)
     legal_after, won_after_capture = _positions_after_captures(cell, wins_of, executor)
     pushes, legal_pushed, won_pushed = _get_pushes(cell, wins_of, executor)
-    black_pawns, pawn_wins = _captures_of_pawns(cell, wins_of, executor)
+    black_pawns, won_after_pawn_capture = _captures_of_pawns(cell, wins_of, executor)
     all_ranks = _king_ranks_of_parts(cell)
     legal = _legal_positions(cell, executor)
     search = WinSearch(
@@ -94,7 +94,7 @@ def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Exe
         legal_pushed,
         won_pushed,
         black_pawns,
-        pawn_wins,
+        won_after_pawn_capture,
         np.zeros(64 * frame.words if with_rounds else 0, np.uint8),
         buffer(_MAX_MOVES),
         buffer(_MAX_MOVES),
@@ -183,7 +183,7 @@ def _get_pushes(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDA
 
 
 def _captures_of_pawns(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDArray[np.int64], Words]:
-    """Return ``black_pawns`` and ``pawn_wins`` of the search."""
+    """Return ``black_pawns`` and ``won_after_pawn_capture`` of the search."""
     pawns = list(chess.scan_forward(cell.black_pawns))
     won = np.zeros((len(pawns), cell.size // 64), np.uint64)
     for row, pawn in enumerate(pawns):

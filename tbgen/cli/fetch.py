@@ -24,7 +24,7 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.cli.publish import cell_filter
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, result_or_error
-from tbgen.exchange.cells import plan_cells
+from tbgen.exchange.cells import plan_cell_fetch
 from tbgen.exchange.fetch import FetchPlan, fetch, names_text, plan_tables, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedFile
 from tbgen.exchange.sources import source_of
@@ -83,7 +83,7 @@ def run(
             to_do = plan_tables(published, directory, variants, materials, place=place, on_check=checked)
         else:
             chosen = cell_filter(names, men, variants)
-            to_do = plan_cells(published, cells, chosen, place=place, on_check=checked)
+            to_do = plan_cell_fetch(published, cells, chosen, place=place, on_check=checked)
     report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {report.summary()}")
     with line:

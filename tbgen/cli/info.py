@@ -35,9 +35,10 @@ def run(
     exists, the missing tables of five men are also named, or only counted if there are many.
 
     With materials, each table is described and its values are counted: positions up to symmetry, per side to
-    move. The longest depth of a plain table includes the depths of accrued scores, and a state with this
-    depth is named below. A packed table does not store depths of accrued scores, so its longest depth may be
-    shorter. Layers are the depths that tbgen probe --depths has computed and stored beside a table.
+    move. The longest depth of a plain table includes the depths of accrued scores, and the output shows a
+    state with this depth on the next line. A packed table does not store depths of accrued scores, so its
+    longest depth may be shorter. Layers are the depths that tbgen probe --depths has computed and stored
+    beside a table.
 
     Tables for whole-game mobility (--rules wg) are listed separately from tables for r-mobility. A list ends
     with the number of tables for each other variant.

@@ -13,12 +13,13 @@ _INTEGER_PATTERN: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _LIMITS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
 _KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_LIMITS)
 _DEPTH_KEYWORDS: Final = (("depth", 1), ("mate", 2))
-"""Keywords that limit the depth, each with the plies of one unit: a ply, or a move of both sides."""
+"""Keywords that limit the depth, each with the number of plies in its unit: 1 for a ply, 2 for a move by each
+side."""
 _DEFAULT_MOVES_TO_GO: Final = 30
 """Number of moves to budget for if the command has no ``movestogo``."""
 _MAX_CLOCK_SHARE: Final = 0.4
 """Largest share of the clock that one move may use."""
-_RESERVE_OVERHEADS: Final = 5
+_RESERVE_FACTOR: Final = 5
 """Reserve on the clock, as a multiple of the overhead. On a busy machine, one move in a few hundred loses
 this much time."""
 _MAX_OVERRUN: Final = 3
@@ -36,7 +37,7 @@ _MIN_SECONDS: Final = 0.005
 
 @dataclass(frozen=True)
 class Go:
-    """The limits of a command ``go``.
+    """The limits given by a command ``go``.
 
     :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
     :ivar numbers: maps each keyword to its number; times are in milliseconds.
@@ -90,7 +91,7 @@ class Go:
         if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
         increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
-        available, spendable = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
+        available, spendable = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_FACTOR * overhead, 0)
         moves = min(max(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), 1), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
         share = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
@@ -106,7 +107,7 @@ class Timer:
 
     def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
         self.go = go
-        """The limits of the command ``go``."""
+        """The limits given by the command ``go``."""
         self._overhead = overhead
         clock = go.numbers.get("wtime" if white else "btime")
         self._clock = math.inf if clock is None or "movetime" in go.numbers else clock / 1000
@@ -114,7 +115,7 @@ class Timer:
         """Seconds that the move should take; None for no limit."""
         self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
-        """Whether the move has a fixed time, of which later moves cannot use the rest."""
+        """Whether the move has a fixed time; later moves cannot use what is left of it."""
         self._last_start = 1 if self.fixed else _LAST_START_SHARE
         self._pondering = go.ponder
         unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
@@ -175,7 +176,7 @@ class Timer:
         """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         times = {names[word]: number / 1000 for word, number in self.go.numbers.items() if word in names}
-        used = _RESERVE_OVERHEADS * self._overhead + self.elapsed
+        used = _RESERVE_FACTOR * self._overhead + self.elapsed
         return {
             name: max(value - used, _MIN_SECONDS) if "clock" in name else _usable_part(value, self._overhead)
             for name, value in times.items()
@@ -203,7 +204,7 @@ class Timer:
 def _usable_part(increment: float, overhead: float) -> float:
     """Return the seconds of an increment that a move may count on.
 
-    At most half of the increment is assumed to be lost to overhead. A greater loss shows on the clock later;
-    until then, the reserve covers it.
+    At most half of the increment is assumed to be lost to overhead. The reserve covers a greater loss
+    until it appears in a later clock time.
     """
     return max(increment - overhead, increment / 2)

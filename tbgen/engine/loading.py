@@ -66,8 +66,9 @@ def elapsed_text(start_time: float) -> str:
     return f"{time.perf_counter() - start_time:.2f} s"
 
 
-_MAX_CLOSING_SECONDS: Final = 5.0
-"""Maximum time to wait for a partner to start. A partner that starts later ends when its input is closed."""
+_MAX_START_WAIT_SECONDS: Final = 5.0
+"""Maximum time for which ``close()`` waits for a partner that is still starting. A partner that starts later
+ends when its input is closed."""
 
 
 class PartnerOwner:
@@ -83,7 +84,8 @@ class PartnerOwner:
         self._future: Future[Partner] | None = None
 
     def get_partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
-        """Return the partner. If its command, hash size or options are new, start it first.
+        """Return the partner. If its command, hash size or options have changed, first begin to start it in
+        the background.
 
         Return None while the partner is starting, if it has failed, or if ``command`` is empty.
 
@@ -127,7 +129,7 @@ class PartnerOwner:
         with self._lock:
             future = self._dismiss()
         if future:
-            wait([future], _MAX_CLOSING_SECONDS)
+            wait([future], _MAX_START_WAIT_SECONDS)
 
     def _running_partner(self) -> "Partner | None":
         if not self._future or not is_ready(self._future):

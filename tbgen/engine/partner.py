@@ -102,8 +102,8 @@ _MAX_COST_MANY_MEN: Final = 0.02
 """Maximum number of points that a chosen move may give up compared with the best move, with more than
 ``_MAX_MEN`` men."""
 _LOW_SCORE: Final = GScore("G2.0")
-"""Highest score of the partner's line at which tbgen chooses with more than ``_MAX_MEN`` men. Such choices
-gain 0.03 points."""
+"""With more than ``_MAX_MEN`` men, tbgen chooses only if the partner's line leads to at most this score,
+whichever side holds it, or if the position has occurred before. Choices at such scores gain 0.03 points."""
 _MAX_COST_RISE: Final = 0.004
 """Maximum number of points that a deeper search of a move may add to the move's cost."""
 _PARTNER_SHARE: Final = 0.35

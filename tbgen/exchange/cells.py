@@ -107,7 +107,7 @@ def _make_entry(name: str, path: Path) -> PublishedCell:
     return PublishedCell(name, *size_and_sha256(path), digest)
 
 
-def plan_cells(
+def plan_cell_fetch(
     published_set: PublishedSet,
     directory: Path,
     cell_filter: CellFilter,

@@ -43,7 +43,7 @@ SECTIONS: Final = (
 
 _HEADER_STRUCT: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
 """Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
-_PLACE_STRUCT: Final = struct.Struct("<QQ")
+_EXTENT_STRUCT: Final = struct.Struct("<QQ")
 """Offset and length in bytes of a section."""
 _MAGIC: Final = b"tbgflat\0"
 _CHECKSUM_OFFSET: Final = 12
@@ -51,7 +51,7 @@ _CHECKSUM_OFFSET: Final = 12
 _ALIGNMENT_BYTES: Final = 64
 """Alignment of sections in bytes."""
 _STEP_SYMBOLS: Final = 16
-"""Number of a context's symbols that a decoder compares at once."""
+"""Number of symbols in a *step*, a group of symbols of a context that a decoder compares at once."""
 _STEP_DTYPE: Final = np.dtype(
     {
         "names": ["edge", "symbol"],
@@ -60,7 +60,8 @@ _STEP_DTYPE: Final = np.dtype(
         "itemsize": 64,
     }
 )
-"""A group of symbols of a context; the half-open interval of symbol n is ``edge[n]`` to ``edge[n + 1]``."""
+"""A step. Of the numbers from 0 to ``_SHARES_TOTAL`` - 1, those from ``edge[n]`` up to (not including)
+``edge[n + 1]`` belong to symbol n of the step."""
 _SHARES_TOTAL: Final = 4096
 """Sum of the shares of the symbols in a context (docs/format.md)."""
 _EXCEPTION_BITS: Final = 16
@@ -89,7 +90,7 @@ def is_flat_file_of(path: Path, table: StoredFile) -> bool:
     fields = _HEADER_STRUCT.unpack_from(header.ljust(PAGE_BYTES, b"\0"))
     if fields[:4] != (_MAGIC, VERSION, _header_checksum(header), size) or fields[-1] != _digest(table):
         return False
-    end, _ = _PLACE_STRUCT.unpack_from(header, _HEADER_STRUCT.size + _PLACE_STRUCT.size * len(SECTIONS))
+    end, _ = _EXTENT_STRUCT.unpack_from(header, _HEADER_STRUCT.size + _EXTENT_STRUCT.size * len(SECTIONS))
     stated_checksums = np.fromfile(path, "<u4", offset=end)
     return np.array_equal(stated_checksums, np.fromiter(_page_checksums(path, end), "<u4"))
 
@@ -107,22 +108,22 @@ def write_flat(table: StoredFile, path: Path) -> int:
     with atomic_write(path) as temporary, write_errors(path):
         with temporary.open("wb") as file:
             file.write(bytes(PAGE_BYTES))
-            places = []
+            extents = []
             for name in SECTIONS:
                 file.write(bytes(-file.tell() % _ALIGNMENT_BYTES))
                 data = np.ascontiguousarray(sections.get(name, np.zeros(0, np.uint8)))
-                places.append((file.tell(), data.nbytes))
+                extents.append((file.tell(), data.nbytes))
                 file.write(data.data)
             file.write(bytes(-file.tell() % PAGE_BYTES))
-            places.append((file.tell(), 4 * (file.tell() // PAGE_BYTES - 1)))
-        checksums = np.fromiter(_page_checksums(temporary, places[-1][0]), "<u4")
+            extents.append((file.tell(), 4 * (file.tell() // PAGE_BYTES - 1)))
+        checksums = np.fromiter(_page_checksums(temporary, extents[-1][0]), "<u4")
         with temporary.open("r+b") as file:
-            file.seek(places[-1][0])
+            file.seek(extents[-1][0])
             file.write(checksums.data)
             size = file.tell()
             file.seek(0)
-            file.write(_header(table, size, places))
-        _check_sections(temporary, sections, places)
+            file.write(_header(table, size, extents))
+        _check_sections(temporary, sections, extents)
     return size
 
 
@@ -130,12 +131,12 @@ def _digest(table: StoredFile) -> bytes:
     return bytes.fromhex(table.info.digest)
 
 
-def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> bytes:
+def _header(table: StoredFile, size: int, extents: list[tuple[int, int]]) -> bytes:
     info = table.info
     side = table.stored_side if info.packed else 0
     fields = (_variant_number(info.variant), int(info.packed), side)
     head = _HEADER_STRUCT.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *fields, _digest(table))
-    header = bytearray((head + b"".join(_PLACE_STRUCT.pack(*p) for p in places)).ljust(PAGE_BYTES, b"\0"))
+    header = bytearray((head + b"".join(_EXTENT_STRUCT.pack(*e) for e in extents)).ljust(PAGE_BYTES, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_OFFSET, _header_checksum(header))
     return bytes(header)
 
@@ -163,13 +164,13 @@ def _page_checksums(path: Path, end: int) -> Iterator[int]:
             yield zlib.crc32(data[start : start + PAGE_BYTES])
 
 
-def _check_sections(path: Path, sections: Sections, places: list[tuple[int, int]]) -> None:
+def _check_sections(path: Path, sections: Sections, extents: list[tuple[int, int]]) -> None:
     """Read a file back and compare it with the sections that were written.
 
     :raises DamagedTableError: if the file differs from the sections.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for name, (start, size) in zip(SECTIONS, places, strict=False):
+        for name, (start, size) in zip(SECTIONS, extents, strict=False):
             if size and data[start : start + size] != np.ascontiguousarray(sections[name]).tobytes():
                 raise DamagedTableError(f"{path} differs from what was written: check the disk, try again")
 
@@ -218,8 +219,8 @@ def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
     An entry is 4 times the phase, plus 1 if the placement has to be mirrored, plus 2 if its mirror image
     belongs to the same phase. The entry is ``_NO_PHASE`` if no phase has these squares.
 
-    :returns: uint32 (48 ** pawns,), empty without pawns. The digits of an index to base 48 are the squares,
-        each less 8.
+    :returns: uint32 (48 ** pawns,), empty without pawns. The base-48 digits of an index are the squares
+        minus 8.
     """
     if not layout.pawns:
         return np.zeros(0, np.uint32)
@@ -269,8 +270,8 @@ def _block_starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
 def _model_sections(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
     """Return the sections of a model, which states the shares (frequencies) of symbols in each context.
 
-    The symbols of a context are ordered by descending share, in steps of 16. All contexts without symbols
-    use the first step.
+    The symbols of a context are sorted by descending share and stored in groups of 16, called *steps*. All
+    contexts without symbols use the first step.
 
     :param share: uint16 (contexts, symbols).
     """

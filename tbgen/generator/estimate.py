@@ -49,7 +49,7 @@ class Estimate:
 @cache
 def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate:
     """Return the estimated cost of building one table of a variant."""
-    form, shared = accrued_form_of(material), shared_memory(material)
+    form, shared = accrued_form_of(material), shared_bytes_of(material)
     return Estimate(
         material,
         seconds_to_build(material, variant, form, threads),
@@ -78,7 +78,8 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
     """Return the size in bytes of each plain copy of a packed table that a build makes, keyed by material.
 
     The build keeps the copies until its end. Only tables that promotions lead to are copied. A table
-    without pawns is copied only if this build makes it, because otherwise the table is read only once.
+    without pawns is copied only if this build also builds the table; a table that already exists is read only
+    once, so a copy would not pay.
     """
     return {
         material: plain_copy_size(material, variant)
@@ -87,7 +88,7 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
     }
 
 
-def shared_memory(material: Material) -> int:
+def shared_bytes_of(material: Material) -> int:
     """Return the number of bytes that concurrent builds share (``Estimate.shared_bytes``)."""
     return BASE_MEMORY + min(MAX_KEPT_BYTES, sum(map(_kept_bytes, material.successors())))
 

@@ -28,7 +28,7 @@ from tbgen.index.zeroing import (
 from tbgen.packed.encode import parts_of
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
-from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored, find_ranks, find_usable
+from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import BUFFERS
 from tbgen.progress import Progress, silent
@@ -77,7 +77,7 @@ def unpack(
             unpacker.load_targets(group)
             unpacker.decode(group)
             for phase in group:
-                unpacker.fill_stored(phase)
+                unpacker.fill_stored_side(phase)
                 unpacker.derive()
                 unpacker.clear_flags()
                 unpacker.expand(unpacker.derived)
@@ -104,7 +104,7 @@ def unpack_side(
 
     They are written to ``value`` and ``depth``, shape (phase size,), at the canonical slots of positions.
 
-    :param sources: the tables that captures lead to, and the tables of :func:`promotions`.
+    :param sources: the tables that captures lead to, and the tables of :func:`promotion_materials`.
     :raises DamagedTableError: if a block does not decode.
     """
     phases_after_steps: set[int] = set() if side == file.side else phases_after_pawn_steps(file.layout, phase)
@@ -117,16 +117,16 @@ def unpack_side(
             for phase_after_step in phases_after_steps:
                 unpacker.decode_and_fill(phase_after_step)
                 unpacker.expand(file.side)
-            if promotions(file, phase, side):
+            if promotion_materials(file, phase, side):
                 unpacker.load_targets([phase])
             unpacker.decode([phase])
-            unpacker.fill_stored(phase)
+            unpacker.fill_stored_side(phase)
             unpacker.derive()
         slots = slice(phase * len(value), (phase + 1) * len(value))
         value[:], depth[:] = unpacker.value[side, slots], unpacker.depth[side, slots]
 
 
-def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
+def promotion_materials(file: PackedFile, phase: int, side: Side) -> set[Material]:
     """Return the materials with the same number of men whose tables :func:`unpack_side` needs.
 
     Promotions of the derived side lead to these tables.
@@ -223,13 +223,13 @@ class _Unpacker:
         )
         self._check(all(undamaged))
 
-    def fill_stored(self, phase: int) -> None:
-        """Enter a phase whose stored side is decoded, and fill in the entries that its blocks do not store.
+    def fill_stored_side(self, phase: int) -> None:
+        """Set up a phase whose stored side is decoded, and fill in the entries that its blocks do not store.
 
         This also counts the moves and finds the exits of both sides. Only canonical slots are filled in, and
         flags remain set.
         """
-        self._enter(phase)
+        self._set_up_phase(phase)
         data, pool = self._data, self._loader.pool
         data.phase.slices[:] = 0
         self._run(prepare_words, self._workspace, pool, self._symmetric)
@@ -238,12 +238,12 @@ class _Unpacker:
             among = data.phase.canonical
             exits = data.exits[self._side]
             self._run(find_side_exits, self._workspace, pool, int(self._side), True, among, exits)
-        self._check(all(self._run(fill_stored, data, int(self._side))))
+        self._check(all(self._run(fill_stored_side, data, int(self._side))))
 
     def decode_and_fill(self, phase: int) -> None:
         """Decode and fill in the canonical slots of the stored side of a phase. This needs no promotions."""
         self.decode([phase])
-        self.fill_stored(phase)
+        self.fill_stored_side(phase)
         self.clear_flags()
 
     def derive(self) -> None:
@@ -270,8 +270,8 @@ class _Unpacker:
         self._run(copy_canonical, data.frame, *arguments, data.value[slots], data.depth[slots])
 
     def clear_other_slots(self, phase: int) -> None:
-        """Clear the slots of a phase that are not canonical slots of positions."""
-        self._enter(phase)
+        """Clear all slots of a phase except the canonical slots of legal positions."""
+        self._set_up_phase(phase)
         data, like_men = self._data, self._workspace.like_men
         self._run(mark_canonical, data.frame, like_men, self._symmetric, data.phase.canonical)
         for side in SIDES:
@@ -283,14 +283,14 @@ class _Unpacker:
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return the values and depths of the table itself, shape (2, size) each.
 
-        The rest of the pool is released, so no phase can be entered after this.
+        The rest of the pool is released, so no phase can be set up after this.
         """
         value, depth = self._data.value, self._data.depth
         for array in (value, depth):
             array.resize(2 * self._layout.size, refcheck=False)
         return value.reshape(2, -1), depth.reshape(2, -1)
 
-    def _enter(self, phase: int) -> None:
+    def _set_up_phase(self, phase: int) -> None:
         """Place the pawns of a phase, and find its legal positions."""
         layout, data, first = self._layout, self._data, phase * self._layout.phase_size
         place_pawns(data.frame, layout, phase)
@@ -303,8 +303,8 @@ class _Unpacker:
         return slice(int(self._data.start[side]), int(self._data.start[side]) + self._layout.phase_size)
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call a kernel for all parts of the words, and wait. Its last two arguments are start and stop of a
-        part."""
+        """Call a kernel for all parts of the words, and wait. The last two arguments of the kernel are the
+        start and the stop of a part."""
         return list(self._threads.map(lambda part: kernel(*arguments, *part), pairwise(self._word_edges)))
 
     def _check(self, undamaged: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore, Signed, code_of, signed_of
 from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError, result_or_error
-from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.packed.copies import PlainCopies, tables_to_unpack, temporary_copies
 from tbgen.probe.moves import DepthSearch
 from tbgen.probe.states import Goal, State
@@ -63,7 +63,8 @@ class Layers:
         return self._open.get(key) is not None or self._fallbacks.get(key, key[0]).exists()
 
     def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
-        """Return the code of V(P, A), and D(P, A), from a layer, in the form of :meth:`TableFile.accrued`.
+        """Return, from a layer, the code of V(P, A) and the depth D(P, A), in the form of
+        :meth:`TableFile.accrued`.
 
         :raises TbgenError: if the layer cannot be made.
         """
@@ -95,7 +96,7 @@ class Layers:
         from tbgen.retro.layer_solvers import LayerSolver
 
         path, layout = key[0], table.layout
-        self._announce(path, table, accrued, layout, phase)
+        self._check_and_announce_cost(path, table, accrued, phase)
         threads = processor_count()
         self._temporary_files.enter_context(temporary_copies(table.path.parent))
         with ExitStack() as stack:
@@ -116,14 +117,14 @@ class Layers:
             write_layer(path, table, accrued, phase, value, depth, threads)
         return LayerFile(path, table, accrued, phase, self._cache)
 
-    def _announce(self, path: Path, table: StoredFile, accrued: GScore, layout: Layout, phase: int) -> None:
+    def _check_and_announce_cost(self, path: Path, table: StoredFile, accrued: GScore, phase: int) -> None:
         """Log how much time and memory making a layer is estimated to take.
 
         :raises TbgenError: if not enough memory is free.
         """
         from tbgen.costs import layer_memory, memory_of, seconds_of
 
-        material = layout.material
+        layout, material = table.layout, table.layout.material
         packed = tables_to_unpack({material, *material.successors()}, self._has_plain_form)
         unpacked = [layout_of(each).size for each in packed]
         needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
@@ -145,7 +146,7 @@ class Layers:
             return not stored.info.packed or copies.path(material).exists()
 
 
-class DeepValues(Values):
+class ValuesWithAllDepths(Values):
     """Looks up values and depths, including depths that tables do not store, except with castling rights.
 
     If the search for a depth gives up, a layer is made, which takes time and memory.
@@ -163,7 +164,7 @@ class DeepValues(Values):
     def goal(self, state: State) -> Goal:
         """Return the value and the depth of a state of a valid position.
 
-        Raises as :meth:`Values.goal` does.
+        Raises the same errors as :meth:`Values.goal`.
 
         :raises TbgenError: if a layer is needed and cannot be made.
         """

@@ -427,9 +427,9 @@ class Tablebase:
         paths = [directory for directory in directories if directory is not None]
         values_type: type[Values] = Values
         if depths:
-            from tbgen.probe.depths import DeepValues
+            from tbgen.probe.depths import ValuesWithAllDepths
 
-            values_type = DeepValues
+            values_type = ValuesWithAllDepths
         self._values = values_type(
             paths,
             variant=Variant.parse(rules),

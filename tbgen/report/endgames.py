@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
-from tbgen.report.model import SIDES, Counts, Endgame, Sides, Typical, UnusualValue, WikiExample
+from tbgen.report.model import SIDES, Counts, Endgame, EndgameValues, Sides, UnusualValue, WikiExample
 from tbgen.report.scan import CAPTURES, QUIET, SAME_COLOUR_BISHOPS, CountArray, TableCounts
 from tbgen.report.wording import NAMES, meaning, percent
 
@@ -63,7 +63,7 @@ def endgame(scan: TableCounts) -> Endgame:
     return Endgame(_sentence(scan, sides), sides.white, sides.black, unusual, examples)
 
 
-def typical_of(scan: TableCounts, side: int) -> Typical:
+def typical_of(scan: TableCounts, side: int) -> EndgameValues:
     """Return the typical values of an endgame with one side to move: White for 0, Black for 1."""
     by_class = scan.counts_with_images()[side]
     total = by_class.sum(axis=0)
@@ -76,10 +76,10 @@ def typical_of(scan: TableCounts, side: int) -> Typical:
         mode = GScore.from_code(int(np.argmax(quiet)))
         median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
     best, worst = (GScore.from_code(codes[end]) if codes.size else None for end in (0, -1))
-    return Typical(int(total.sum()), over, captures, counts_by_score(quiet), mode, median, best, worst)
+    return EndgameValues(int(total.sum()), over, captures, counts_by_score(quiet), mode, median, best, worst)
 
 
-def _unusual_values(scan: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
+def _unusual_values(scan: TableCounts, sides: Sides[EndgameValues]) -> list[UnusualValue]:
     unusual_values = []
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
@@ -90,7 +90,7 @@ def _unusual_values(scan: TableCounts, sides: Sides[Typical]) -> list[UnusualVal
     return unusual_values
 
 
-def _wiki_examples(scan: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
+def _wiki_examples(scan: TableCounts, sides: Sides[EndgameValues]) -> list[WikiExample]:
     examples = []
     rows = WIKI_EXAMPLES.get(scan.material.name, ()) if scan.info.variant is Variant.R_MOBILITY else ()
     for fen, text, line in rows:
@@ -100,7 +100,7 @@ def _wiki_examples(scan: TableCounts, sides: Sides[Typical]) -> list[WikiExample
     return examples
 
 
-def _sentence(scan: TableCounts, sides: Sides[Typical]) -> str:
+def _sentence(scan: TableCounts, sides: Sides[EndgameValues]) -> str:
     """Return the typical values and their range in plain English."""
     parts = []
     for mover, typical in zip(NAMES, sides, strict=True):

@@ -33,9 +33,9 @@ from tbgen.report.model import (
     SIDES,
     MatingChance,
     MatingEntry,
+    MatingFacts,
     MatingPotential,
     MatingRule,
-    MatingTruth,
     Sides,
     Verdict,
     ratio,
@@ -249,7 +249,7 @@ def count_table(material: Material, directory: Directories, rules: Variant | str
         return scan_table(source)
 
 
-def truth_parts(scan: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
+def truth_parts(scan: TableCounts) -> tuple[Sides[MatingFacts], Sides[MatingFacts] | None]:
     """Return the facts about the mates of both sides, in two parts.
 
     The second part is about the positions in which a side has two or more colour-bound men, all on one
@@ -272,8 +272,8 @@ def mating_facts(
 
 def potential_with_rule(
     material: Material,
-    truth: Sides[MatingTruth],
-    one_colour: Sides[MatingTruth] | None,
+    truth: Sides[MatingFacts],
+    one_colour: Sides[MatingFacts] | None,
     rule: MatingRule | None = None,
 ) -> MatingPotential:
     """Return the mating potential of a material: the facts, compared with the rule of thumb.
@@ -304,7 +304,7 @@ def _longest_mate(scan: TableCounts, code: int) -> int | None:
     return max(depths, default=None)
 
 
-def _truth(counts: CountArray, attacker: int, has_pawns: bool) -> MatingTruth:
+def _truth(counts: CountArray, attacker: int, has_pawns: bool) -> MatingFacts:
     """Return the facts about the attacker's mates.
 
     :param counts: numbers of positions, shape (2 sides, 2: without and with captures, codes, depths).
@@ -318,7 +318,7 @@ def _truth(counts: CountArray, attacker: int, has_pawns: bool) -> MatingTruth:
         verdict = Verdict.GENERAL if general else Verdict.SOMETIMES
     else:
         verdict = Verdict.NEVER if mates or has_pawns else Verdict.NO_HELP_MATE
-    return MatingTruth(verdict, mates, *chances)
+    return MatingFacts(verdict, mates, *chances)
 
 
 def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
@@ -355,7 +355,7 @@ def _sentence(material: Material, potential: MatingPotential) -> str:
     return " ".join(parts)
 
 
-def _truth_sentence(name: str, truth: MatingTruth) -> str:
+def _truth_sentence(name: str, truth: MatingFacts) -> str:
     text = f"{name.capitalize()} {NO_MATE_TEXT.get(truth.verdict, 'mates by force')}"
     if truth.verdict not in NO_MATE_TEXT:
         moving, waiting = percent(truth.to_move.share), percent(truth.waiting.share)
@@ -400,7 +400,7 @@ def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
         yield ONE_COLOUR, attacker.capitalize(), *_shares(one_colour), "", "", "", str(one_colour.verdict), ""
 
 
-def _shares(truth: MatingTruth) -> Iterator[str]:
+def _shares(truth: MatingFacts) -> Iterator[str]:
     for chance in (truth.to_move, truth.waiting):
         yield share_text(chance.share, 2).replace("\N{NO-BREAK SPACE}", " ")
 

@@ -107,7 +107,7 @@ Counts = Mapping[GScore, int]
 """Maps each value that occurs to its number of positions, best for White first."""
 
 Depths = Mapping[GScore, Mapping[int, int]]
-"""Maps each value, best for White first, to its depths in plies, ascending, with their numbers of
+"""Maps each value (best for White first) to a map from each depth in plies (ascending) to the number of
 positions."""
 
 
@@ -246,7 +246,7 @@ class AccruedView(ReportPart):
     """Counts up to symmetry."""
 
 
-class Typical(ReportPart):
+class EndgameValues(ReportPart):
     """The values of an endgame with one side to move, counted on the board.
 
     In a *quiet* position the game is not over, and the side to move has no legal capture.
@@ -318,9 +318,9 @@ class Endgame(ReportPart):
 
     sentence: str
     """A summary in plain English, derived from the counts."""
-    white: Typical
+    white: EndgameValues
     """The values with White to move."""
-    black: Typical
+    black: EndgameValues
     """The values with Black to move."""
     unusual: tuple[UnusualValue, ...]
     """Values whose share of the quiet positions is below :data:`tbgen.report.endgames.UNUSUAL_SHARE`, White
@@ -329,16 +329,16 @@ class Endgame(ReportPart):
     """Examples from the wiki of the rules, if any."""
 
     @property
-    def sides(self) -> Sides[Typical]:
+    def sides(self) -> Sides[EndgameValues]:
         """The values by side to move."""
         return Sides(self.white, self.black)
 
 
 class Verdict(StrEnum):
-    """Whether a side can mate, from never to generally; for the limits see :mod:`tbgen.report.mating`."""
+    """How generally a side can mate; for the thresholds see :mod:`tbgen.report.mating`."""
 
     NO_HELP_MATE = "not even help mate"
-    """The side has no pawns, and no legal position with this material is a mate by it."""
+    """The side has no pawns, and in no legal position with this material has it mated."""
     NEVER = "never"
     """Mates may exist, but none is forced from an open position."""
     SOMETIMES = "sometimes"
@@ -365,7 +365,7 @@ class MatingChance(ReportPart):
     positions."""
 
 
-class MatingTruth(ReportPart):
+class MatingFacts(ReportPart):
     """The facts about one side's mates, counted on the board."""
 
     verdict: Verdict
@@ -400,9 +400,9 @@ class MatingPotential(ReportPart):
     """
 
     rule: MatingRule
-    truth: Sides[MatingTruth]
+    truth: Sides[MatingFacts]
     """Facts about the mates of each side, without the positions of ``like_bishops``."""
-    like_bishops: Sides[MatingTruth] | None
+    like_bishops: Sides[MatingFacts] | None
     """Facts about the mates of each side in the positions in which a side has two or more bishops, all on one
     colour; None if no side has two."""
     agrees: bool | None
@@ -410,7 +410,7 @@ class MatingPotential(ReportPart):
     sentence: str
 
     @property
-    def leader_truth(self) -> MatingTruth | None:
+    def leader_truth(self) -> MatingFacts | None:
         """The facts about the leader; None if neither side is ahead."""
         return None if self.rule.leader is None else self.truth[self.rule.leader]
 

@@ -191,7 +191,7 @@ def _parse_day(text: str) -> date:
 
 
 def _positions_of_day(
-    stock: Stock, level: Level | None, name: str | None, day: date
+    stock: Stock, level: Level | None, material_name: str | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions, which are always the same for the same day.
 
@@ -200,23 +200,23 @@ def _positions_of_day(
 
     :raises TbgenError: see :func:`_random_batches`.
     """
-    seed_text = f"{day} {stock.variant} {level or ''} {name or ''}"
-    materials = _materials(stock, name)
+    seed_text = f"{day} {stock.variant} {level or ''} {material_name or ''}"
+    materials = _materials(stock, material_name)
     unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
     plain_materials = [each for each in unpacked if each in materials]
     if plain_materials:
         yield from picked_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
     else:
-        yield from _random_batches(stock, name, _DEPTHS, Random(seed_text))
+        yield from _random_batches(stock, material_name, _DEPTHS, Random(seed_text))
 
 
-def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
+def _materials(stock: Stock, material_name: str | None) -> Sequence[Material]:
     """Return the materials from which positions are picked: the named one, or all suitable ones.
 
     :raises TbgenError: if the named table is missing, or has described men.
     """
-    if name:
-        stock.usable_entry(material := Material.parse(name))
+    if material_name:
+        stock.usable_entry(material := Material.parse(material_name))
         if material.is_described:
             raise UsageError(f"{material} has described men: puzzles have only men of chess")
         return [material]
@@ -225,7 +225,7 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
 
 
 def _random_batches(
-    stock: Stock, name: str | None, depths: range, rng: Random = _random
+    stock: Stock, material_name: str | None, depths: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions in which the side to move holds the value.
 
@@ -234,7 +234,7 @@ def _random_batches(
     :param depths: the allowed depths.
     :raises TbgenError: if the named table is missing, or has described men.
     """
-    materials = _materials(stock, name)
+    materials = _materials(stock, material_name)
     for _ in range(_MAX_BATCHES if materials else 0):
         picked = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
         # For the type checker: always true, because these materials have no described men.

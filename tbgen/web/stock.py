@@ -36,9 +36,10 @@ _random: Final = SystemRandom()
 
 
 class Stock:
-    """The tables of a server for one variant. What their files state, and their counts, are cached.
+    """The tables of a server for one variant.
 
-    A file is read again when it has changed.
+    Information from the files, including counts of values, is cached. A file is read again when it has
+    changed.
     """
 
     def __init__(self, tables: Tablebase) -> None:
@@ -70,7 +71,7 @@ class Stock:
         return entry
 
     def sample(self, material: Material | None, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a random position of a table, with White and Black as in the table.
+        """Return a random position of a table, without exchanging the colours of the table.
 
         All matching positions are equally likely.
 

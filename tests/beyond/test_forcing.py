@@ -138,8 +138,8 @@ def test_a_proof_notices_a_bound_that_is_too_good(fen: str, accrued: str, white:
 
 def test_a_proof_notices_a_move_that_is_missing() -> None:
     prove, proof = proved(BEATEN, "-G3.0", True)
-    attack = proof.roots[0].position
-    for _, after in attack.best_move.answers:
+    position = proof.roots[0].position
+    for _, after in position.chosen_move.answers:
         after.moves, after.value = [], Signed(0)
     with pytest.raises(WrongBoundError, match="no move is chosen"):
         prove(proof)

@@ -23,7 +23,7 @@ from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.zeroing import en_passant_configs, phases_after_pawn_steps
 from tbgen.packed.file import PackedFile
-from tbgen.packed.unpack import promotions
+from tbgen.packed.unpack import promotion_materials
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.exit_contract import check_source
 from tests.support.packed_tables import PackedTables
@@ -127,7 +127,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
                 assert some.has_phase(material, phase, side)
                 file = packed_ones.table_file(material)
                 assert isinstance(file, PackedFile)
-                taken += len(promotions(file, phase, side))
+                taken += len(promotion_materials(file, phase, side))
                 assert is_same(
                     some.get_phase(material, phase, side), plain.get_phase(material, phase, side), there=True
                 )
@@ -148,7 +148,7 @@ def before_double_steps(layout: Layout) -> Iterator[int]:
                 yield before
 
 
-def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tables: Path) -> None:
+def test_captures_with_promotion_are_looked_up_once_allowed(promoted: Path, tables: Path) -> None:
     board = chess.Board(CAPTURE)
     cell = Cell.of_board(board, mobile_squares(board))
     steps = {step.move.uci(): step for step in CellPosition(board, board.occupied & ~board.pawns).moves()}
@@ -162,10 +162,10 @@ def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tab
         assert some.fresh_bounds(after) is None
         assert not any(map(some.knows, captures))
         homes = {home_of_route(route).canonical()[0] for route in captures}
-        assert all(map(some.can_open, homes))
+        assert all(map(some.can_allow_promotion_look_ups, homes))
         for home in homes:
-            some.open_cell(home)
-        assert not any(map(some.can_open, homes))
+            some.allow_promotion_look_ups(home)
+        assert not any(map(some.can_allow_promotion_look_ups, homes))
         for route in captures:
             assert some.knows(route)
             assert is_same(some.block(route, 0), plain.block(route, 0), there=True)
@@ -210,12 +210,12 @@ def test_play_leads_to_positions_in_packed_tables(
 ) -> None:
     asked: list[Cell] = []
 
-    def open_(self: Tables, cell: Cell) -> None:
+    def allow(self: Tables, cell: Cell) -> None:
         asked.append(cell)
-        opened(self, cell)
+        allowed(self, cell)
 
-    opened = Tables.open_cell
-    monkeypatch.setattr(Tables, "open_cell", open_)
+    allowed = Tables.allow_promotion_look_ups
+    monkeypatch.setattr(Tables, "allow_promotion_look_ups", allow)
     found = tbgen.solve(CAPTURE, tables=promoted, budget=Budget(), verify=True)
     expected = tbgen.solve(CAPTURE, tables=tables, budget=Budget())
     assert found.value == expected.value is not None

@@ -319,7 +319,7 @@ def test_nobody_waits_for_a_partner_that_is_starting(
     wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The partner is terminated as soon as it has started, because the engine has ended before."""
-    monkeypatch.setattr("tbgen.engine.loading._MAX_CLOSING_SECONDS", 0)
+    monkeypatch.setattr("tbgen.engine.loading._MAX_START_WAIT_SECONDS", 0)
     log = tmp_path / "log"
     with partnered(f"slow={log}", *DRAWS, wait=False) as engine:
         while not log.exists() or "uci" not in log.read_text():

@@ -11,7 +11,7 @@ import pytest
 
 from tbgen.cells.file import PackedBounds, PackedSide, encode_cell, file_name
 from tbgen.errors import TbgenError, UsageError
-from tbgen.exchange.cells import CellFilter, MissingCellsError, plan_cells, publish_cells
+from tbgen.exchange.cells import CellFilter, MissingCellsError, plan_cell_fetch, publish_cells
 from tbgen.exchange.fetch import fetch, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedSet
 from tbgen.exchange.sources import source_of
@@ -49,7 +49,7 @@ def published(cells: Path, tmp_path: Path) -> Path:
 def get(address: str, directory: Path, *names: str, check: bool = False) -> list[str]:
     source, report = source_of(address), Report()
     checked = (lambda *_: None) if check else None
-    to_do = plan_cells(read_list(source), directory, CellFilter(names), place=address, on_check=checked)
+    to_do = plan_cell_fetch(read_list(source), directory, CellFilter(names), place=address, on_check=checked)
     fetch(to_do, source, report=report)
     return sorted(report.tables)
 
@@ -189,9 +189,9 @@ def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> No
     assert files(new) == files(cells)
     other = content(NAMES[0], b"narrower")
     (new / file_name(NAMES[0])).write_bytes(other)
-    to_do = plan_cells(read_list(source_of(str(published))), new, ALL, place="", on_check=lambda *_: None)
-    assert [cell.file for cell in to_do.differing_files] == [file_name(NAMES[0])]
-    assert (len(to_do.present_files), to_do.files_to_fetch) == (2, ())
+    plan = plan_cell_fetch(read_list(source_of(str(published))), new, ALL, place="", on_check=lambda *_: None)
+    assert [cell.file for cell in plan.differing_files] == [file_name(NAMES[0])]
+    assert (len(plan.present_files), plan.files_to_fetch) == (2, ())
 
 
 def test_a_list_that_means_nothing(published: Path) -> None:

@@ -108,12 +108,12 @@ def test_a_file_that_the_disk_has_changed_does_not_get_its_name(
 ) -> None:
     header = flat._header
 
-    def spoilt(table: StoredFile, size: int, places: list[tuple[int, int]]) -> bytes:
+    def spoilt(table: StoredFile, size: int, extents: list[tuple[int, int]]) -> bytes:
         (temporary,) = (tmp_path / "flat").iterdir()
         with temporary.open("r+b") as file:
-            file.seek(places[flat.SECTIONS.index("value")][0])
+            file.seek(extents[flat.SECTIONS.index("value")][0])
             file.write(b"\1")
-        return header(table, size, places)
+        return header(table, size, extents)
 
     monkeypatch.setattr(flat, "_header", spoilt)
     with pytest.raises(DamagedTableError, match="check the disk"):

@@ -26,7 +26,7 @@ from tbgen.packed.copies import COPIES_FOLDER
 from tbgen.packed.decoder import Moves, Target
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
-from tbgen.packed.unpack import promotions, unpack
+from tbgen.packed.unpack import promotion_materials, unpack
 from tbgen.probe.values import Values
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
@@ -81,7 +81,7 @@ def test_one_side_as_a_source(name: str, tables: Path, packed: PackedTables) -> 
         for phase, side in itertools.product(
             {0, *random.Random(name).choices(phases, k=sample(2, 5))}, SIDES
         ):
-            sources = all_sources if promotions(file, phase, side) else smaller
+            sources = all_sources if promotion_materials(file, phase, side) else smaller
             source = PackedSource(file, partial(dict, sources), 2)
             value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
             source.read_side(phase, side, value, depth)

@@ -16,7 +16,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, layout_of
-from tbgen.probe.depths import DeepValues
+from tbgen.probe.depths import ValuesWithAllDepths
 from tbgen.store.cache import LruCache
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
@@ -146,7 +146,7 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
     with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
         values = tables._values
-        assert isinstance(values, DeepValues)
+        assert isinstance(values, ValuesWithAllDepths)
         layers = values._layers
         ((key, layer),) = layers._open._items.items()
         assert isinstance(key, tuple)

@@ -35,7 +35,8 @@ class WinSearch(Struct):
     """uint64 (words // 64,): words with Black to move that this part has marked for itself to examine."""
     marks: Words
     """uint64 (2, parts, words // 64): words that each part has marked for other parts to examine, in even and
-    in odd rounds. Marks are read in the next round, so no two threads write to the same place."""
+    in odd rounds. Marks are read only in the next round and each part has its own row, so no two threads
+    write to the same place."""
     part: int
     """Index of this part. A part has Black's king on certain ranks, so White's moves stay in the part."""
     ranks: Ints
@@ -49,12 +50,13 @@ class WinSearch(Struct):
     """int64 (n, 3): steps of Black's pawns. A row has the square after a single step, the target square and
     the index of the pawn. A promotion has one row for each kind of promoted man."""
     legal_pushed: Words
-    """uint64 (n, words): the legal positions after each step, in the slots of the cell with White to move."""
+    """uint64 (n, words): the legal positions after each step, with White to move; the slot is that of the
+    position before the step."""
     won_pushed: Words
     """uint64 (n, words): the positions of ``legal_pushed`` that White wins."""
     black_pawns: Ints
     """int64 (pawns,): the squares of Black's pawns."""
-    pawn_wins: Words
+    won_after_pawn_capture: Words
     """uint64 (pawns, words): for each black pawn, the positions after its capture that White wins, with
     Black to move."""
     rounds: Codes
@@ -66,10 +68,10 @@ class WinSearch(Struct):
 
 
 @inlined
-def _number_after(frame: Frame, squares: Ints, victim: int) -> int:
-    """Number formed by the squares of the scalars that remain after a capture.
+def _index_without(frame: Frame, squares: Ints, victim: int) -> int:
+    """Index formed by the squares of the scalars that remain after the capture of ``victim``.
 
-    It is the number of a word if a scalar was captured, and a slot if the bit man was captured.
+    It is the index of a word if a scalar was captured, and of a slot if the bit man was captured.
     """
     slot = int64(0)
     for man in range(frame.scalars):
@@ -96,14 +98,14 @@ def _capture_of_scalar(
         able = bits & reach(ORTHODOX, kind, BIT[square], ~occupied)
         if able == ZERO:
             return ZERO, ZERO
-        legal, won = _result_of_capture(search, victim, _number_after(frame, squares, victim) << 6 | square)
+        legal, won = _result_of_capture(search, victim, _index_without(frame, squares, victim) << 6 | square)
         return able if legal else ZERO, able if won else ZERO
     origin = squares[man]
     passed = ORTHODOX.passed_squares[kind, origin, square]
     if passed & occupied or not attacks_along(ORTHODOX, kind, origin, square):
         return ZERO, ZERO
     squares[man] = square
-    after = _number_after(frame, squares, victim)
+    after = _index_without(frame, squares, victim)
     squares[man] = origin
     able = bits & ~passed & search.legal_after[victim, after]
     return able, able & search.won_after[victim, after]
@@ -118,7 +120,7 @@ def _capture_of_bit_man(
     able = won = ZERO
     for square in bits_of(bits & reach(ORTHODOX, frame.kinds[man], BIT[origin], ~occupied)):
         squares[man] = square
-        is_legal, is_won = _result_of_capture(search, bit_man, _number_after(frame, squares, bit_man))
+        is_legal, is_won = _result_of_capture(search, bit_man, _index_without(frame, squares, bit_man))
         able |= BIT[square] if is_legal else ZERO
         won |= BIT[square] if is_won else ZERO
     squares[man] = origin
@@ -173,7 +175,8 @@ def _wins_on_square(
 
 @kernel
 def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bits: Word) -> tuple[Word, Word]:
-    """The positions in which Black may move or capture a pawn, and those in which this may save Black."""
+    """The positions in which Black may move a pawn, capture with a pawn or capture a white pawn, and those in
+    which this may save Black."""
     frame, bit_man = search.frame, search.frame.scalars
     able = escapes = ZERO
     white_men = frame.pawns[0]
@@ -195,8 +198,8 @@ def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bit
         able |= legal
         legal &= ~search.won_pushed[number, word]
         if legal and target < 8:
-            blockers = occupied & ~BIT[search.black_pawns[row]]
-            legal &= ~_wins_on_square(search, squares, word, blockers, legal, target, search.pawn_wins[row])
+            blockers, won = occupied & ~BIT[search.black_pawns[row]], search.won_after_pawn_capture[row]
+            legal &= ~_wins_on_square(search, squares, word, blockers, legal, target, won)
         escapes |= legal
     return able | escapes, escapes
 
@@ -216,7 +219,7 @@ def _attacks_on_square(search: WinSearch, squares: Ints, square: int, occupied: 
 
 
 @kernel
-def _can_reach(search: WinSearch, word: int, squares: Ints, occupied: Word, bits: Word, after: Words) -> Word:
+def _reaching(search: WinSearch, word: int, squares: Ints, occupied: Word, bits: Word, after: Words) -> Word:
     """The positions in which a quiet move of Black leads to one of the positions ``after``.
 
     :param bits: the positions of the word to examine.
@@ -254,7 +257,7 @@ def _lost_positions(search: WinSearch, word: int, bits: Word) -> Word:
     """
     squares = search.buffer.squares
     occupied = decode(search.frame, word, squares)
-    bits &= ~_can_reach(search, word, squares, occupied, bits, search.unproved[WHITE])
+    bits &= ~_reaching(search, word, squares, occupied, bits, search.unproved[WHITE])
     if bits == ZERO:
         return ZERO
     captures, _, capture_escapes = _find_captures(search, squares, BLACK, occupied, bits)
@@ -262,7 +265,7 @@ def _lost_positions(search: WinSearch, word: int, bits: Word) -> Word:
     bits &= ~(capture_escapes | pawn_escapes)
     stalemates = bits & search.legal[WHITE, word] & ~(captures | pushes)  # not in check
     if stalemates:
-        bits &= ~stalemates | _can_reach(search, word, squares, occupied, stalemates, search.legal[WHITE])
+        bits &= ~stalemates | _reaching(search, word, squares, occupied, stalemates, search.legal[WHITE])
     lost: Word = bits
     return lost
 
@@ -324,7 +327,7 @@ def _capture_wins_of_word(search: WinSearch, word: int, legal: Word) -> Word:
     occupied = decode(search.frame, word, squares)
     won = _find_captures(search, squares, WHITE, occupied, legal)[1]
     for row in range(len(search.black_pawns)):
-        square, after = search.black_pawns[row], search.pawn_wins[row]
+        square, after = search.black_pawns[row], search.won_after_pawn_capture[row]
         won |= _wins_on_square(search, squares, word, occupied, legal, square, after)
     return won
 

@@ -84,8 +84,9 @@ from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 
 NO_VALUE = 4 * MATE
 """Marks a state without a value."""
-_RANK_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
-"""Multipliers with which the accrued score, and whether the game is drawn, are mixed into keys."""
+_ACCRUED_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+"""Multipliers that mix the accrued score, and the flag of a drawn game, into keys. The complement of
+``_ACCRUED_KEY`` mixes in the clock."""
 _FREE_KING_RANK = 17
 """Rank of G8.5, the position score of a bare king that has all eight of its moves."""
 
@@ -93,10 +94,10 @@ _FREE_KING_RANK = 17
 @inlined
 def state_key(work: SearchWorkspace, row: int) -> Word:
     """Return the key of a state. It also depends on whether the game is drawn in chess."""
-    rows = work.rows
-    key = rows[row, KEY] ^ (rows[row, ACCRUED] + ONE) * _RANK_KEY ^ np.uint64(work.control[DRAWN]) * _DRAW_KEY
+    rows, drawn = work.rows, np.uint64(work.control[DRAWN])
+    key = rows[row, KEY] ^ (rows[row, ACCRUED] + ONE) * _ACCRUED_KEY ^ drawn * _DRAW_KEY
     if work.control[RULE] and int64(rows[row, CLOCK]) > MAX_UNKEYED_CLOCK:
-        key ^= rows[row, CLOCK] * ~_RANK_KEY
+        key ^= rows[row, CLOCK] * ~_ACCRUED_KEY
     return key
 
 
@@ -222,8 +223,8 @@ def set_priorities(work: SearchWorkspace, row: int, ply: int, count: int, hint: 
     :param hint: best move of an earlier search, 0 for none.
     """
     rows, turn = work.rows, int64(work.rows[row, TURN])
-    for number in range(count):
-        move = int64(work.moves[ply, number])
+    for index in range(count):
+        move = int64(work.moves[ply, index])
         priority = int64(work.history[turn, move & 63, move >> 6 & 63])
         if hint and move & HINT_BITS == hint:
             priority = 1 << 30
@@ -239,22 +240,22 @@ def set_priorities(work: SearchWorkspace, row: int, ply: int, count: int, hint: 
             priority = 1 << 27
         elif move == work.killers[ply, 1]:
             priority = (1 << 27) - 1
-        work.priority[ply, number] = priority
+        work.priority[ply, index] = priority
 
 
 @inlined
-def next_move(work: SearchWorkspace, ply: int, number: int, count: int) -> int:
-    """Find the move with the highest priority among those from index ``number`` on, swap it to this index,
+def next_move(work: SearchWorkspace, ply: int, index: int, count: int) -> int:
+    """Find the move with the highest priority among those from ``index`` on, swap it to this index,
     and return it.
     """
     moves, priority = work.moves, work.priority
-    best = number
-    for other in range(number + 1, count):
+    best = index
+    for other in range(index + 1, count):
         if priority[ply, other] > priority[ply, best]:
             best = other
     move, value = moves[ply, best], priority[ply, best]
-    moves[ply, best], priority[ply, best] = moves[ply, number], priority[ply, number]
-    moves[ply, number], priority[ply, number] = move, value
+    moves[ply, best], priority[ply, best] = moves[ply, index], priority[ply, index]
+    moves[ply, index], priority[ply, index] = move, value
     return int64(move)
 
 
@@ -270,7 +271,7 @@ def record_cutoff(work: SearchWorkspace, row: int, ply: int, move: int, depth: i
 
 
 INFINITE = 2 * MATE
-_MAX_FORCED_MOVES = 2
+_FEW_MOVES = 2
 """Positions with at most this many moves are searched a ply deeper, because games are decided where a side
 has few moves."""
 _MAX_CAPTURES = 10
@@ -301,8 +302,8 @@ def closer(value: int, accrued: int) -> int:
 def store_line(work: SearchWorkspace, ply: int, move: int) -> None:
     """Set the best line from a ply to ``move``, followed by the best line from the next ply."""
     work.line[ply, 0] = move
-    for number in range(min(work.line_length[ply + 1], PLY_LIMIT - 1)):
-        work.line[ply, number + 1] = work.line[ply + 1, number]
+    for index in range(min(work.line_length[ply + 1], PLY_LIMIT - 1)):
+        work.line[ply, index + 1] = work.line[ply + 1, index]
     work.line_length[ply] = min(work.line_length[ply + 1], PLY_LIMIT - 1) + 1
 
 
@@ -335,13 +336,13 @@ def _can_pass(rows: Rows, row: int) -> bool:
 
 
 @inlined
-def _reduction(number: int, depth: int) -> int:
+def _reduction(index: int, depth: int) -> int:
     """Return the late move reduction of a quiet move, in plies.
 
-    :param number: index of the move in the order of priority.
+    :param index: index of the move when sorted by priority, from 0.
     """
-    plies = 1 + int64(number >= 8) + int64(depth >= 7 and number >= 4) + int64(depth >= 10 and number >= 20)
-    return plies if depth >= 3 and number >= 3 else 0
+    plies = 1 + int64(index >= 8) + int64(depth >= 7 and index >= 4) + int64(depth >= 10 and index >= 20)
+    return plies if depth >= 3 and index >= 3 else 0
 
 
 @kernel
@@ -360,7 +361,7 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
     turn, plain = int64(rows[row, TURN]), control[PLAIN] != 0
     accrued, rank = accrued_for_mover(work, row), int64(rows[row, RANK])
     check = rank & 1 == 0
-    if depth >= 0 and (check or count <= _MAX_FORCED_MOVES) and ply < 2 * control[ITERATION] and not plain:
+    if depth >= 0 and (check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0 or ply >= PLY_LIMIT - 2
     key = _entry_key(work, row)
@@ -398,20 +399,20 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
             return beta
     set_priorities(work, row, ply, count, hint)
     chosen, low = int64(0), max(alpha, best)
-    for number in range(count):
-        move = next_move(work, ply, number, count)
+    for index in range(count):
+        move = next_move(work, ply, index, count)
         noisy = move & NOISY_MASK != 0
         if quiet and not noisy:
             break
         make_move(rows, row, move)
         a, b = farther(low + 1, accrued) - 1, farther(beta, accrued)
         value = low + 1
-        if number and not quiet:
-            reduction = 0 if noisy or check or plain else _reduction(number, depth)
+        if index and not quiet:
+            reduction = 0 if noisy or check or plain else _reduction(index, depth)
             value = closer(-_search(work, depth - 1 - reduction, -a - 1, -a, ply + 1), accrued)
             if value > low and reduction and not control[ABORTED]:
                 value = closer(-_search(work, depth - 1, -a - 1, -a, ply + 1), accrued)
-        if value > low and (number == 0 or quiet or value < beta) and not control[ABORTED]:
+        if value > low and (index == 0 or quiet or value < beta) and not control[ABORTED]:
             value = closer(-_search(work, depth - 1, -b, -a, ply + 1), accrued)
         if control[ABORTED]:
             return int64(0)
@@ -453,8 +454,8 @@ def begin_search(work: SearchWorkspace, root: int) -> int:
     place = int64(key & np.uint64(len(work.keys) - 1))
     hint = work.entries[place] >> 42 & HINT_BITS if work.keys[place] == key else int64(0)
     set_priorities(work, root, int64(0), count, hint)
-    for number in range(count):
-        next_move(work, int64(0), number, count)
+    for index in range(count):
+        next_move(work, int64(0), index, count)
     return count
 
 
@@ -472,9 +473,9 @@ def _value_after_expected_answer(work: SearchWorkspace, depth: int, answer: int)
     if value != NO_VALUE:
         return NO_VALUE
     expected = int64(0)
-    for number in range(count):
-        if int64(work.moves[1, number]) & HINT_BITS == answer:
-            expected = int64(work.moves[1, number])
+    for index in range(count):
+        if int64(work.moves[1, index]) & HINT_BITS == answer:
+            expected = int64(work.moves[1, index])
     if expected:
         make_move(rows, row, expected)
     elif int64(rows[row, RANK]) & 1:
@@ -495,24 +496,24 @@ def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: 
     row = control[ROOT]
     accrued, best, place = accrued_for_mover(work, row), -INFINITE, first
     work.line_length[0] = 0
-    for number in range(first, count):
-        move = int64(work.moves[0, number])
+    for index in range(first, count):
+        move = int64(work.moves[0, index])
         make_move(rows, row, move)
-        expected = _value_after_expected_answer(work, depth, int64(work.replies[number]))
-        low = best + work.costs[number]
+        expected = _value_after_expected_answer(work, depth, int64(work.replies[index]))
+        low = best + work.costs[index]
         low = max(low if expected == NO_VALUE else 2 * low - expected, -INFINITE)
         make_move(rows, row, move)
         value = closer(-_search(work, depth - 1, -INFINITE, 1 - farther(low + 1, accrued), int64(1)), accrued)
         if control[ABORTED]:
             break
-        value = (value if expected == NO_VALUE else (value + expected) >> 1) - work.costs[number]
+        value = (value if expected == NO_VALUE else (value + expected) >> 1) - work.costs[index]
         if value > best:
-            best, place = value, number
+            best, place = value, index
             store_line(work, int64(0), move)
     chosen, answer, cost = work.moves[0, place], work.replies[place], work.costs[place]
-    for number in range(place, first, -1):
-        work.moves[0, number], work.replies[number] = work.moves[0, number - 1], work.replies[number - 1]
-        work.costs[number] = work.costs[number - 1]
+    for index in range(place, first, -1):
+        work.moves[0, index], work.replies[index] = work.moves[0, index - 1], work.replies[index - 1]
+        work.costs[index] = work.costs[index - 1]
     work.moves[0, first], work.replies[first], work.costs[first] = chosen, answer, cost
     return best
 
@@ -535,12 +536,12 @@ def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> in
         return _search_against_chess(work, depth, first, count)
     accrued, best = accrued_for_mover(work, row), -INFINITE
     work.line_length[0] = 0
-    for number in range(first, count):
-        move = int64(work.moves[0, number])
+    for index in range(first, count):
+        move = int64(work.moves[0, index])
         make_move(rows, row, move)
         a = farther(best + 1, accrued) - 1
         value = best + 1
-        if number > first:
+        if index > first:
             value = closer(-_search(work, depth - 1, -a - 1, -a, int64(1)), accrued)
         if value > best and not control[ABORTED]:
             value = closer(-_search(work, depth - 1, -INFINITE, -a, int64(1)), accrued)
@@ -549,7 +550,7 @@ def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> in
         if value > best:
             best = value
             store_line(work, int64(0), move)
-            for place in range(number, first, -1):
+            for place in range(index, first, -1):
                 work.moves[0, place] = work.moves[0, place - 1]
             work.moves[0, first] = move
     _store_result(work, _entry_key(work, row), depth, best, _LOWER | _UPPER, int64(work.moves[0, first]))

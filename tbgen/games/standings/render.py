@@ -78,7 +78,7 @@ def _escape(cell: str) -> str:
     return cell
 
 
-_FIRST = ("standings", "crosstable", "crosspoints")
+_FIRST_TABLE_KEYS = ("standings", "crosstable", "crosspoints")
 """Keys of the tables that precede the plots of points and Elo."""
 
 
@@ -96,5 +96,5 @@ def page(
         f"r-mobility ({standings.scheme.value} points)."
     )
     template = template_environment("tbgen.games.standings").get_template("standings.html.jinja")
-    first, others = ([table for table in tables if (table.key in _FIRST) is each] for each in (True, False))
+    first, others = ([t for t in tables if (t.key in _FIRST_TABLE_KEYS) is each] for each in (True, False))
     return template.render(title=title, summary=summary, first_tables=first, other_tables=others, plots=plots)

@@ -456,7 +456,7 @@ def derive_all(data: PhaseData, side: int, buffer: DerivationBuffers, start: int
 
 
 @kernel
-def fill_stored(data: PhaseData, side: int, start: int, stop: int) -> bool:
+def fill_stored_side(data: PhaseData, side: int, start: int, stop: int) -> bool:
     """Fill in, at canonical slots, those entries of the stored side that are missing from the blocks.
 
     Flagged positions get the value and depth that their best zeroing move gives. Positions with depth 0 get
