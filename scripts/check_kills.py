@@ -44,7 +44,7 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import LOWER, UPPER
 from tbgen.cells.cell import Cell
-from tbgen.cells.cell_warmup import compile_kernels
+from tbgen.cells.cell_warmup import ensure_compiled
 from tbgen.cells.file import file_name, name_of
 from tbgen.cells.packing import unpack
 from tbgen.cli.main import main as tbgen
@@ -143,7 +143,7 @@ def solve_with_kills(folder: Path, tables: Path, waits: Iterator[float]) -> int:
 
 def kill_solver(kills: int, tables: Path, folder: Path, rng: random.Random) -> bool:
     """Kill the solver ``kills`` times, print the results, and return whether they are as expected."""
-    compile_kernels()
+    ensure_compiled()
     start = time.perf_counter()
     solve_with_kills(folder / "alone", tables, iter(()))
     seconds = time.perf_counter() - start

@@ -215,6 +215,6 @@ KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 COMPILE_COMMAND: Final = (
     *SOLVE_COMMAND[:2],
     "-c",
-    f"from {KERNEL_MODULE} import compile_kernels; compile_kernels()",
+    f"from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()",
 )
 """Command line of a process that only compiles the kernels of :data:`KERNEL_MODULE`."""

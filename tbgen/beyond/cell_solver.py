@@ -12,7 +12,7 @@ from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.choices import MAX_SMALL_SLOTS, MIN_COST_SLOTS, CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.ledger import Ledger
-from tbgen.beyond.structures import homes_below
+from tbgen.beyond.structures import homes_of
 from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
@@ -33,8 +33,8 @@ class CellSolver:
     :param root: the cell of the searched position. No answer is possible without its solution.
     :param prover: proves each solution; the time for this does not count. None if nothing is to be proved.
     :ivar layers: the layers of the solved cells.
-    :ivar ledger: records the question of the search, and which cells are solved or refused
-        (:mod:`tbgen.beyond.ledger`).
+    :ivar ledger: records which scores the search has to distinguish (its question), and which cells are
+        solved or refused (:mod:`tbgen.beyond.ledger`).
     """
 
     def __init__(self, exits: ExitBounds, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
@@ -45,7 +45,8 @@ class CellSolver:
     def is_complete(self, cell: Cell) -> bool:
         """Return whether a cell and the small cells that it depends on are solved.
 
-        If an earlier process kept the cell on disk, the small cells, which are not kept, may be unsolved.
+        Small cells are not kept on disk. So if an earlier process has solved and kept the cell, its small
+        cells may be unsolved in this process.
         """
         max_slots = min(MAX_SMALL_SLOTS, cell.size)
         is_solved = self.ledger.is_solved(cell)
@@ -56,27 +57,26 @@ class CellSolver:
 
         Time for the cell itself is reserved first, so that the small cells cannot use it up.
 
-        :raises NoCodeError: if the cell is the root, solved for the first time, and its scores cannot be
-            stored.
+        :raises NoCodeError: if the scores of the root cannot be stored when it is solved for the first time.
         :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         cell = task.cell
         self._require_budget(cell)
         repeated = cell in self._exits.cells
         with self._meter.reserving([cell.size], repeated):
-            self.solve_wins(cell)
+            self.find_promotion_mates(cell)
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_small_below(cell, _MAX_SLOTS_BELOW)
                 self._solve_below_large_homes(cell, _MAX_SLOTS_BELOW)
         self.layers.free_memory(cell)
         self._solve_unchecked(task)
 
-    def solve_wins(self, home: Cell) -> Stop | None:
+    def find_promotion_mates(self, home: Cell) -> Stop | None:
         """Find the forced mates after a promotion, unless this has been done or refused before.
 
         :param home: the home of the promotion. If it is another kind of cell, nothing happens.
-        :returns: the scarce resource if the budget does not allow the search; the home is then refused. None
-            otherwise.
+        :returns: the resource (time or memory) that does not suffice for the search; the home is then
+            refused. None otherwise.
         """
         if home in self.ledger.refused_wins:
             return None
@@ -131,13 +131,12 @@ class CellSolver:
 
     def _unsolved_homes(self, cell: Cell) -> list[Cell]:
         """Return the unsolved homes of a cell, including homes of promotions, small ones first."""
-        return [home for home in homes_below(cell, promotions=True) if not self.ledger.is_done(home)]
+        return [home for home in homes_of(cell, promotions=True) if not self.ledger.is_done(home)]
 
     def solve(self, task: CellTask) -> bool:
         """Solve a canonical cell, for the first time or again; return whether its scores can be stored.
 
-        :raises NoCodeError: if the cell is the root, solved for the first time, and its scores cannot be
-            stored.
+        :raises NoCodeError: if the scores of the root cannot be stored when it is solved for the first time.
         :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         self._require_budget(task.cell)

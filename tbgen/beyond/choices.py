@@ -22,7 +22,7 @@ from tbgen.beyond.solved_cells import end_of
 from tbgen.beyond.structures import (
     cells_ahead,
     height,
-    homes_below,
+    homes_of,
     is_queening,
     iterate_cells_below,
     whole_cells_of,
@@ -129,7 +129,7 @@ class Chooser:
         )
         if tasks is None:
             return None
-        below = {home for each in tasks for home in homes_below(each.cell, promotions=True)}
+        below = {home for each in tasks for home in homes_of(each.cell, promotions=True)}
         seconds = self._seconds_of(tasks)
         with self._meter.reserving(each.cell.size for each in tasks):
             return self._bundle(tasks, cells_above, *self._wins_to_find(sorted(below, key=height), seconds))

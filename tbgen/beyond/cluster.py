@@ -28,11 +28,11 @@ from tbgen.beyond.budget import memory_needed
 from tbgen.beyond.kept import MIN_KEPT_SLOTS, KeptCells
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.structures import cells_below, homes_below
+from tbgen.beyond.structures import cells_below, homes_of
 from tbgen.beyond.table_source import Tables
 from tbgen.cells.bounds import NoCodeError
 from tbgen.cells.cell import Cell
-from tbgen.cells.cell_warmup import compile_kernels
+from tbgen.cells.cell_warmup import ensure_compiled
 from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import is_complete
@@ -73,7 +73,7 @@ def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dic
 
     @cache
     def cells_one_move_below(cell: Cell) -> tuple[Cell, ...]:
-        return () if available(cell) else homes_below(cell, promotions=True)
+        return () if available(cell) else homes_of(cell, promotions=True)
 
     large_set = set(large)
     dependencies: dict[Cell, tuple[Cell, ...]] = {}
@@ -150,7 +150,7 @@ def run_task(
     if problem := worker_problem(Path(marker_path), version):
         raise TbgenError(f"the newly joined worker {place} {problem}")
     try:
-        compile_kernels()
+        ensure_compiled()
         return solve_cell(cell, inputs, _open_tables(tuple(table_paths), threads), Path(directory), threads)
     except TbgenError as error:
         raise TbgenError(f"{error}, on the worker {place}") from None

@@ -17,7 +17,7 @@ from tbgen.beyond.budget import memory_needed
 from tbgen.beyond.jobs import make_table_check
 from tbgen.beyond.structures import (
     cells_below,
-    homes_below,
+    homes_of,
     seconds_to_solve,
     values_cost,
     whole_cells_of,
@@ -91,7 +91,7 @@ def estimate(
     further_cells = {
         home
         for cell in cells
-        for home in homes_below(cell, promotions=True)
+        for home in homes_of(cell, promotions=True)
         if home not in cells and not has_table(home)
     }
     whole_cells = {cell.canonical()[0] for home in further_cells for cell in whole_cells_of(home, MAX_MOBILE)}

@@ -16,7 +16,7 @@ import chess
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import Effort, SolveResults, StateName
-from tbgen.beyond.structures import MobileChoice, cells_below, seconds_to_solve, sets_to_try
+from tbgen.beyond.structures import MobileChoice, cells_below, mobile_sets_to_try, seconds_to_solve
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.rules import validate
@@ -175,7 +175,7 @@ def roots_of(board: chess.Board, memory: int, mobile: MobileChoice = None) -> li
     :param mobile: the mobile men, as for :func:`tbgen.beyond.solver.solve`.
     :raises UsageError: if the position cannot be solved.
     """
-    sets, _ = sets_to_try(board, memory, mobile)
+    sets, _ = mobile_sets_to_try(board, memory, mobile)
     return [Cell.of_board(board, men).canonical()[0] for men in sets]
 
 
@@ -254,9 +254,9 @@ class CellProver:
         may_have_table = chess.popcount(board.occupied) <= MAX_MEN
         has_table = may_have_table and Material.of_board(board)[0] in tables.materials
         if not has_table and not board.clean_castling_rights():
-            from tbgen.cells.cell_warmup import compile_kernels
+            from tbgen.cells.cell_warmup import ensure_compiled
 
-            compile_kernels()
+            ensure_compiled()
 
     def is_solved(self, cell: Cell) -> bool:
         """Return whether a canonical cell is in memory or on disk. Its file is not opened."""

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from tbgen.beyond.knowledge import ExitBounds
-from tbgen.beyond.structures import homes_below, possible_colour_swaps, whole_cells_of
+from tbgen.beyond.structures import homes_of, possible_colour_swaps, whole_cells_of
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, Bounds
 from tbgen.cells.cell import Cell
@@ -123,7 +123,7 @@ class Ledger:
         This window is limited by the windows in which the homes of the cell were solved.
         """
         complete = self.window(cell)
-        for home in homes_below(cell, promotions=True):
+        for home in homes_of(cell, promotions=True):
             window = self._exits.cells.window(home) if home in self._exits.cells else ALL_SCORES
             if window != ALL_SCORES:
                 for swapped in possible_colour_swaps(cell, home):

@@ -327,7 +327,7 @@ class Search:
         with self._meter.reserving(each.cell.size for each in choice.tasks):
             for home in choice.promotion_homes:
                 self.report()
-                self._last_shortage = self._solver.solve_wins(home) or self._last_shortage
+                self._last_shortage = self._solver.find_promotion_mates(home) or self._last_shortage
         for number, each in enumerate(choice.tasks):
             if len(choice.tasks) > 1:
                 self.report([remaining.cell for remaining in choice.tasks[number:]])

@@ -19,15 +19,15 @@ from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import BoundsCollector, Solution, SolvedMove, scores
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.structures import MobileChoice, sets_to_try
+from tbgen.beyond.structures import MobileChoice, mobile_sets_to_try
 from tbgen.beyond.table_source import Tables
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import Fresh, position_score, validate
 from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
 from tbgen.board.variant import Variant
+from tbgen.cells import cell_warmup
 from tbgen.cells.bounds import WORST, NoCodeError
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
-from tbgen.cells.cell_warmup import compile_kernels
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
@@ -160,10 +160,10 @@ def _solve_with_cells(
     progress: SolveProgress,
 ) -> Solution:
     score = accrued_in_r_mobility(board, stated_score)
-    sets, all_fit = sets_to_try(board, budget.memory, mobile)
+    sets, all_fit = mobile_sets_to_try(board, budget.memory, mobile)
     if rank_of(score) > MAX_CODED_RANK:
         raise NoCodeError(Cell.of_board(board, sets[0]))
-    compile_kernels()
+    cell_warmup.ensure_compiled()
     collection = BoundsCollector(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)
     prover = None

@@ -38,7 +38,9 @@ _Node = TypeVar("_Node")
 def cells_below(
     root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False, limit: int | None = None
 ) -> dict[Cell, tuple[Cell, ...]]:
-    """Return the cells below a cell that must be solved, each after its homes; the cell itself is last.
+    """Return those of the cells below a cell that must be solved, each after its homes.
+
+    The cell itself is last.
 
     The result maps each cell to its homes that must be solved, small ones first.
 
@@ -58,7 +60,7 @@ def iterate_cells_below(
     """Yield the items of :func:`cells_below` one by one."""
 
     def needed_homes(cell: Cell) -> tuple[Cell, ...]:
-        return tuple(home for home in homes_below(cell, promotions=promotions) if not available(home))
+        return tuple(home for home in homes_of(cell, promotions=promotions) if not available(home))
 
     return postorder(root, needed_homes)
 
@@ -70,11 +72,12 @@ def seconds_to_solve(cells: Iterable[Cell], threads: int = 2) -> float:
 
 
 def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
-    """Yield the cells *ahead*: the cells below a cell if only the pawns of one side move.
+    """Yield the cells *ahead* of a cell: those below it that can be reached if the other side moves no pawns.
 
-    Moves include captures, but no promotions. Each cell comes after its homes; the root is last. Each cell is
-    yielded with the side whose pawns move. If the colours of the canonical cell are swapped, so is this side.
-    The solutions of these cells show which score the other side can be sure of without moving its pawns.
+    The moves include captures, but no promotions. Each cell comes after its homes; the root is last. Each
+    cell is yielded with the side whose pawns move. If the colours of the canonical cell are swapped, so is
+    this side. The solutions of these cells show which score the other side can be sure of without moving its
+    pawns.
 
     :param available: as in :func:`cells_below`.
     """
@@ -111,7 +114,7 @@ def postorder(
 
 @functools.lru_cache(maxsize=1 << 16)
 def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
-    """Return the homes of a cell if only the pawns of one side move, without promotions.
+    """Return the homes that a cell has when only one side may move its pawns, without promotions.
 
     Each home is returned with the side whose pawns move, as seen in the home.
     """
@@ -124,7 +127,7 @@ def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
+def homes_of(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
     """Return the homes of a cell, small ones first.
 
     :param promotions: whether to include the homes of promotions.
@@ -136,8 +139,8 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def possible_colour_swaps(root: Cell, cell: Cell) -> frozenset[bool]:
-    """Return the possible answers, False and True, to the question whether moves from a cell to a canonical
-    cell below it swap colours.
+    """Return whether the colours may be swapped on the way from a cell to a canonical cell below it: the set
+    of the possible answers.
 
     The result contains False if moves from ``root`` may lead to the cell itself, and True if they may lead to
     the cell with swapped colours. Only a necessary condition is tested: pawns move forwards, and change files
@@ -249,7 +252,7 @@ _MIN_MOBILE: Final = 2
 """Minimum number of mobile men that memory must suffice for: the two kings."""
 
 
-def sets_for_each_prover(board: chess.Board, max_mobile: int) -> Iterator[tuple[chess.Square, ...]]:
+def mobile_sets_for_each_prover(board: chess.Board, max_mobile: int) -> Iterator[tuple[chess.Square, ...]]:
     """Yield sets of squares of at most ``max_mobile`` men, small sets first.
 
     Each side is considered as the prover. A set consists of all kings and pieces of the other side that are
@@ -279,7 +282,7 @@ def is_shut_in(board: chess.Board, square: chess.Square) -> bool:
     return not without_pieces.attacks_mask(square) & ~board.pawns
 
 
-def sets_to_try(
+def mobile_sets_to_try(
     board: chess.Board, memory: int, mobile: MobileChoice
 ) -> tuple[list[tuple[chess.Square, ...]], bool]:
     """Return the sets of mobile men to try, in order, and whether memory allows all of them.
@@ -299,7 +302,7 @@ def sets_to_try(
         max_mobile = max(count for count in range(MAX_MOBILE + 1) if _bytes_needed(count) <= memory)
         if mobile is None and len(men) <= max_mobile:
             return [men], True
-        return list(sets_for_each_prover(board, max_mobile)), max_mobile >= min(len(men), MAX_MOBILE)
+        return list(mobile_sets_for_each_prover(board, max_mobile)), max_mobile >= min(len(men), MAX_MOBILE)
     squares = tuple(mobile)
     if len(squares) > MAX_MOBILE:
         raise UsageError(

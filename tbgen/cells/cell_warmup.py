@@ -23,13 +23,13 @@ from tbgen.retro.ranks import Crew, StageTimes
 KERNEL_FAMILY: Final = __name__
 """Name, in the compiler cache, of the family of kernels that solve cells."""
 
-_SQUARES: Final = (chess.A1, chess.B1, chess.H8)
+_KQVK_MEN: Final = (chess.A1, chess.B1, chess.H8)
 """Squares of the men in the position of KQvK whose cell is solved."""
 
 _logger = logging.getLogger(__name__)
 
 
-def compile_kernels(announce: Callable[[str], object] = _logger.warning) -> None:
+def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None:
     """Compile the kernels that are not in the cache yet, by solving small cells.
 
     :param announce: called with a message before kernels are compiled.
@@ -50,5 +50,5 @@ def compile_kernels(announce: Callable[[str], object] = _logger.warning) -> None
             BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
             solve_values(cell, SomeKnowledge(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
-            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _SQUARES), lambda *_: None)
+            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQVK_MEN), lambda *_: None)
             gather((*block, block.value), np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, 0, *block)

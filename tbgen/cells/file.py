@@ -1,4 +1,4 @@
-"""The file of a solved cell: its packed bounds and their digest. docs/solve_reference.md has the format.
+"""The file of a solved cell: its packed bounds and their digest. docs/solve_reference.md describes it.
 
 Reading and checking a file needs no compiler; ``tbgen.cells.packing`` unpacks the bounds.
 """

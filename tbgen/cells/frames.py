@@ -84,9 +84,9 @@ _MIN_REUSED_BYTES: Final = 4 << 20
 """Minimum size of an array whose memory is reused here. The allocator itself reuses smaller blocks."""
 _MAX_IDLE_BYTES: Final = 1 << 30
 """Default of the maximum amount of memory that is kept for later arrays."""
-_EXCESS_DIVISOR: Final = 4
-"""Memory is not reused for an array if it is larger than the array by more than the array's size divided by
-this number."""
+_MAX_EXCESS_SHARE: Final = 1 / 4
+"""Memory is reused for an array only if its excess over the array's size is at most this share of that
+size."""
 
 
 class ReusedMemory:
@@ -122,8 +122,8 @@ class ReusedMemory:
         memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
-        # Views keep this array alive: numpy makes it their base, because its own base is a memoryview, not an
-        # array.
+        # Views keep this array alive: the base of a view is this array, not the array's own base, because the
+        # latter is a memoryview and not an array.
         array = np.frombuffer(memory.data, dtype, count)
         weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)
@@ -138,7 +138,7 @@ class ReusedMemory:
         """Remove and return the smallest kept memory that fits ``size`` bytes; return None if none fits."""
         with self._lock:
             self._keep_freed()
-            max_size = size + size // _EXCESS_DIVISOR
+            max_size = size + size * _MAX_EXCESS_SHARE
             best_size = min((n for n in map(len, self._idle) if size <= n <= max_size), default=None)
             if best_size is None:
                 return None
@@ -238,15 +238,15 @@ that holds for all of them. The depths of all blocks are empty if depths are not
 
 
 def pools_of(
-    lineup: Lineup, bounds: Mapping[int, Sequence[RouteBounds]], unknown: Sequence[Code], map_calls: Map
+    lineup: Lineup, bounds: Mapping[int, Sequence[RouteBounds]], unknown: Sequence[Code], mapper: Map
 ) -> list[Pool]:
     """Return a pool of exit values for each end: one for lower bounds, one for upper bounds.
 
     The pools share their arrays, which store equal blocks once.
 
     :param bounds: maps each route number to the bounds at each end.
-    :param unknown: for each end, the code of positions that have ``NONE`` in a block.
-    :param map_calls: a function like ``map``, which may distribute the copying over threads.
+    :param unknown: for each end, the code to use for positions whose code in a block is ``NONE``.
+    :param mapper: a function like ``map``, which may distribute the copying over threads.
     """
     block_number, ends = np.zeros(ROUTE_COUNT, np.int16), range(len(unknown))
     block_number[list(bounds)] = np.arange(1, len(bounds) + 1)
@@ -274,7 +274,7 @@ def pools_of(
         value[first : first + len(values)] = values
         depth[first : first + len(depths)] = depths
 
-    list(map_calls(copy, copies))
+    list(mapper(copy, copies))
     squares = np.array(lineup.squares, np.int64)
     pawns = np.array(lineup.cell.pawns, np.uint64)
     return [

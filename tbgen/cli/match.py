@@ -35,7 +35,7 @@ from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import translate
 from tbgen.match.openings import OpeningSettings, StartKind
-from tbgen.match.settings import EventSettings, Format, engines_of, options_of_toml, processors_of
+from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, read_toml_options
 from tbgen.probe.syzygy import MAX_MEN
 from tbgen.system.memory import usable_processors
 from tbgen.text import counted, number
@@ -66,7 +66,7 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
         name.lstrip("-"): option for option in options for name in (*option.opts, *option.secondary_opts)
     }
     defaults: dict[str, Any] = {}
-    for name, value in {} if path is None else options_of_toml(path).items():
+    for name, value in {} if path is None else read_toml_options(path).items():
         if name not in options_by_name:
             raise UsageError(f"{path}: {quote(name)} is not an option of tbgen match")
         option = options_by_name[name]

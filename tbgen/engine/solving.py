@@ -1,4 +1,4 @@
-"""Proofs beyond the tables while the engine thinks. ``tbgen solve`` runs in a process of its own.
+"""Solving beyond the tables while the engine thinks. ``tbgen solve`` runs in a process of its own.
 
 Solving needs compiled code and a lot of memory, and may take seconds to interrupt. A process can be killed
 when the move is due, so the move is never late.
@@ -28,7 +28,7 @@ class SolvingError(TbgenError):
     """The attempt to solve the position has failed."""
 
 
-class BackgroundProof:
+class BackgroundSolving:
     """An attempt to solve the current state of a game.
 
     :param directories: directories of tables. Only the first one is used.
@@ -48,7 +48,9 @@ class BackgroundProof:
         time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
         options = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MAX_MEMORY]
         options += ["--dir", str(directories[0].absolute())]
-        fallback_directory()  # the process shares this cache, because its own would remain after a kill
+        # The directory for kernels is chosen here, so that the process uses the same one: a killed process
+        # would not remove a directory of its own.
+        fallback_directory()
         with ExitStack() as files:
             self._output = files.enter_context(tempfile.TemporaryFile())
             self._errors = files.enter_context(tempfile.TemporaryFile())

@@ -78,7 +78,8 @@ _POLL_SECONDS: Final = 0.02
 """Interval at which the timer is checked."""
 _MAX_LINE_PLIES: Final = 256
 _MAX_CASTLING_MEN: Final = 4
-"""Maximum number of men in positions with castling rights to look up. With more men, this takes minutes."""
+"""Positions with castling rights are looked up if they have at most this many men. With more men, a look-up
+takes minutes."""
 _SAMPLE_SQUARES: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
 """Squares to try for the men, to find an arbitrary position of a material."""
 _MIN_TEMPTING_SECONDS: Final = 0.1
@@ -114,7 +115,7 @@ class EngineTables:
         self._unreadable: set[Material] = set()
         self._packed: dict[Material, bool] = {}
         self._kernels: dict[_Compiler, Future[None]] = {}
-        """Maps each function that compiles kernels to the future of loading them."""
+        """For each function that compiles kernels, the future that is done when loading them has ended."""
         self._read_lock = threading.Lock()
         """Lock that a background thread holds while it reads tables."""
         self._is_open, self._open_lock = False, threading.Lock()
@@ -308,7 +309,9 @@ class EngineTables:
         return self._load_code(compiler, [(board.copy(stack=False), game.accrued)])
 
     def _load_code(self, compiler: _Compiler, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
-        """Start loading or compiling kernels, and return the future. A look-up then loads all other code.
+        """Start loading or compiling kernels in the background, and return the future.
+
+        A look-up follows in the background, which loads the rest of the code that look-ups need.
 
         :param states: positions with accrued scores. They are looked up one by one until a look-up succeeds.
         """
@@ -369,9 +372,9 @@ def _sample_board(material: Material) -> chess.Board:
 
 
 def _compile_cell_kernels(announce: Callable[[str], object]) -> None:
-    from tbgen.cells.cell_warmup import compile_kernels  # imports numba, which plain tables do not need
+    from tbgen.cells.cell_warmup import ensure_compiled  # imports numba, which plain tables do not need
 
-    compile_kernels(announce)
+    ensure_compiled(announce)
 
 
 def _depth(game: SearchGame, value: GScore, depth_after: int | None) -> int | None:

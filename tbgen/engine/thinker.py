@@ -15,7 +15,7 @@ from tbgen.engine.game import Advice, RootLine, SearchCounts, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.options import Options
 from tbgen.engine.scale import worth
-from tbgen.engine.solving import BackgroundProof, SolvingError
+from tbgen.engine.solving import BackgroundSolving, SolvingError
 from tbgen.engine.table_advice import EngineTables
 from tbgen.errors import TbgenError, printable
 from tbgen.games.settings import FiftyMoveRule
@@ -50,7 +50,7 @@ class Thinker:
     :ivar say: prints a line of the protocol before the move.
     :ivar get_workspace: returns the workspace of the compiled search; None until the search is loaded.
     :ivar get_partner: returns the partner; None if there is none or while it is starting.
-    :ivar start_solving: starts an attempt to solve a state, with the arguments of :class:`BackgroundProof`.
+    :ivar start_solving: starts an attempt to solve a state, with the arguments of :class:`BackgroundSolving`.
     """
 
     say: Callable[[str], None]
@@ -58,7 +58,7 @@ class Thinker:
     options: Options
     get_workspace: Callable[[], "SearchWorkspace | None"] = lambda: None
     get_partner: Callable[[], "Partner | None"] = lambda: None
-    start_solving: Callable[..., BackgroundProof] = BackgroundProof
+    start_solving: Callable[..., BackgroundSolving] = BackgroundSolving
 
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
         """Return the move to make; None if no move is legal.
@@ -227,7 +227,7 @@ class Thinker:
         search = CompiledSearch(game, moves, workspace, self.tables, is_over, 1, nodes, patience, candidates)
         return MoveChoice(*search.run(timer.go.depth, is_over, report_line).line[:2])
 
-    def _start_proof(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
+    def _start_proof(self, game: SearchGame, timer: Timer) -> BackgroundSolving | None:
         """Start an attempt to solve the state, if the options and the time permit.
 
         States under a 50-move rule or with castling rights are not solved.

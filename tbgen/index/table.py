@@ -42,7 +42,7 @@ class AccruedForm(Enum):
 
 
 @dataclass(slots=True)
-class Functions:
+class ValueFunctions:
     """V(P, A) as a step function of the accrued score A, for every position with one side to move.
 
     Depths are not stored.
@@ -50,15 +50,15 @@ class Functions:
     Each entry of a function has an accrued score, and gives the value from the rank of this score up to the
     next entry. Entries for White's A come first, by ascending rank. Entries for Black's A follow in the same
     order. Below the rank of a holder's first entry, V(P, A) = A. Consecutive entries of a holder have
-    different values, and the first value is not ``NONE``. At ranks where V(P, A) = W(P) in any case, the
-    entries are ignored.
+    different values, and the first value is not ``NONE``. Entries are ignored at ranks where V(P, A) = W(P)
+    follows without them.
 
     Function 0 has no entries. The other functions are ordered by descending frequency, then by their entries.
     """
 
     side: Side
     """The side to move."""
-    number: NDArray[np.uint32]
+    function_numbers: NDArray[np.uint32]
     """Shape (size,): number of the function of each canonical legal slot with this side to move, else 0."""
     start: NDArray[np.int64]
     """Shape (n + 1,): the entries of function k are ``start[k]`` to ``start[k + 1]`` - 1."""
@@ -69,12 +69,12 @@ class Functions:
 
     The code of W(P) itself does not occur."""
 
-    def without_unused(self) -> "Functions":
+    def without_unused(self) -> "ValueFunctions":
         """Return only the functions that some position has, renumbered in order."""
-        numbers, number = np.unique(self.number, return_inverse=True)
+        numbers, number = np.unique(self.function_numbers, return_inverse=True)
         counts = np.diff(self.start)[numbers]
         start, entries = np.concatenate([[0], np.cumsum(counts)]), joined_ranges(self.start[numbers], counts)
-        return Functions(
+        return ValueFunctions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )
 
@@ -115,8 +115,8 @@ class Table:
     64 is set if slot i has runs. Without runs, V(P, A) = A for all accrued scores of that holder. The shape
     is (2, 2, 0) if the table does not store values of accrued scores.
 
-    A run gives V(P, A) and D(P, A) from its rank of A up to the next run of the position, or up to the rank
-    where the value becomes W(P). Below the rank of the first run, V(P, A) = A.
+    A run gives V(P, A) and D(P, A) for A of its rank and above, up to the next run of the position. The last
+    run ends at the rank where the value becomes W(P). Below the rank of the first run, V(P, A) = A.
     """
     run_rank: NDArray[np.uint8]
     """Shape (runs,): rank of A at which each run begins, plus ``LAST_RUN`` for a slot's last run; ordered by
@@ -131,8 +131,8 @@ class Table:
     """Shape (n, phase_size): code of W of the positions with that en passant right, else ``NONE``."""
     ep_depth: NDArray[np.uint16]
     """Shape (n, phase_size): D in plies of the positions with that en passant right."""
-    functions: Functions | None = None
-    """The values of accrued scores of a packed table, instead of runs."""
+    functions: ValueFunctions | None = None
+    """In a packed table, which has no runs, the values V(P, A), if it stores them."""
 
     @property
     def layout(self) -> Layout:
@@ -153,7 +153,7 @@ class Table:
 
     @property
     def positions(self) -> tuple[int, int]:
-        """Numbers of canonical legal positions without en passant right, by side to move."""
+        """Number of canonical legal positions without an en passant right, for each side to move."""
         white, black = map(count_positions, self.value)
         return white, black
 
@@ -213,7 +213,7 @@ class Table:
         if self.functions is not None:
             entries = (int(self.functions.start[-1]),)
             expected_shapes += [
-                (self.functions.number, (size,)),
+                (self.functions.function_numbers, (size,)),
                 (self.functions.accrued, entries),
                 (self.functions.value, entries),
             ]
@@ -247,7 +247,7 @@ def count_positions(value: NDArray[np.uint8]) -> int:
 
 
 def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield consecutive parts of an array: numpy would need much memory to count all codes at once."""
+    """Yield consecutive parts of an array: numpy would need a lot of memory to count all codes at once."""
     for start in range(0, codes.size, _MAX_PART_CODES):
         yield codes[start : start + _MAX_PART_CODES]
 
@@ -311,7 +311,7 @@ class EnPassantSource(Protocol):
         Rows are those of :func:`tbgen.index.zeroing.en_passant_configs`."""
 
 
-class StoredTable(Source, EnPassantSource, Protocol):
+class SolvedTable(Source, EnPassantSource, Protocol):
     """A table that has been solved, including its en passant positions."""
 
 
@@ -335,7 +335,7 @@ class ArraySource:
 
 @dataclass(frozen=True)
 class ArrayTable(ArraySource):
-    """A table in memory as a :class:`StoredTable`."""
+    """A table in memory as a :class:`SolvedTable`."""
 
     ep_value: NDArray[np.uint8]
     """Values of the en passant positions: shape (configurations, phase size)."""

@@ -204,14 +204,15 @@ class Event:
 
     async def _record_game(self, game: MatchGame, file: GamesFile) -> None:
         """Write a finished game to the file, and send its result to the listeners."""
-        if self._is_sampled(game):
+        if self._is_to_be_verified(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._summary.verified_count += verified  # not inlined: other games may count during the await
-        record, size = await file.append(game_text(game, self.settings, self._digest))
+            # A separate statement: += with an await would lose what other games add meanwhile.
+            self._summary.verified_count += verified
+        record, file_size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
         value, fields = str(game.outcome.value), game.fixture.message_fields
-        self._send(GameEnd(game.end_time, *fields, value, game.ending_text, len(self._games), size))
+        self._send(GameEnd(game.end_time, *fields, value, game.ending_text, len(self._games), file_size))
         self._note_unproved(game)
         if game.faulty_engine:
             self._summary.faults[game.faulty_engine][game.termination] += 1
@@ -223,7 +224,7 @@ class Event:
         await self._send_score()
 
     async def _send_score(self) -> None:
-        """Send the score of two players, or the standings of more players if they are due.
+        """With two players, send their score; with more, send the standings if they are due.
 
         Then send the endings if they are due. Standings are computed in a thread.
         """
@@ -245,7 +246,7 @@ class Event:
                 self._reasons_noted.add(reason)
                 self._note(f"game {game.fixture.key}: {reason}")
 
-    def _is_sampled(self, game: MatchGame) -> bool:
+    def _is_to_be_verified(self, game: MatchGame) -> bool:
         """Return whether to verify the adjudication of a game. The choice is random but fixed for a game."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
@@ -277,7 +278,7 @@ class Event:
         for listener in self._listeners:
             listener(message)
 
-    def _event_start(self, size: int) -> EventStart:
+    def _event_start(self, file_size: int) -> EventStart:
         settings, options = self.settings, self.options
         return EventStart(
             "" if settings.event == "?" else settings.event,
@@ -294,7 +295,7 @@ class Event:
             None if options.cutoff is None else str(options.cutoff),
             None if options.komi is None else str(options.komi),
             settings.test,
-            size,
+            file_size,
         )
 
 
@@ -303,8 +304,8 @@ def run_event(
 ) -> Summary:
     """Play or resume an event.
 
-    Ctrl-C, SIGTERM and SIGHUP stop the games and engines before they take effect. A signal that the caller
-    ignores, such as SIGHUP under ``nohup``, has no effect.
+    On Ctrl-C, SIGTERM or SIGHUP, the games and engines are stopped first; then the signal takes effect. A
+    signal that the caller ignores, such as SIGHUP under ``nohup``, has no effect.
 
     :param listeners: functions to call with each message, in this order.
 

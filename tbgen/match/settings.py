@@ -1,6 +1,7 @@
-"""The settings of an event, and the two ways to write them: as words, or in a TOML file.
+"""The settings of an event, and the two ways to write them: as options, or in a TOML file.
 
-A word has the form ``key=value``, as in Cute Chess. A TOML file contains all settings of an event.
+Some options consist of *words* of the form ``key=value``, as in Cute Chess. A TOML file may contain all
+settings of an event.
 """
 
 from __future__ import annotations
@@ -71,9 +72,10 @@ class EventSettings:
     wait: int = 0
     """Pause between two games in a game slot, in milliseconds."""
     interval: int = 10
-    """Number of games after which the standings of more than two players are printed again; 0 for never."""
+    """If there are more than two players, their standings are printed after every so many games; 0 for
+    never."""
     ends: int = 0
-    """Number of games after which the endings of all games so far are listed again; 0 for never."""
+    """The endings of all games so far are listed after every so many games; 0 for never."""
     event: str = "?"
     site: str = "?"
     log: Path | None = None
@@ -130,7 +132,8 @@ MANAGED_IN_EVENTS: Final = {
     "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
     "UCI_ShowRefutations": ("false", "refutations are not read"),
 }
-"""Engine options that the event itself sets or that have no effect in it, as in ``MANAGED_OPTIONS``."""
+"""Engine options that the event itself sets or that have no effect in it, in the form of
+:data:`tbgen.documents.MANAGED_OPTIONS`."""
 _MAX_NUMBER: Final = 1 << 63
 """Greatest absolute value of a number in an event file."""
 _PROCESSOR_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
@@ -213,7 +216,7 @@ def engines_of(
     :raises UsageError: if a word is invalid, or if a program does not exist.
     """
     common = values_of("each", each, _EngineWords)
-    engines = tuple(_merge(values_of("engine", group, _EngineWords), common, warn) for group in words)
+    engines = tuple(_engine(values_of("engine", group, _EngineWords), common, warn) for group in words)
     if any(engine.control.has_time_limit for engine in engines):
         for engine in engines:
             if engine.control.has_limit and not engine.control.has_time_limit:
@@ -221,7 +224,7 @@ def engines_of(
     return engines
 
 
-def _merge(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> EngineSettings:
+def _engine(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> EngineSettings:
     option = "engine or --each" if each else "engine"
     replaced = [key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)]
     arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
@@ -242,7 +245,7 @@ def _merge(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str]
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     """Return the processors in a list such as ``0-3,6``; for ``all``, every available processor.
 
-    :raises UsageError: if the text is not such a list, or names an unavailable processor, or one twice.
+    :raises UsageError: if the text is not such a list, or if a processor in it is unavailable or named twice.
     """
     if text == "all":
         return tuple(available)
@@ -256,7 +259,7 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def options_of_toml(path: Path) -> dict[str, Any]:
+def read_toml_options(path: Path) -> dict[str, Any]:
     """Read a TOML file; return the value of each option: a string, a boolean, or the words of a table.
 
     ``rounds = 10`` means ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` means ``--sprt elo0=0``.

@@ -231,7 +231,7 @@ class Encoder:
         self._content = Content(
             table.value[positions.side],
             table.depth[positions.side],
-            np.zeros(0, np.uint32) if functions is None else functions.number,
+            np.zeros(0, np.uint32) if functions is None else functions.function_numbers,
         )
         self._rows = rows_of(table.layout, positions.side)
         self._blocks = table.layout.size // BLOCK_SLOTS
@@ -365,5 +365,5 @@ def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
 def _listed_data(table: Table) -> list[Dataset]:
     """Return the datasets that the manifest lists."""
     no_numbers = np.zeros(0, np.uint32)
-    number = no_numbers if table.functions is None else table.functions.number
+    number = no_numbers if table.functions is None else table.functions.function_numbers
     return datasets(schema.CONTENT, {**unencoded_arrays(table), schema.FUNCTION_NUMBER: number})

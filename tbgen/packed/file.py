@@ -15,7 +15,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import NO_SCORE, Functions
+from tbgen.index.table import NO_SCORE, ValueFunctions
 from tbgen.packed.decoder import Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
 from tbgen.packed.encode import decoding_of
 from tbgen.packed.kernels.blocks import (
@@ -162,14 +162,14 @@ class PackedFile(StoredFile):
         value[mask], depth[mask] = accrued_value[mask], np.where(accrued_value == accrued, 0, -1)[mask]
         return value.astype(np.uint8), depth.astype(np.int32)
 
-    def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
+    def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], ValueFunctions]:
         """Return the stored values of many positions with the stored side to move, and their functions.
 
         The function of a position gives V(P, A) for each accrued score A.
 
         :param slots: int64 (n,), canonical slots of non-terminal positions.
         :returns: codes of W, shape (n,), ``NONE`` if the best capture gives the value; and the functions,
-            whose ``number`` has elements for these positions only, not for all slots.
+            whose ``function_numbers`` have elements for these positions only, not for all slots.
         :raises DamagedTableError: if a block does not decode.
         """
         values, number = self._decoder.look_up_stored(slots)
@@ -177,7 +177,7 @@ class PackedFile(StoredFile):
             raise self._damaged_block()
         return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.accrued_functions(number)
 
-    def accrued_functions(self, number: NDArray[np.uint32]) -> Functions:
+    def accrued_functions(self, number: NDArray[np.uint32]) -> ValueFunctions:
         """Return the functions of the table.
 
         :param number: the decoded function number of each slot.
@@ -186,7 +186,7 @@ class PackedFile(StoredFile):
         coding = self.coding
         if int(number.max(initial=0)) >= len(coding.entry_start) - 1:
             raise self.damaged("it has positions with functions that do not exist")
-        return Functions(self.side, number, coding.entry_start, coding.entry_accrued, coding.entry_value)
+        return ValueFunctions(self.side, number, coding.entry_start, coding.entry_accrued, coding.entry_value)
 
     @cached_property
     def coding(self) -> Coding:

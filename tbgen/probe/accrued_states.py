@@ -248,7 +248,7 @@ class PackedStates:
         """Return the values for :meth:`with_accrued` if the stored side is to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         side, slots, fresh = self._stored_side, self._slots, self._fresh[self._stored_side]
-        number = self._functions.number
+        number = self._functions.function_numbers
         code = self._functions.values_for(Code(255 - accrued if self._swapped else accrued))[number]
         code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recolour(code)))
         is_fresh = is_value_fresh(fresh[slots], self._ranks[side, slots], side, holder, rank)

@@ -30,7 +30,7 @@ from tbgen.cells.bounds import (
     side_after,
 )
 from tbgen.cells.cell import Castling, Cell, CellPosition, lineup_of_cell, mobile_squares, side_of
-from tbgen.cells.cell_warmup import compile_kernels
+from tbgen.cells.cell_warmup import ensure_compiled
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.costs import RATES, memory_of
@@ -248,7 +248,7 @@ class CastlingSolver:
         castling_cell = castling_cell_of(board)
         # The table of the position itself is opened first: if it is missing, the error names this table.
         self._values.table(castling_cell.cell.material()[0])
-        compile_kernels()
+        ensure_compiled()
         kept_bytes = sum(layers.nbytes for layers in self._layers.values())
         if castling_cell not in self._layers and kept_bytes > _MAX_KEPT_BYTES:
             self._layers.clear()

@@ -26,7 +26,7 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
     solver_warmup.ensure_compiled(emit)
     with compiling(KERNEL_FAMILY, "of the solver for described men", "about half a minute", emit) as needed:
         if needed:
-            compile_side_by_side(compile_single_thread_kernels, _compile_other_kernels)
+            compile_side_by_side(compile_single_thread_kernels, _compile_wide_kernels)
             solver_warmup.solve_in_all_modes(_SMALLEST_MATERIAL, _sources())
             mark_compiled(KERNEL_FAMILY)
 
@@ -36,8 +36,8 @@ def compile_single_thread_kernels() -> None:
     solver_warmup.compile_single_thread_kernels(_SMALLEST_MATERIAL, _sources())
 
 
-def _compile_other_kernels() -> None:
-    solver_warmup.compile_other_kernels(_SMALLEST_MATERIAL, _sources())
+def _compile_wide_kernels() -> None:
+    solver_warmup.compile_wide_kernels(_SMALLEST_MATERIAL, _sources())
 
 
 def _sources() -> dict[Material, Source]:

@@ -21,7 +21,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Layout
-from tbgen.index.table import ArrayTable, Source, StoredTable, Table
+from tbgen.index.table import ArrayTable, SolvedTable, Source, Table
 from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_groups
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, BatchLayer, copy_layer, empty_record, solve_layer
@@ -172,7 +172,7 @@ class LayerSolver:
     """
 
     def __init__(
-        self, table: StoredTable, layout: Layout, phase: int, sources: Mapping[Material, Source], threads: int
+        self, table: SolvedTable, layout: Layout, phase: int, sources: Mapping[Material, Source], threads: int
     ) -> None:
         loader = PoolLoader(layout, sources, table)
         loader.load_blocks([phase])

@@ -15,7 +15,7 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of
-from tbgen.index.table import EnPassantSource, Source, StoredTable
+from tbgen.index.table import EnPassantSource, SolvedTable, Source
 from tbgen.index.zeroing import (
     CAPTURED_PAWN,
     Block,
@@ -127,7 +127,7 @@ class PoolLoader:
         self,
         layout: Layout,
         sources: Mapping[Material, Source],
-        table: StoredTable | None = None,
+        table: SolvedTable | None = None,
         needed_blocks: Collection[Block] | None = None,
     ) -> None:
         self._layout, self._sources = layout, sources

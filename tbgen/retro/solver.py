@@ -20,7 +20,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.board.variant import Variant
 from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
-from tbgen.index.table import AccruedForm, Functions, Source, Table
+from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
@@ -110,7 +110,7 @@ class FunctionNumbering:
         for _ in mapper(convert, pairwise(edges)):
             pass
 
-    def finish(self, mapper: Map) -> Functions:
+    def finish(self, mapper: Map) -> ValueFunctions:
         """Return the functions of the table, numbered by falling frequency. No phase can be added after this.
 
         :param mapper: called like ``map``; may distribute parts of the slots over threads.
@@ -133,9 +133,9 @@ class FunctionNumbering:
         for _ in mapper(write_numbers, parts):
             pass
         to_table_order(self._layout, number_of_slot, 0)
-        entry_bytes = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
+        codes = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
-        return Functions(self.side, number_of_slot, start, entry_bytes[::2].copy(), entry_bytes[1::2].copy())
+        return ValueFunctions(self.side, number_of_slot, start, codes[::2].copy(), codes[1::2].copy())
 
 
 def _part_of(numbers: FunctionNumbers, first: int, stop: int) -> FunctionNumbers:

@@ -38,12 +38,12 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
 
 def compile_kernels() -> None:
     """Compile all kernels, in two processes, and mark them as compiled in the cache."""
-    compile_side_by_side(_compile_single_threaded, partial(compile_other_kernels, SMALLEST_MATERIAL, {}))
+    compile_side_by_side(_compile_one_thread_kernels, partial(compile_wide_kernels, SMALLEST_MATERIAL, {}))
     solve_in_all_modes(SMALLEST_MATERIAL, {})
     mark_compiled(KERNEL_FAMILY)
 
 
-def _compile_single_threaded() -> None:
+def _compile_one_thread_kernels() -> None:
     compile_single_thread_kernels(SMALLEST_MATERIAL, {})
 
 
@@ -60,9 +60,11 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     compile_for(settle_rank, workspace, 0, agendas)
 
 
-def compile_other_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile the other kernels: some directly, for the types of the example arguments, and the rest by
-    solving ``material``."""
+def compile_wide_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile the kernels of a wide solution, in which all threads share a phase, and of :func:`expand`.
+
+    Some are compiled directly, for the types of the example arguments, and the rest by solving ``material``.
+    """
     workspace, pool, agenda = _examples(material, sources)
     attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import LAST_RUN, Functions, Table
+from tbgen.index.table import LAST_RUN, Table, ValueFunctions
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import NO_RANK, ProofGame
 from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues, SolvedLayer
@@ -41,14 +41,14 @@ class Reader(Protocol):
         """Return the code of V(P, A) and, if available, D(P, A), for the code of A."""
 
 
-def functions_problem(functions: Functions) -> str | None:
+def functions_problem(functions: ValueFunctions) -> str | None:
     """Return the first inconsistency of the functions of a table, or None if they are consistent."""
     start, accrued = functions.start, functions.accrued.astype(np.int64)
     if len(start) < 2 or start[0] != 0 or start[1] != 0 or start[-1] != accrued.size:
         return "the starts of its functions do not match the number of their entries"
     if (np.diff(start) < 0).any():
         return "its functions overlap"
-    if int(functions.number.max(initial=0)) >= len(start) - 1:
+    if int(functions.function_numbers.max(initial=0)) >= len(start) - 1:
         return "positions refer to functions that do not exist"
     order = np.where(accrued < NONE, accrued, 511 - accrued)  # White's by rising rank, then Black's
     is_first = np.zeros(accrued.size + 1, np.bool_)
@@ -65,7 +65,7 @@ def function_values(table: Table, accrued: Accrued) -> FunctionValues:
     functions, code = table.functions, code_of(accrued)
     if functions is None:
         return NO_FUNCTIONS
-    return FunctionValues(int(functions.side), code, functions.number, functions.values_for(code))
+    return FunctionValues(int(functions.side), code, functions.function_numbers, functions.values_for(code))
 
 
 class ProbeComparison:

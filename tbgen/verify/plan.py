@@ -204,7 +204,7 @@ def plan_proofs(
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
     later_tables = list(infos)
-    ready = {material for material, info in infos.items() if info is None or _is_ready(directory, info)}
+    ready = {each for each, info in infos.items() if info is None or _needs_no_unpacking(directory, info)}
     tasks = []
     for material, info in infos.items():
         later_tables = [each for each in later_tables if each != material]
@@ -239,7 +239,7 @@ def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | 
         return None
 
 
-def _is_ready(directory: Path, info: TableInfo) -> bool:
+def _needs_no_unpacking(directory: Path, info: TableInfo) -> bool:
     """Return whether a table need not be unpacked for other tables, because it is plain, has a plain copy, or
     will be cached."""
     if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_TABLE_BYTES:

@@ -18,10 +18,11 @@ FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
 
 class SubTables:
-    """The fresh values and depths of all sub-tables of a layout, stored one side to move after the other.
+    """The fresh values and depths of all sub-tables of a layout.
 
-    Sub-tables with the same number of men as the table, which promotions lead to, are large. Of these tables,
-    only the sides to move that promotions can lead to are included.
+    The arrays join the parts for each sub-table and side to move. Promotions lead to sub-tables with as many
+    men as the table itself; these are large. Of these sub-tables, only the sides to move that promotions can
+    lead to are included.
 
     :param read: returns one of the tables. It is called for one table at a time, and its result is copied.
     """
@@ -46,7 +47,7 @@ class SubTables:
 
 
 def sub_table_slots(layout: Layout) -> int:
-    """Return the number of slots of the sub-tables of a layout that :class:`SubTables` stores."""
+    """Return the number of slots that :class:`SubTables` stores for a layout."""
     return _offsets_of(layout)[1]
 
 
@@ -73,7 +74,7 @@ class SubTableSource:
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Fill arrays with the values and depths of a phase with ``side`` to move.
 
-        :raises KeyError: if no move leads to that side to move.
+        :raises KeyError: if the sub-table is stored without that side to move.
         """
         start = self.tables.offsets[self.material, side] + phase * len(value)
         part = slice(start, start + len(value))

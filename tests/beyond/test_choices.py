@@ -117,7 +117,7 @@ def test_forced_mates_come_before_cells_that_take_as_long(
     seconds: float, choices_of: Callable[..., list[Choice]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.tasks)
-    monkeypatch.setattr("tbgen.beyond.choices.homes_below", lambda *_, **__: queen.promotion_homes)
+    monkeypatch.setattr("tbgen.beyond.choices.homes_of", lambda *_, **__: queen.promotion_homes)
     monkeypatch.setattr(Meter, "mate_search_seconds", lambda meter, size: seconds)
     step = next(choice for choice in choices_of(Budget(seconds=1e5)) if choice.tasks and not choice.is_late)
     assert step.promotion_homes == (() if seconds else queen.promotion_homes)

@@ -17,7 +17,7 @@ from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.statements import gap_text
-from tbgen.beyond.structures import QUEEN, homes_below, values_cost
+from tbgen.beyond.structures import QUEEN, homes_of, values_cost
 from tbgen.beyond.table_source import Tables
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.score import NONE, Code
@@ -42,9 +42,9 @@ def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture(autouse=True)
 def other_homes() -> Iterator[None]:
     """Clear the caches of cells below, which depend on the number of mobile men."""
-    homes_below.cache_clear()
+    homes_of.cache_clear()
     yield
-    homes_below.cache_clear()
+    homes_of.cache_clear()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget
-from tbgen.beyond.structures import is_shut_in, sets_for_each_prover
+from tbgen.beyond.structures import is_shut_in, mobile_sets_for_each_prover
 from tbgen.board.score import GScore
 from tests.support.exhaustive import sample
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def test_sets_contain_all_men_of_the_opponent_of_the_prover() -> None:
     board = chess.Board("r3k3/8/8/8/8/8/PPP5/RN2K2R w - - 0 1")
-    sets = list(sets_for_each_prover(board, 4))
+    sets = list(mobile_sets_for_each_prover(board, 4))
     assert [len(each) for each in sets] == sorted(len(each) for each in sets)
     assert len(set(sets)) == len(sets)
     black = {chess.A8, chess.E8}
@@ -37,7 +37,7 @@ def test_men_that_pawns_shut_in_may_stand_still() -> None:
     board = chess.Board("2b1k3/1p1p4/1P1P4/8/8/8/8/4K3 w - - 0 1")
     assert is_shut_in(board, chess.C8)
     assert not is_shut_in(board, chess.E8)
-    assert (chess.E8,) in list(sets_for_each_prover(board, 4))
+    assert (chess.E8,) in list(mobile_sets_for_each_prover(board, 4))
 
 
 def test_many_sets_are_at_least_as_good_as_each(three_men: Path) -> None:

@@ -18,7 +18,7 @@ from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import CellTask
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solver import solve
-from tbgen.beyond.structures import sets_to_try
+from tbgen.beyond.structures import mobile_sets_to_try
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.cells.bounds import Block
@@ -184,14 +184,14 @@ def test_sets_that_memory_does_not_allow_are_reported(tmp_path: Path) -> None:
 def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
     """Two pieces and two pawns: four mobile men take more than 2.5 GiB, so smaller sets are tried."""
     board = chess.Board("8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40")
-    assert sets_to_try(board, 8 << 30, None) == ([(16 + 4, 16 + 6, 40 + 4, 48 + 4)], True)
+    assert mobile_sets_to_try(board, 8 << 30, None) == ([(16 + 4, 16 + 6, 40 + 4, 48 + 4)], True)
     for mobile in (None, "auto"):
-        sets, all_fit = sets_to_try(board, 5 << 29, mobile)
+        sets, all_fit = mobile_sets_to_try(board, 5 << 29, mobile)
         assert {len(squares) for squares in sets} == {2, 3}
         assert not all_fit
     # Five white men can move, which is too many for a bound of Black; sets for bounds of White remain.
     many = chess.Board("4k3/8/8/8/8/8/8/QRBNK3 w - - 0 1")
-    assert sets_to_try(many, 5 << 29, None)[0]
+    assert mobile_sets_to_try(many, 5 << 29, None)[0]
     found = solve(board, tables=tmp_path, budget=Budget(memory=5 << 29, cells=1))
     assert found.cells == 1
     with pytest.raises(UsageError, match="let fewer men be mobile, or allow more memory"):

@@ -7,7 +7,7 @@ from functools import cache
 import chess
 import pytest
 
-from tbgen.beyond.structures import cells_ahead, cells_below, height, homes_below, seconds_to_solve
+from tbgen.beyond.structures import cells_ahead, cells_below, height, homes_of, seconds_to_solve
 from tbgen.board.material import MAX_MEN
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
@@ -53,7 +53,7 @@ def reached(cell: Cell, promotions: bool) -> set[Cell]:
 def test_cells_that_moves_lead_to(fen: str, mobile: list[chess.Square]) -> None:
     cell = cell_of(fen, *mobile)
     for promotions in (False, True):
-        found = homes_below(cell, promotions=promotions)
+        found = homes_of(cell, promotions=promotions)
         assert len(set(found)) == len(found)
         assert set(found) == reached(cell, promotions)
 
@@ -70,15 +70,15 @@ def below_by_moves(cell: Cell, is_held: Callable[[Cell], bool]) -> set[Cell]:
 @pytest.mark.parametrize("with_held", [False, True])
 def test_cells_below_come_after_their_homes(with_held: bool) -> None:
     root = cell_of("4k3/8/8/2p5/1P6/8/8/4K3 w - - 0 1", chess.E1)
-    held = set(homes_below(root)[:2]) if with_held else set()
+    held = set(homes_of(root)[:2]) if with_held else set()
     structures = cells_below(root, held.__contains__)
     cells = list(structures)
     assert set(cells) == below_by_moves(root, held.__contains__)
     assert cells[-1] == root
     for number, cell in enumerate(cells):
-        assert structures[cell] == tuple(home for home in homes_below(cell) if home not in held)
+        assert structures[cell] == tuple(home for home in homes_of(cell) if home not in held)
         assert set(structures[cell]) <= set(cells[:number])
-        assert all(height(home) < height(cell) for home in homes_below(cell, promotions=True))
+        assert all(height(home) < height(cell) for home in homes_of(cell, promotions=True))
 
 
 @cache

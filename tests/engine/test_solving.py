@@ -16,7 +16,7 @@ from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Partner
-from tbgen.engine.solving import BackgroundProof
+from tbgen.engine.solving import BackgroundSolving
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.engine.workspace import SearchWorkspace
@@ -60,9 +60,9 @@ def answering(folder: Path, told: object, code: int = 0, waits: bool = False) ->
     return [sys.executable, "-S", "-E", str(script)]
 
 
-def solved(folder: Path, position: SearchGame, told: object, code: int = 0) -> BackgroundProof:
+def solved(folder: Path, position: SearchGame, told: object, code: int = 0) -> BackgroundSolving:
     """Return a finished proof."""
-    solving = BackgroundProof(position, [folder], 5.0, answering(folder, told, code))
+    solving = BackgroundSolving(position, [folder], 5.0, answering(folder, told, code))
     while not solving.done():
         time.sleep(0.01)
     return solving
@@ -126,7 +126,7 @@ def test_moves_that_are_proved_worse_are_left_out(tmp_path: Path, white: bool) -
 def chosen(
     folder: Path,
     words: str,
-    start: Callable[..., BackgroundProof],
+    start: Callable[..., BackgroundSolving],
     *,
     solve: str = "on",
     partner: Partner | None = None,
@@ -154,7 +154,7 @@ def chosen(
     return thinker.choose(game(FEN), timer(words)), said
 
 
-def at_once(folder: Path, proof: object, code: int = 0) -> Callable[..., BackgroundProof]:
+def at_once(folder: Path, proof: object, code: int = 0) -> Callable[..., BackgroundSolving]:
     """Return a function that starts a proof and waits until it is finished."""
     return lambda arbiter, *_: solved(folder, arbiter, proof, code)
 
@@ -165,7 +165,7 @@ def decided() -> dict[str, object]:
 
 def test_a_proof_ends_the_search(tmp_path: Path) -> None:
     """Without the proof this search would not end; the proof is finished after the first report."""
-    start = partial(BackgroundProof, command=answering(tmp_path, decided(), waits=True))
+    start = partial(BackgroundSolving, command=answering(tmp_path, decided(), waits=True))
     move, said = chosen(tmp_path, "infinite", start, heard=(tmp_path / "go").touch)
     assert move == MoveChoice(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
     assert said[-2] == "info string G-score G3.5 in 2 plies, from proof, accrued G4.5"
@@ -203,15 +203,15 @@ def test_a_guaranteed_move_is_played_if_the_search_finds_less(tmp_path: Path) ->
 
 
 def test_the_attempt_ends_when_the_move_is_due(tmp_path: Path) -> None:
-    start = partial(BackgroundProof, command=answering(tmp_path, {}, waits=True))
+    start = partial(BackgroundSolving, command=answering(tmp_path, {}, waits=True))
     move, said = chosen(tmp_path, "depth 1", start)
     assert move is not None
     assert [line for line in said if "proof" in line] == []
 
 
 def test_without_a_proof_the_reason_is_reported_and_the_search_decides(tmp_path: Path) -> None:
-    nobody = partial(BackgroundProof, command=[str(tmp_path / "nobody")])
-    cases: list[tuple[Callable[..., BackgroundProof], str]] = [
+    nobody = partial(BackgroundSolving, command=[str(tmp_path / "nobody")])
+    cases: list[tuple[Callable[..., BackgroundSolving], str]] = [
         (at_once(tmp_path, {}, code=2), "the position is not solved: no luck"),
         *((at_once(tmp_path, told), "cannot be read") for told in ({}, [])),
         (nobody, "solving cannot be started: No such file or directory"),
@@ -227,7 +227,7 @@ def test_solving_is_tried_with_enough_time_and_without_a_fifty_move_rule(
 ) -> None:
     asked, options = [], Options()
 
-    def start(arbiter: SearchGame, *_: object) -> BackgroundProof:
+    def start(arbiter: SearchGame, *_: object) -> BackgroundSolving:
         asked.append((options.solve, seconds, arbiter.settings.fifty_move_rule))
         return solved(tmp_path, arbiter, {}, 2)
 

@@ -16,7 +16,7 @@ from tbgen.games.standings.elo import EloModel, TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
-from tbgen.match.settings import engines_of, options_of_toml, processors_of
+from tbgen.match.settings import engines_of, processors_of, read_toml_options
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
@@ -167,7 +167,7 @@ TOML = (DATA / "event.toml").read_text()
 def test_a_toml_file_stands_for_a_command_line(tmp_path: Path) -> None:
     file = tmp_path / "event.toml"
     file.write_text(TOML)
-    assert options_of_toml(file) == {
+    assert read_toml_options(file) == {
         "rounds": "2",
         "recover": False,
         "scoring": "harmonic",

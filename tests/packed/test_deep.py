@@ -61,7 +61,7 @@ def test_functions_that_all_take_bytes(three_men: Path) -> None:
     assert functions is not None
     there = table.value[needed.side] != 127
     many = 1 << 17
-    functions.number[there] = many - 1 - np.arange(np.count_nonzero(there), dtype=np.uint32)
+    functions.function_numbers[there] = many - 1 - np.arange(np.count_nonzero(there), dtype=np.uint32)
     functions.start = np.zeros(many + 1, np.int64)
     encoded = Encoder(table, needed, 2).encode()
     assert encoded[FUNCTION_LENGTH].max() > 2 * 1024

@@ -63,7 +63,7 @@ def test_unpacked_it_is_the_plain_table(
         assert table.functions is None
     else:
         expected = functions_of_runs(full, side)
-        for field in ("number", "start", "accrued", "value"):
+        for field in ("function_numbers", "start", "accrued", "value"):
             assert np.array_equal(getattr(table.functions, field), getattr(expected, field)), field
 
 

@@ -10,7 +10,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import jit
 from tbgen.index.layout import WHITE_TO_MOVE
-from tbgen.index.table import AccruedForm, Functions
+from tbgen.index.table import AccruedForm, ValueFunctions
 from tbgen.retro import solver
 from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
 from tests.support.exhaustive import exhaustive
@@ -21,10 +21,10 @@ from tests.support.solved_tables import around, solved, source_of
 R = Variant.R_MOBILITY
 
 
-def check_equal(found: Functions | None, expected: Functions) -> None:
+def check_equal(found: ValueFunctions | None, expected: ValueFunctions) -> None:
     assert found is not None
     assert found.side == expected.side
-    for field in fields(Functions)[1:]:
+    for field in fields(ValueFunctions)[1:]:
         array, wanted = getattr(found, field.name), getattr(expected, field.name)
         assert array.dtype == wanted.dtype, field.name
         assert np.array_equal(array, wanted), field.name

@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 
 from tbgen.index.layout import BLACK_TO_MOVE, Side
-from tbgen.index.table import FRESH, LAST_RUN, Functions, Table
+from tbgen.index.table import FRESH, LAST_RUN, Table, ValueFunctions
 from tests.support.table_states import runs_of
 
 
-def functions_of_runs(table: Table, of: Side = BLACK_TO_MOVE) -> Functions:
+def functions_of_runs(table: Table, of: Side = BLACK_TO_MOVE) -> ValueFunctions:
     """Return the functions that the solver is expected to return instead of the runs of a table."""
     holder, side, slot = runs_of(table)
     rank = table.run_rank % LAST_RUN
@@ -32,4 +32,4 @@ def functions_of_runs(table: Table, of: Side = BLACK_TO_MOVE) -> Functions:
     number[slots] = [names[function] for function in functions]
     start = np.cumsum([0, *(len(function) // 2 for function in ordered)])
     joined = np.frombuffer(b"".join(ordered), np.uint8).reshape(-1, 2)
-    return Functions(of, number, start, joined[:, 0], joined[:, 1])
+    return ValueFunctions(of, number, start, joined[:, 0], joined[:, 1])

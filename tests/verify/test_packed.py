@@ -14,7 +14,7 @@ from tbgen.board.material import Material, closure
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import FRESH, Functions, Table
+from tbgen.index.table import FRESH, Table, ValueFunctions
 from tbgen.packed.file import PackedFile
 from tbgen.packed.pack import StoredPositions
 from tbgen.packed.unpack import unpack
@@ -150,7 +150,7 @@ def test_what_a_wrong_function_is_said_to_be(ready: Callable[[str], Ready], put:
     """The finding has position, accrued score, and both values without depths; a sample finds it too."""
     table, needed = deepcopy(ready("KNvK"))
     assert table.functions is not None
-    table.functions.number[np.flatnonzero(table.functions.number)[0]] = 0
+    table.functions.function_numbers[np.flatnonzero(table.functions.function_numbers)[0]] = 0
     put(table, needed)
     findings = verify.tables("KNvK", "--sample", "1", code=1)[-1]["findings"]
     by_function = [one for one in findings if one["problem"] == "its function has another value"]
@@ -215,8 +215,8 @@ def test_a_probe_that_says_something_else_is_found(
     assert (finding.accrued is None) == (kind == "fresh")
 
 
-def functions(start: list[int], accrued: list[int], number: int = 0) -> Functions:
-    return Functions(
+def functions(start: list[int], accrued: list[int], number: int = 0) -> ValueFunctions:
+    return ValueFunctions(
         Side(0),
         np.array([0, number], np.uint32),
         np.array(start, np.int64),

@@ -38,8 +38,9 @@ PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
 WHITES, BLACKS, CASTLING, EN_PASSANT = range(6, 10)
 TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, STEP, KING_MOVE_COUNT = range(10, 18)
 """Indices in a row: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
-of the position score; 50-move counter; plies since the last zeroing move; kind of the last move (``RESET``,
-``NULL`` or 0); number of the king's moves."""
+of the position score; 50-move counter; plies since the last zeroing or null move, at most those since row 0
+(0 in rows before the root of a search); kind of the last move (``RESET``, ``NULL`` or 0); number of the
+king's moves."""
 ROW_SIZE = 18
 """Number of integers in a row."""
 RESET, NULL = 1, 2
@@ -145,7 +146,7 @@ def kind_at(rows: Rows, row: int, square: int) -> int:
 
 @inlined
 def _add_moves(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
-    """Append the moves of a man to the given ``targets``, and return the new number of moves."""
+    """Append a man's moves, one for each of its ``targets``, and return the new number of moves."""
     for target in bits_of(targets):
         move = start | target << 6 | kind << 15
         if theirs >> np.uint64(target) & ONE:
@@ -174,13 +175,13 @@ def _pinned_men(rows: Rows, row: int, side: int, king: int) -> Word:
 
 @kernel
 def _add_pawn_moves(
-    rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, masks: tuple[Any, ...]
+    rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, limits: tuple[Any, ...]
 ) -> int:
     """Append the moves of a side's pawns, and return the new number of moves.
 
-    :param masks: the allowed target squares, the pinned men, and the square of the king.
+    :param limits: the allowed target squares, the pinned men, and the square of the king.
     """
-    target_mask, pinned, king = masks
+    target_mask, pinned, king = limits
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
     occupied, passing = ours | theirs, rows[row, EN_PASSANT]
     step = 8 - 16 * side

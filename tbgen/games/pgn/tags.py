@@ -14,7 +14,7 @@ class ResultTags(NamedTuple):
     result: str
     """The result as a G-score, such as ``-G5.5``."""
     basis: str
-    """The grounds of the result, such as ``tablebase``. Only tbgen writes this tag."""
+    """The basis of the result, such as ``tablebase``. Only tbgen writes this tag."""
     accrued: str
     """The accrued score when the game ended. Only tbgen writes this tag."""
     bounds: str
@@ -54,10 +54,12 @@ KOMI: Final = "Komi"
 """Tag with the komi, which belongs to the opening and is never replaced."""
 
 LEGACY: Final = "Legacy"
-"""Tag of games under the plain 50-move rule. cuteRMob writes this tag without a value."""
+"""Tag of games under the 50-move rule ``legacy`` in which bare kings end the game. cuteRMob writes this tag
+without a value; a tag with another 50-move rule takes precedence."""
 
 START_ACCRUED: Final = "FENAccrued"
-"""Tag with the accrued score of the start position. Its FEN then has only six fields."""
+"""Tag with the accrued score of the start position. The tag ``FEN`` then has the usual six fields, without an
+accrued score."""
 
 REPLACED_NAMES: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT_TAGS.items()}
 """For each variant, the names of all tags that are replaced when a game is tagged under it."""

@@ -7,7 +7,7 @@ A *function* is V(P, A) as a function of A, for one side to move. While the laye
 has a *path* for each holder of A: the sequence of changes of V(P, A) so far. Many positions share a path, so
 paths are numbered, and a change of the value gives the position another path number. Once all layers are
 solved, W(P) is known. The paths of both holders and W(P) then determine the function of the position
-(``tbgen.index.table.Functions``).
+(``tbgen.index.table.ValueFunctions``).
 """
 
 from typing import NamedTuple

@@ -14,7 +14,7 @@ import tbgen
 from tbgen.beyond.cluster import StoppedClusterError, solve_cell, solve_on_cluster, tasks_below
 from tbgen.beyond.jobs import roots_of
 from tbgen.beyond.kept import KeptCells
-from tbgen.beyond.structures import homes_below
+from tbgen.beyond.structures import homes_of
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE
 from tbgen.cells.bounds import LOWER, UPPER, WORST
@@ -209,16 +209,16 @@ def test_a_task_comes_after_all_cells_that_it_may_depend_on(small: Path) -> None
         for cell, below in before.items():
             assert done.issuperset(below)
             done.add(cell)
-            near, left, seen = set(homes_below(cell, promotions=True)), [cell], {cell}
+            near, left, seen = set(homes_of(cell, promotions=True)), [cell], {cell}
             while left:
                 new = {
-                    home for home in homes_below(left.pop()) if len(home.mobile) < 3 and not held(home)
+                    home for home in homes_of(left.pop()) if len(home.mobile) < 3 and not held(home)
                 } - seen
                 left += new
                 seen |= new
-            farther = {after for each in seen for after in homes_below(each, promotions=True)}
+            farther = {after for each in seen for after in homes_of(each, promotions=True)}
             assert (near | farther) & before.keys() <= set(below)
             by_small += len((farther - near) & before.keys())
-            indirect += len(set(below) - set(homes_below(cell)))
+            indirect += len(set(below) - set(homes_of(cell)))
     assert indirect
     assert by_small
