@@ -32,10 +32,10 @@ PROGRAM = """
 import json, sys
 from unittest.mock import patch
 from tbgen.cli.main import main
-from tbgen.cli.streams import prepare_streams, raise_terminations
+from tbgen.cli.streams import prepare_streams, raise_on_termination_signals
 
 prepare_streams()
-raise_terminations()
+raise_on_termination_signals()
 with patch("tbgen.report.site.draw_plots", lambda *_: []):  # drawing them takes as long as all else
     for words in json.loads(sys.argv[1]):
         print("exit code", main(words), flush=True)

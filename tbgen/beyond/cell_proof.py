@@ -47,7 +47,7 @@ from tbgen.verify.state_proof import (
     FIRST_RANK,
     ProofThreads,
     StateProof,
-    accrued_by,
+    accrued_score,
     accrued_scores,
     top_rank,
 )
@@ -240,7 +240,7 @@ class CellProof:
         :returns: the number of proved states.
         :raises WrongBoundError: if a bound does not follow.
         """
-        score = accrued_by(accrued.rank, accrued.white)
+        score = accrued_score(accrued.rank, accrued.white)
 
         def prove_one_layer(proof: StateProof, end: int) -> int:
             return _prove_states(self.cell, end, proof, score, _layer_of(layer.value[end], layer.depth[end]))

@@ -29,7 +29,7 @@ from tbgen.beyond.structures import (
     QUEEN,
     is_queening,
     postorder,
-    symmetries,
+    promoter_symmetries,
     whole_cell,
     whole_cells_of,
     whole_routes,
@@ -155,7 +155,7 @@ class WonCells(ExitSource):
             return None
         winner = SIDES[board.turn]
         cell = Cell.of_board(board, mobile_squares(board))
-        for symmetry in symmetries(winner):
+        for symmetry in promoter_symmetries(winner):
             wins = self._wins.get(cell.image(symmetry))
             if wins is not None:
                 image = CellPosition(board, board.occupied & ~board.pawns).image(symmetry)
@@ -204,7 +204,7 @@ class WonCells(ExitSource):
         whole = whole_cell(route.destination, route.side, self.mobile)
         if route.promoted_on is None or whole is None or not is_queening(route.destination):
             return None
-        for symmetry in symmetries(route.side):
+        for symmetry in promoter_symmetries(route.side):
             wins = self._wins.get(whole.image(symmetry))
             if wins is not None:
                 return _WinsImage(wins, symmetry)
@@ -286,7 +286,7 @@ class PromotedCells:
         return tuple(route.destination for route in routes if not self._tables.knows(route))
 
     def _is_solved(self, cell: Cell, kind: int, end: int, window: Interval) -> bool:
-        images = (self._solved.get((cell.image(each), kind, end)) for each in symmetries(SIDES[0]))
+        images = (self._solved.get((cell.image(each), kind, end)) for each in promoter_symmetries(SIDES[0]))
         return any(solved is not None and solved.covers(window) for solved in images)
 
     def solve(

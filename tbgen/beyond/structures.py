@@ -36,7 +36,7 @@ _Node = TypeVar("_Node")
 
 
 def cells_below(
-    root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False, limit: int | None = None
+    root: Cell, is_available: Callable[[Cell], bool], *, promotions: bool = False, limit: int | None = None
 ) -> dict[Cell, tuple[Cell, ...]]:
     """Return those of the cells below a cell that must be solved, each after its homes.
 
@@ -45,22 +45,22 @@ def cells_below(
     The result maps each cell to its homes that must be solved, small ones first.
 
     :param root: a canonical cell.
-    :param available: returns whether the bounds of a cell are available elsewhere, such as in tables. Such a
-        cell is left out, with the cells that only it depends on. The root itself is never left out.
+    :param is_available: returns whether the bounds of a cell are available elsewhere, such as in tables. Such
+        a cell is left out, with the cells that only it depends on. The root itself is never left out.
     :param promotions: whether to include the cells that promotions lead to.
     :param limit: maximum number of cells; None for no limit. If there are more, the root and other cells are
         missing.
     """
-    return dict(islice(iterate_cells_below(root, available, promotions=promotions), limit))
+    return dict(islice(iterate_cells_below(root, is_available, promotions=promotions), limit))
 
 
 def iterate_cells_below(
-    root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False
+    root: Cell, is_available: Callable[[Cell], bool], *, promotions: bool = False
 ) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
     """Yield the items of :func:`cells_below` one by one."""
 
     def needed_homes(cell: Cell) -> tuple[Cell, ...]:
-        return tuple(home for home in homes_of(cell, promotions=promotions) if not available(home))
+        return tuple(home for home in homes_of(cell, promotions=promotions) if not is_available(home))
 
     return postorder(root, needed_homes)
 
@@ -71,7 +71,7 @@ def seconds_to_solve(cells: Iterable[Cell], threads: int = 2) -> float:
     return sum(count * seconds_of("cell", size, threads) for size, count in sizes.items())
 
 
-def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
+def cells_ahead(root: Cell, side: Side, is_available: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
     """Yield the cells *ahead* of a cell: those below it that can be reached if the other side moves no pawns.
 
     The moves include captures, but no promotions. Each cell comes after its homes; the root is last. Each
@@ -79,10 +79,10 @@ def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> It
     this side. The solutions of these cells show which score the other side can be sure of without moving its
     pawns.
 
-    :param available: as in :func:`cells_below`.
+    :param is_available: as in :func:`cells_below`.
     """
     ordered = postorder(
-        (root, side), lambda node: tuple(home for home in _homes_ahead(*node) if not available(home[0]))
+        (root, side), lambda node: tuple(home for home in _homes_ahead(*node) if not is_available(home[0]))
     )
     return (node for node, _ in ordered)
 
@@ -181,30 +181,30 @@ QUEEN: Final = PIECE_ORDER.index("Q")
 """Kind of a queen."""
 
 
-def whole_cell(home: Cell, side: Side, mobile_count: int) -> Cell | None:
+def whole_cell(home: Cell, side: Side, other_mobile: int) -> Cell | None:
     """Return the whole cell for the home of a promotion by one side. Colours are not swapped.
 
     None is returned if ``home`` is not the home of a promotion, or if the promoted man can be mobile in an
     ordinary cell.
 
-    :param mobile_count: number of mobile men besides the promoted one.
+    :param other_mobile: number of mobile men besides the promoted one.
     """
-    if len(home.mobile) != mobile_count or len(home.frozen) != 1:
+    if len(home.mobile) != other_mobile or len(home.frozen) != 1:
         return None
     square, man = home.frozen[0]
     last_rank = chess.BB_RANK_1 if side else chess.BB_RANK_8
     return home.with_freed([square]) if man.colour == side and man.piece and last_rank >> square & 1 else None
 
 
-def whole_cells_of(home: Cell, mobile_count: int) -> list[Cell]:
+def whole_cells_of(home: Cell, other_mobile: int) -> list[Cell]:
     """Return the whole cells for the home of a promotion by White or Black.
 
     The colours are swapped after a promotion by Black, so that White is the promoting side. The result is
     empty if ``home`` is not the home of a promotion.
 
-    :param mobile_count: number of mobile men besides the promoted one.
+    :param other_mobile: number of mobile men besides the promoted one.
     """
-    candidates = ((side, whole_cell(home, side, mobile_count)) for side in SIDES)
+    candidates = ((side, whole_cell(home, side, other_mobile)) for side in SIDES)
     return [cell.image(MIRROR_RANKS if side else 0) for side, cell in candidates if cell is not None]
 
 
@@ -213,7 +213,7 @@ def is_queening(home: Cell) -> bool:
     return home.frozen[0].man.kind == QUEEN
 
 
-def symmetries(promoter: Side) -> tuple[int, int]:
+def promoter_symmetries(promoter: Side) -> tuple[int, int]:
     """Return the symmetries that make White the promoting side: without and with mirrored files.
 
     :param promoter: the side that has promoted.
@@ -222,24 +222,24 @@ def symmetries(promoter: Side) -> tuple[int, int]:
     return swap, swap | MIRROR_FILES
 
 
-def whole_routes(cell: Cell, mobile_count: int) -> list[Route]:
+def whole_routes(cell: Cell, other_mobile: int) -> list[Route]:
     """Return the routes out of a whole cell that capture no mobile man. They lead to whole cells again.
 
-    :param mobile_count: number of mobile men besides the promoted one.
+    :param other_mobile: number of mobile men besides the promoted one.
     """
-    return [each for each in routes_of(lineup_of_cell(cell)) if len(each.destination.mobile) > mobile_count]
+    return [each for each in routes_of(lineup_of_cell(cell)) if len(each.destination.mobile) > other_mobile]
 
 
-def values_cost(cells: list[Cell], mobile_count: int, threads: int = 2, games: int = 2) -> tuple[float, int]:
+def values_cost(cells: list[Cell], other_mobile: int, threads: int = 2, games: int = 2) -> tuple[float, int]:
     """Estimate the cost of finding the values of whole cells: seconds, and bytes of memory.
 
     :param cells: whole cells.
-    :param mobile_count: number of mobile men besides the promoted one.
+    :param other_mobile: number of mobile men besides the promoted one.
     :param games: number of games to solve: 1 for the lower or the upper game, 2 for both.
     """
     seconds, memory = 0.0, 0
     for cell in cells:
-        exit_bytes = sum(r.subcell.size for r in whole_routes(cell, mobile_count) if r.promoted_on is None)
+        exit_bytes = sum(r.subcell.size for r in whole_routes(cell, other_mobile) if r.promoted_on is None)
         needed = games if any(cell.pawns) else 1  # without pawns all exits have values
         seconds += needed * seconds_of("values", cell.size, threads)
         memory = max(memory, memory_of("values", cell.size) + cell.size + exit_bytes)

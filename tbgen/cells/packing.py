@@ -66,7 +66,7 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
 
 
 def is_complete(packed: PackedBounds) -> bool:
-    """Return whether packed bounds were solved at both ends, with all scores distinguished."""
+    """Return whether the cell of packed bounds was solved at both ends, with a window of all scores."""
     return _solved_ends(packed) == ENDS and packed.window == ALL_SCORES
 
 
@@ -123,7 +123,7 @@ def _read_entries(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[n
 
 
 def _reorder(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
-    """Return the array, shape (slots,), indexed by slots with their squares in another order.
+    """Return the array, shape (slots,), rearranged for slots whose squares are in another order.
 
     :param order: for each square of the new slot, the most significant first, its index in the old slot.
     """

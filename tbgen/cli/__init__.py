@@ -9,11 +9,11 @@ def entry_point() -> None:
     """Run the command line and end the process with its exit code."""
     try:
         from tbgen.cli.main import main
-        from tbgen.cli.streams import prepare_streams, raise_terminations
+        from tbgen.cli.streams import prepare_streams, raise_on_termination_signals
         from tbgen.system.signals import END_SIGNALS
 
         prepare_streams()
-        raise_terminations()
+        raise_on_termination_signals()
     except KeyboardInterrupt:
         print("tbgen: interrupted", file=sys.stderr)
         os._exit(128 + signal.SIGINT)

@@ -90,7 +90,7 @@ def run(
         tuple(directory.absolute() for directory in table_directories),
         report_directory=report and report.absolute(),
         live_file=live and live.absolute(),
-        engine=engine_command,
+        engine_command=engine_command,
         move_seconds=None if engine == _NO_ENGINE else engine_time,
         solve_budget=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,

@@ -29,7 +29,7 @@ class TerminationError(KeyboardInterrupt):
         self.number = number
 
 
-def raise_terminations() -> None:
+def raise_on_termination_signals() -> None:
     """From now on, raise :class:`TerminationError` on termination signals that are not ignored."""
     for number in TERMINATION_WORDS:
         if signal.getsignal(number) is signal.SIG_DFL:

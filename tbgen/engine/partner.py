@@ -84,7 +84,7 @@ _STOP_SECONDS: Final = 5.0
 """Time within which the partner must stop a search; half of the remaining clock time if this is less."""
 _LINES_OPTION: Final = "MultiPV"
 _OVERHEAD_OPTION: Final = "Move Overhead"
-"""Name of the option that sets the time that a move loses between engine and clock."""
+"""Name of the option for the time that passes per move outside the engine, while its clock runs."""
 _POLL_SECONDS: Final = 0.01
 """Interval at which the timer is checked."""
 _SHOW_SECONDS: Final = 1.0
@@ -141,14 +141,14 @@ class Judgement:
 
     :ivar result: the partner's result for the best move.
     :ivar candidates: the moves that keep the draw, best first; if the game is not drawn, only the best move.
-    :ivar seconds: time that the partner took to find the best move.
+    :ivar partner_seconds: time that the partner took to find the best move.
     :ivar search_seconds: time limit of the search among the candidates; infinite if its nodes are limited.
     :ivar search_nodes: node limit of the search among the candidates; None for no limit.
     """
 
     result: InfoDict
     candidates: dict[chess.Move, Candidate]
-    seconds: float
+    partner_seconds: float
     search_seconds: float
     search_nodes: int | None
 
@@ -260,7 +260,7 @@ class Partner:
         """
         if timer.is_over():
             return False
-        limit = _later_limit(timer, _CHECK_TIME_RATIO, judged.seconds)
+        limit = _later_limit(timer, _CHECK_TIME_RATIO, judged.partner_seconds)
         with self._fail_on_error():
             (line,) = self._analyse(game, [move], timer, limit, 1)
         if "score" not in line:

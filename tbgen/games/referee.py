@@ -42,7 +42,7 @@ class PlayedPosition(NamedTuple):
     accrued: GScore
     clock: int
     """Number of plies since progress, as the 50-move rule defines it, was last made."""
-    has_free_kings: bool
+    has_free_king: bool
     """Whether only kings remain and the king to move has all eight of its moves."""
     occurrences: int
     """Number of occurrences of the position so far, including this one."""
@@ -72,7 +72,8 @@ class Arbiter:
     :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
         score.
     :param fifty_move_rule: the 50-move rule, or its name.
-    :param cutoff: the score below which improvements are progress under the rule ``improving``.
+    :param cutoff: under the rule ``improving``, an improved accrued score counts as progress only if it is
+        below this score.
     :param bare_kings: whether the game ends when both kings are bare and each has all eight moves; None to
         leave this to the 50-move rule.
 
@@ -162,7 +163,7 @@ class Arbiter:
         position, rule = self._plies[-1], self._rule
         if position.score.rank < 2 and rule.counts_score(position.clock, True):
             return Basis.STALEMATE if position.score.rank else Basis.MATE
-        free_kings = position.has_free_kings and len(self._plies) > 1 and self._plies[-2].has_free_kings
+        free_kings = position.has_free_king and len(self._plies) > 1 and self._plies[-2].has_free_king
         if free_kings and self.settings.bare_kings:
             return Basis.BARE_KINGS
         if rule.ends_game(position.clock):
@@ -257,13 +258,13 @@ class Arbiter:
     def _record_position(self, score: GScore, accrued: GScore, clock: int) -> None:
         """Append the scores and counters of the current position."""
         board = self._board
-        free_kings = score.rank == _FREE_KING_RANK and board.occupied == board.kings
+        free_king = score.rank == _FREE_KING_RANK and board.occupied == board.kings
         en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else -1
         men = board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings
         key = (*men, board.occupied_co[chess.WHITE], board.turn, board.castling_rights, en_passant)
         self._keys.append(key)
         self._occurrences[key] += 1
-        self._plies.append(PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))
+        self._plies.append(PlayedPosition(score, accrued, clock, free_king, self._occurrences[key]))
 
 
 SufficiencyTest: TypeAlias = Callable[[ScoreInterval], bool]

@@ -120,9 +120,9 @@ class Clock:
         return True
 
 
-def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
-    """Return the limits to send to the engine whose turn it is. Its clock is ``mover``."""
-    control, has_clock = mover.control, mover.seconds_left is not None
+def limit_of(white: Clock, black: Clock, mover_clock: Clock) -> Limit:
+    """Return the limits to send to the engine whose turn it is. Its clock is ``mover_clock``."""
+    control, has_clock = mover_clock.control, mover_clock.seconds_left is not None
     return Limit(
         time=control.per_move,
         depth=control.depth,
@@ -131,5 +131,5 @@ def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
         black_clock=black.seconds_left if has_clock else None,
         white_inc=white.control.increment or None if has_clock else None,
         black_inc=black.control.increment or None if has_clock else None,
-        remaining_moves=mover.moves_remaining if has_clock else None,
+        remaining_moves=mover_clock.moves_remaining if has_clock else None,
     )

@@ -95,10 +95,10 @@ class MatchGame:
 
 
 async def play_game(
-    game: MatchGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
+    game: MatchGame, engines: Mapping[chess.Color, Engine], stop_rules: StopRules, judge: Judge
 ) -> MatchGame:
     """Play a game to its end, and return the game. An engine that commits a fault loses."""
-    board, arbiter, evaluations = game.board, game.arbiter, Evaluations(rules)
+    board, arbiter, evaluations = game.board, game.arbiter, Evaluations(stop_rules)
     start_accrued = str(game.fixture.opening.start.accrued or "")
     while True:
         basis = arbiter.basis

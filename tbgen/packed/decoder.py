@@ -214,15 +214,15 @@ class Decoder:
         self._derived_side = SIDES[1 - self._stored_side]
 
     def look_up(
-        self, side: NDArray[np.integer], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+        self, sides: NDArray[np.integer], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> Decoded:
         """Return the values and depths of non-terminal positions at canonical slots.
 
-        :param side: sides to move, shape (n,).
+        :param sides: sides to move, shape (n,).
         :param accrued: int64 (n,), codes of A, into which g(P) has been folded; -1 for fresh states. A must
             not equal g(P); pass -1 for such a state.
         """
-        derived = side == self._derived_side
+        derived = sides == self._derived_side
         if len(slots) == 1:
             try:
                 batch = _spare_batches.pop()
@@ -335,8 +335,8 @@ class Decoder:
         return error
 
     def _find_captures(self, batch: Batch) -> TbgenError | None:
-        """Find the best captures by the stored side that the batch needs, then the values that depend on
-        them.
+        """Find those best captures by the stored side on which values of the batch depend, and then these
+        values.
 
         Return the first error in the captures, or None.
         """
@@ -363,8 +363,8 @@ def _question_order(batch: Batch) -> NDArray[np.int64]:
 
 
 def _split(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Divide the sorted questions into parts, and return start and stop of each part. Questions about one
-    block are never separated."""
+    """Divide the sorted questions into parts, and return the start and stop of each part. Questions about
+    one block are never separated."""
     if parts == 1:
         return [(0, len(order))]
     questions = question[order]

@@ -58,12 +58,12 @@ def without_finished_positions(counts: CountArray) -> CountArray:
 
 def endgame(scan: TableCounts) -> Endgame:
     """Return the results of an endgame from the counts of its table."""
-    sides = Sides(typical_of(scan, 0), typical_of(scan, 1))
+    sides = Sides(typical_values_of(scan, 0), typical_values_of(scan, 1))
     unusual, examples = tuple(_unusual_values(scan, sides)), tuple(_wiki_examples(scan, sides))
     return Endgame(_sentence(scan, sides), sides.white, sides.black, unusual, examples)
 
 
-def typical_of(scan: TableCounts, side: int) -> EndgameValues:
+def typical_values_of(scan: TableCounts, side: int) -> EndgameValues:
     """Return the typical values of an endgame with one side to move: White for 0, Black for 1."""
     by_class = scan.counts_with_images()[side]
     total = by_class.sum(axis=0)

@@ -28,7 +28,7 @@ from tbgen.board.named import named_value
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
-from tbgen.report.endgames import typical_of, without_finished_positions
+from tbgen.report.endgames import typical_values_of, without_finished_positions
 from tbgen.report.model import (
     SIDES,
     MatingChance,
@@ -50,10 +50,11 @@ MIN_MATING_LEAD: Final = 3.5
 """Minimum lead in pieces, measured in pawns, at which the rule expects mate. It exceeds the value of a minor
 piece."""
 
-_BONUS: Final = 1 / 8
+_PAIR_BONUS: Final = 1 / 8
 """Additional value of a pair of like men bound to a colour, as a share of the value of one of them."""
-_MAX_PIECES: Final = 2
-"""Maximum number of pieces with which, by the rule, a leader without pawns may be unable to mate."""
+_FEW_PIECES: Final = 2
+"""According to the rule, a leader without pawns can always mate with more pieces than this, or against this
+many pieces or more."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _divisor(leader: Men, defender: Men, values: Mapping[str, float], marks: Mat
         if defender_pieces:
             return 2, "the leader has no pawns, and the defender has a piece"
         return 1, "enough against a bare king, or king and pawns"
-    if leader.count("P") == 1 and pieces and defender_pieces and len(defender_pieces) <= _MAX_PIECES:
+    if leader.count("P") == 1 and pieces and defender_pieces and len(defender_pieces) <= _FEW_PIECES:
         cheapest = min(range(len(defender_pieces)), key=lambda man: value_of(defender_pieces[man], values))
         if _why_no_mate(pieces, defender_pieces[:cheapest] + defender_pieces[cheapest + 1 :], values, marks):
             return 4, "the defender can give his least valuable piece for the last pawn"
@@ -122,10 +123,10 @@ def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks
 
     :param defenders: the pieces of the other side.
     """
-    if len(pieces) > _MAX_PIECES or len(defenders) >= _MAX_PIECES:
+    if len(pieces) > _FEW_PIECES or len(defenders) >= _FEW_PIECES:
         return None
     if len(pieces) == 1:
-        if is_bound(pieces[0]):
+        if is_colour_bound(pieces[0]):
             return f"a single {_name_of(pieces[0])}, bound to one colour, does not mate"
         if marks.tough.intersection(defenders):
             return f"a {_name_of(defenders[0])} holds out against a single piece"
@@ -139,8 +140,8 @@ def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks
 
 def _total_value(men: Men, values: Mapping[str, float]) -> float:
     """Return the total value of men in pawns."""
-    pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
-    return sum(value_of(man, values) for man in men) + _BONUS * sum(value_of(man, values) for man in pairs)
+    pairs = (value_of(man, values) for man, n in Counter(men).items() if n > 1 and is_colour_bound(man))
+    return sum(value_of(man, values) for man in men) + _PAIR_BONUS * sum(pairs)
 
 
 def value_of(man: str, values: Mapping[str, float]) -> float:
@@ -151,10 +152,10 @@ def value_of(man: str, values: Mapping[str, float]) -> float:
     return worth_of(man) if named is None else named
 
 
-def is_bound(man: str) -> bool:
+def is_colour_bound(man: str) -> bool:
     """Return whether a man is bound to the colour of its square.
 
-    >>> [man for man in ("B", "N", "[BD]", "[WD]") if is_bound(man)]
+    >>> [man for man in ("B", "N", "[BD]", "[WD]") if is_colour_bound(man)]
     ['B', '[BD]']
     """
     if len(man) > 1:
@@ -227,14 +228,14 @@ def marks_of_tables(
     """
 
     def generally_wins(name: str) -> bool:
-        truth, _ = truth_parts(count_table(Material.parse(name), directory, rules))
+        truth, _ = mating_truths(count_table(Material.parse(name), directory, rules))
         return truth.white.verdict is Verdict.GENERAL
 
     mating, no_pair, tough = set[str](), set[str](), set[str]()
     white_men, black_men = ([man for man in side if man not in "KP"] for side in material.sides)
     for men, others in ((white_men, black_men), (black_men, white_men)):
         for man in {man for man in men if value_of(man, values) < MIN_MATING_LEAD}:
-            if not is_bound(man) and generally_wins(f"K{man}vK"):
+            if not is_colour_bound(man) and generally_wins(f"K{man}vK"):
                 mating.add(man)
             if men.count(man) > 1 and not generally_wins(f"K{man}{man}vK"):
                 no_pair.add(man)
@@ -249,7 +250,7 @@ def count_table(material: Material, directory: Directories, rules: Variant | str
         return scan_table(source)
 
 
-def truth_parts(scan: TableCounts) -> tuple[Sides[MatingFacts], Sides[MatingFacts] | None]:
+def mating_truths(scan: TableCounts) -> tuple[Sides[MatingFacts], Sides[MatingFacts] | None]:
     """Return the facts about the mates of both sides, in two parts.
 
     The second part is about the positions in which a side has two or more colour-bound men, all on one
@@ -267,7 +268,7 @@ def mating_facts(
     scan: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about the material of a table."""
-    return potential_with_rule(scan.material, *truth_parts(scan), mating_rule(scan.material, values, marks))
+    return potential_with_rule(scan.material, *mating_truths(scan), mating_rule(scan.material, values, marks))
 
 
 def potential_with_rule(
@@ -294,7 +295,7 @@ def mating_entry(
 ) -> MatingEntry:
     """Return the entry of a table in a report on mating potential."""
     mates = Sides(*(_longest_mate(scan, GScore(0, white).code) for white in (True, False)))
-    modes = Sides(*(typical_of(scan, side).mode for side in (0, 1)))
+    modes = Sides(*(typical_values_of(scan, side).mode for side in (0, 1)))
     facts = mating_facts(scan, values, marks)
     return MatingEntry(scan.material, scan.info.variant, facts, mates, modes)
 

@@ -81,8 +81,8 @@ def with_line(record: Record, tables: Tablebase) -> Record:
 def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
     """Return a record with a line of moves in UCI notation, replayed by the arbiter.
 
-    The result is None unless the line has as many plies as the record's depth, and the accrued score first
-    equals the record's value after the last ply.
+    The result is None unless the line has as many plies as the record's depth, and the accrued score equals
+    the record's value after the last ply but not before.
 
     :raises UsageError: if a move is illegal.
     """

@@ -71,7 +71,7 @@ def function_values(table: Table, accrued: Accrued) -> FunctionValues:
 class ProbeComparison:
     """Compares the answers of a reader, at random positions of a table, with the proved entries.
 
-    :param game: the table; its array ``rank`` must have been filled.
+    :param game: the table, as the proof reads it; its array ``rank`` must have been filled.
     """
 
     def __init__(self, game: ProofGame, reader: Reader, random: np.random.Generator) -> None:

@@ -92,7 +92,7 @@ FIRST_RANK: Final = 2
 """Rank of the first layer. Positions of smaller rank are mates and stalemates."""
 
 
-def accrued_by(rank: int, white: bool) -> Accrued:
+def accrued_score(rank: int, white: bool) -> Accrued:
     """Return the accrued score of this rank that White or Black holds."""
     return Accrued(rank, MAX_WORTH - rank if white else rank)
 
@@ -101,12 +101,13 @@ def accrued_scores(top: int) -> Iterator[Accrued]:
     """Yield the accrued scores whose layers are proved: White's and Black's score of every rank up to
     ``top``.
 
-    The last accrued score stands for all greater ranks, for which grades do not depend on the accrued score.
+    The last accrued score stands for all greater ranks, because the results no longer depend on the accrued
+    score there.
 
     :param top: greatest rank of a value.
     """
     for rank in range(FIRST_RANK, top + 1):
-        yield from (accrued_by(rank, white) for white in (True, False))
+        yield from (accrued_score(rank, white) for white in (True, False))
     yield Accrued(top + 1, MIDDLE)
 
 

@@ -18,7 +18,7 @@ from tbgen.probe.documents import (
     RefusalDocument,
 )
 from tbgen.store.inventory import TableDocument
-from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LETTERS
+from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 
 
 class PositionMovesDocument(PositionDocument):
@@ -133,7 +133,7 @@ class BatchRefusalDocument(Document):
 FenText: TypeAlias = Annotated[
     str,
     Meta(
-        max_length=MAX_FEN_LETTERS,
+        max_length=MAX_FEN_LENGTH,
         examples=["8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"],
         description="A FEN of up to seven fields, the last one the accrued score; underscores may stand for "
         "spaces; described men are in brackets",

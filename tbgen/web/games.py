@@ -37,7 +37,7 @@ from tbgen.web.documents import (
 )
 from tbgen.web.exchange import Refusal
 from tbgen.web.lookups import mate_fields, question_of, refusal, require_answer
-from tbgen.web.settings import MAX_GAMES, MAX_PLIES, MAX_PLIES_OF_GAMES
+from tbgen.web.settings import MAX_GAMES, MAX_PLIES, MAX_TOTAL_PLIES
 from tbgen.web.stock import Stock
 
 
@@ -309,8 +309,8 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
     for raw in raw_games:
         pgn_game = read_game(raw)
         ply_count += len(pgn_game.moves)
-        if ply_count > MAX_PLIES_OF_GAMES:
-            sentence = f"the games have more than {MAX_PLIES_OF_GAMES} plies: send them in parts"
+        if ply_count > MAX_TOTAL_PLIES:
+            sentence = f"the games have more than {MAX_TOTAL_PLIES} plies: send them in parts"
             raise Refusal(413, "too_large", sentence)
         listed_games.append(_listed_game(stock, raw, pgn_game))
     return GamesDocument(rules=stock.variant, games=listed_games)

@@ -50,7 +50,7 @@ from tbgen.web.documents import (
     ValueText,
 )
 from tbgen.web.exchange import Refusal, refusal_of
-from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LETTERS
+from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
@@ -82,8 +82,8 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
 
     :raises UsageError: if the FEN or the score is invalid.
     """
-    if len(fen) > MAX_FEN_LETTERS:
-        raise UsageError(f"the FEN has {len(fen)} characters: the limit is {MAX_FEN_LETTERS}")
+    if len(fen) > MAX_FEN_LENGTH:
+        raise UsageError(f"the FEN has {len(fen)} characters: the limit is {MAX_FEN_LENGTH}")
     parsed = parse_position(fen)
     if accrued:
         return Question(parsed.board, GScore.parse(accrued), variant)

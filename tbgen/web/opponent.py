@@ -131,8 +131,8 @@ class Opponent:
 def _engine_settings(settings: Settings) -> EngineSettings:
     """Return the engine's command and options. Tbgen's own engine answers ``readyok`` without waiting for
     its compilation."""
-    if settings.engine:
-        return EngineSettings("the engine", settings.engine)
+    if settings.engine_command:
+        return EngineSettings("the engine", settings.engine_command)
     arguments = ("--dir", *map(str, settings.directories)) if settings.directories else ()
     return EngineSettings("tbgen engine", (*_TBGEN_COMMAND, *arguments), options={"Wait": "false"})
 

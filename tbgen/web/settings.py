@@ -9,7 +9,7 @@ from tbgen.beyond.budget import Budget
 OPENAPI_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"
 REPLY_PATH: Final = "/r/reply"
-MAX_FEN_LETTERS: Final = 200
+MAX_FEN_LENGTH: Final = 200
 """Maximum length of a FEN; the longest FEN of seven fields has about 110 characters."""
 MAX_BODY_BYTES: Final = 256 << 10
 """Maximum size of a request's body; a game of 500 plies with long comments has about 100 KiB."""
@@ -23,7 +23,7 @@ MAX_FRAMES: Final = 200
 """Maximum number of positions in an animated GIF."""
 MAX_GAMES: Final = 500
 """Maximum number of games in a PGN text."""
-MAX_PLIES_OF_GAMES: Final = 50_000
+MAX_TOTAL_PLIES: Final = 50_000
 """Maximum number of plies in all games of a PGN text; refereeing them takes about five seconds."""
 BODY_SECONDS: Final = 20.0
 """Maximum time for the body of a request to arrive."""
@@ -39,11 +39,11 @@ class Settings:
     """Directory of a site written by ``tbgen report``, served under ``/report/``; None if there is none."""
     solve_budget: Budget | None = None
     """Budget for solving one position beyond the tables; None if nothing is solved."""
-    engine: tuple[str, ...] = ()
+    engine_command: tuple[str, ...] = ()
     """Command of the UCI engine that plays where no table holds the position; empty for tbgen's own
     engine."""
     move_seconds: float | None = 1.0
-    """Time of the engine for a move, in seconds; None if there is no engine."""
+    """The engine's time per move, in seconds; None if there is no engine."""
     live_file: Path | None = None
     """PGN file of a running event that is shown at ``/live``; None if no event is shown."""
     ends_with_event: bool = False

@@ -77,7 +77,7 @@ def server(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) ->
     for name in ("index.html", "tables/KBvK.r.html"):
         (report / name).write_text(f"<!DOCTYPE html><title>{name}</title>")
     engine = (sys.executable, "-S", "-E", engines.__file__, "plain", "e2e4 e7e5 g1f3")
-    settings = {"engine": engine, "move_seconds": 300.0, "solve_budget": Budget(cells=10)}
+    settings = {"engine_command": engine, "move_seconds": 300.0, "solve_budget": Budget(cells=10)}
     with served(whole_game_tables, report_directory=report, **settings) as address:
         yield address
 

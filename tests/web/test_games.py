@@ -213,7 +213,7 @@ def test_results_of_many_games(api: TestClient) -> None:
 
 def test_games_that_are_too_many(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tbgen.web.games.MAX_GAMES", 3)
-    monkeypatch.setattr("tbgen.web.games.MAX_PLIES_OF_GAMES", 6)
+    monkeypatch.setattr("tbgen.web.games.MAX_TOTAL_PLIES", 6)
     for texts, status, sentence in (
         (["1. e4 *"] * 3, 200, ""),
         (["1. e4 *"] * 4, 413, "more than 3 games"),

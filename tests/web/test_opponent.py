@@ -29,8 +29,8 @@ def client(
 ) -> Iterator[TestClient]:
     """Yield a server with an engine that fails in a mode; its knights move back and forth."""
     command = (sys.executable, "-S", "-E", engines.__file__, mode, engines.SHUFFLE)
-    spec = Settings((place,), engine=command, move_seconds=seconds, limit=limit, burst=0.1, precompiles=False)
-    with TestClient(make_app(spec)) as found:
+    fixed: dict[str, Any] = {"engine_command": command, "burst": 0.1, "precompiles": False}
+    with TestClient(make_app(Settings((place,), **fixed, move_seconds=seconds, limit=limit))) as found:
         yield found
 
 

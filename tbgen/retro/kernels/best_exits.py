@@ -46,12 +46,12 @@ from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits
 NO_EXIT = 65535
 """Value of ``Exits.min_depth`` for a position without an exit."""
 NO_MAN = int64(0)
-"""Number that stands for no captured or promoted man.
+"""Number used in place of a captured or promoted man if there is none.
 
 It has a numpy type, because numba compiles a kernel again for every Python constant."""
 NO_INDEX = int64(-1)
-"""Stands for the index of a captured scalar if there is none, and for the file of a double step if there is
-none."""
+"""Used as the index of a captured scalar if no scalar is captured, and as the file of a double step if the
+move is not one."""
 PAWN = int64(-1)
 """Replaces the index of the moving man if it is a pawn."""
 
@@ -79,35 +79,36 @@ class ExitSearch(NamedTuple):
     """The best exits found so far, which the search updates."""
     side: int
     """The side to move."""
-    first: int
+    first_node: int
     """Index of the first position of the word in ``exits``."""
     legal: Word
     """The legal positions of the word."""
-    occupied: Word
-    """Squares of scalars and pawns."""
+    always_occupied: Word
+    """Squares of scalars and pawns; they are occupied in all positions of the word."""
     men: Men
     """The men after the move being recorded; between moves, the men of the word."""
     slices: Words
-    """uint64 (SLICES,): bit-sliced counter of the moves of the word."""
+    """uint64 (SLICES,): bit-sliced counter of the word (``tbgen.retro.kernels.moves``), to which each
+    recorded move is added."""
     captures_only: bool
     """Whether to omit pawn moves that are not captures."""
 
 
 @inlined
-def reset_exits(exits: Exits, first: int) -> None:
-    """Reset the exits of the word whose first position has index ``first``."""
+def reset_exits(exits: Exits, first_node: int) -> None:
+    """Reset the exits of the word whose first position has index ``first_node``."""
     if len(exits.min_depth):
-        put(exits.min_depth, first, ALL, NO_EXIT)
+        put(exits.min_depth, first_node, ALL, NO_EXIT)
     else:
-        put(exits.value, first, ALL, NONE)
+        put(exits.value, first_node, ALL, NONE)
 
 
 @inlined
-def positions_without_exit(exits: Exits, first: int) -> Word:
-    """The positions without an exit in the word whose first position has index ``first``."""
+def positions_without_exit(exits: Exits, first_node: int) -> Word:
+    """The positions without an exit in the word whose first position has index ``first_node``."""
     if len(exits.min_depth):
-        return equal(exits.min_depth, first, NO_EXIT)
-    return equal(exits.value, first, NONE)
+        return equal(exits.min_depth, first_node, NO_EXIT)
+    return equal(exits.value, first_node, NONE)
 
 
 @inlined
@@ -131,7 +132,7 @@ def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -
 
 
 @inlined
-def _record_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
+def _record_by_targets(search: ExitSearch, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
     """Implement ``record_moves`` for the phases of a table."""
     pool, targets, men, side = search.pool, search.pool.targets, search.men, search.side
     target = targets.number[side, captured, promotion]
@@ -155,16 +156,16 @@ def _record_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: 
         value = pool.value[slot]
         if targets.swapped[target]:
             value = np.uint8(255) - value
-        keep_best_exit(search.exits, search.first + bit, side, value, pool.depth[slot])
+        keep_best_exit(search.exits, search.first_node + bit, side, value, pool.depth[slot])
 
 
 @inlined
 def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tuple[int, int]:
     """The number of the route of a move (see ``Routes``), and the index of the ``victim`` of the route.
 
-    The victim is the mobile man whose square does not matter after the move: the captured man, or a man that
-    captures a pawn or frozen man, because the route then contains its square. If there is no such man, the
-    index is -1.
+    The victim is the mobile man whose square is left out of the slot: a captured mobile man, or, if a pawn or
+    frozen man is captured, the mobile man that captures it, whose square the route already contains. If there
+    is no such man, the index is -1.
     """
     routes, men, side = search.pool.routes, search.men, search.side
     origin, target, victim = NO_SQUARE, NO_SQUARE, NO_INDEX
@@ -214,7 +215,7 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
             value = -1 - block_start
         elif pool.value[place] != NONE:
             value, depth = int64(pool.value[place]), int64(pool.depth[place] if len(pool.depth) else 0)
-        keep_best_exit(search.exits, search.first + bit, search.side, value, depth)
+        keep_best_exit(search.exits, search.first_node + bit, search.side, value, depth)
 
 
 @kernel
@@ -230,7 +231,7 @@ def record_moves(
     if len(search.pool.routes.block):
         _record_by_routes(search, mask, mover, captured, promotion)
     else:
-        _record_in_tables(search, mask, captured, promotion, ep_file)
+        _record_by_targets(search, mask, captured, promotion, ep_file)
 
 
 @kernel
@@ -265,7 +266,7 @@ def _positions_with_move(search: ExitSearch, man: int, square: int, captured_sca
 
     ``captured_scalar`` is the index of the scalar that the move captures, or -1 if it captures none.
     """
-    frame, men, side, occupied = search.frame, search.men, search.side, search.occupied
+    frame, men, side, occupied = search.frame, search.men, search.side, search.always_occupied
     kind = frame.kinds[man]
     if man == frame.scalars:
         mask = search.legal & reach(frame.moves, kind, BIT[square], ~occupied)
@@ -306,8 +307,8 @@ def _record_captures_of_bit_man(search: ExitSearch, man: int) -> None:
     """Record the captures in which the scalar ``man`` takes the bit man, on all squares."""
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     origin, captured = men.squares[man], bit_man + 1
-    mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)
-    remaining = search.occupied & ~BIT[origin]
+    mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.always_occupied)
+    remaining = search.always_occupied & ~BIT[origin]
     if man == side:
         targets, mask = mask, ZERO
         for square in bits_of(targets):
@@ -345,13 +346,13 @@ def _record_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: 
 @kernel
 def _record_pawn_steps(search: ExitSearch, pawn: int) -> None:
     """Record the steps of one pawn. It must not be in ``search.men.pawns``."""
-    side, occupied, square, ep_file, open_way = search.side, search.occupied, pawn, NO_INDEX, search.legal
+    side, square, ep_file, open_way = search.side, pawn, NO_INDEX, search.legal
     for _ in range(2 if pawn >> 3 == (1 if side == 0 else 6) else 1):
         square += 8 if side == 0 else -8
-        if occupied & BIT[square]:
+        if search.always_occupied & BIT[square]:
             return
         open_way &= ~BIT[square]
-        remaining = (occupied & ~BIT[pawn]) | BIT[square]
+        remaining = (search.always_occupied & ~BIT[pawn]) | BIT[square]
         mask = open_way & king_safe_bits(search.frame, search.men, side, remaining, NO_INDEX, True)
         _record_pawn_move_to(search, mask, square, NO_MAN, ep_file)
         ep_file = pawn & 7
@@ -364,7 +365,7 @@ def _record_pawn_captures(search: ExitSearch, pawn: int) -> None:
     En passant captures are recorded in ``tbgen.retro.kernels.en_passant``.
     """
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
-    enemy, remaining = 1 - side, search.occupied & ~BIT[pawn]
+    enemy, remaining = 1 - side, search.always_occupied & ~BIT[pawn]
     for square in bits_of(PAWN_ATTACKS[side, pawn]):
         captured, scalar = _victim_on(search, square)
         if captured:
@@ -384,7 +385,7 @@ def _record_moves_of_frozen(search: ExitSearch, man: int) -> None:
     """Record the quiet moves of the frozen man ``man``."""
     frame = search.frame
     origin = lowest(frame.bit_man_squares) if man == frame.scalars else search.men.squares[man]
-    for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)):
+    for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~search.always_occupied)):
         _record_move_to(search, _positions_with_move(search, man, square, NO_INDEX), man, square, NO_MAN)
 
 
@@ -405,12 +406,12 @@ def _record_castlings(search: ExitSearch) -> None:
         corner = lowest(frame.bit_man_squares) if rook == bit_man else squares[rook]
         pair = BIT[start] | BIT[corner]
         empty = (BETWEEN[start, goal] | BIT[goal] | BETWEEN[corner, rook_goal] | BIT[rook_goal]) & ~pair
-        if empty & search.occupied:
+        if empty & search.always_occupied:
             continue
         mask = search.legal & ~empty
         for square in bits_of(BETWEEN[start, goal] | BIT[start]):
-            mask &= safe_bits(frame, men, square, enemy, search.occupied & ~BIT[start], NO_INDEX, True)
-        remaining = (search.occupied & ~pair) | BIT[rook_goal]
+            mask &= safe_bits(frame, men, square, enemy, search.always_occupied & ~BIT[start], NO_INDEX, True)
+        remaining = (search.always_occupied & ~pair) | BIT[rook_goal]
         mask &= safe_bits(frame, men, goal, enemy, remaining, NO_INDEX, rook != bit_man)
         if mask:
             rook_entry = squares[rook]
@@ -448,7 +449,7 @@ class ExitBuffer(Struct):
     """The exit, as the only element."""
     men: Men
     slices: Words
-    """uint64 (SLICES,)."""
+    """uint64 (SLICES,): as in ``ExitSearch``."""
 
 
 @kernel

@@ -53,7 +53,7 @@ def _record_capture(search: ExitSearch, square: int, origin: int) -> Word:
     frame, side, pawns = search.frame, search.side, search.men.pawns
     enemy = 1 - side
     victim = BIT[square - 8 if side == 0 else square + 8]
-    remaining = (search.occupied & ~BIT[origin] & ~victim) | BIT[square]
+    remaining = (search.always_occupied & ~BIT[origin] & ~victim) | BIT[square]
     pawns[enemy] = frame.pawns[enemy] & ~victim
     pawns[side] = (frame.pawns[side] & ~BIT[origin]) | BIT[square]
     mask = search.legal & king_safe_bits(frame, search.men, side, remaining, NO_INDEX, True)
