@@ -31,7 +31,7 @@ from tbgen.report.highlights import (
     upset_shares,
 )
 from tbgen.report.model import EndgameValues, OverallRecord, Record, TableReport
-from tbgen.report.wording import NAMES, counted_pawns, meaning, percent
+from tbgen.report.wording import COLOURS, pawn_lead_text, percent, score_text
 from tbgen.system.files import write_file
 from tbgen.text import counted, plies
 
@@ -216,7 +216,7 @@ def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[
             page,
             _way(record),
             record,
-            f"{_holder(record)} mates here, {counted_pawns(-lead)} behind: more than in any other mate.",
+            f"{_holder(record)} mates here, {pawn_lead_text(-lead)} behind: more than in any other mate.",
         )
     bare_kings = [candidate for candidate in candidates if candidate[-1].material.black == "K"]
     if bare_kings:
@@ -229,11 +229,11 @@ def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[
 
 
 def _way(record: Record) -> str:
-    return f"{meaning(record.value)} in {plies(record.depth)}"
+    return f"{score_text(record.value)} in {plies(record.depth)}"
 
 
 def _holder(record: Record) -> str:
-    return NAMES[not record.value.white]
+    return COLOURS[not record.value.white]
 
 
 def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
@@ -252,7 +252,7 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
     page.add_table(
         ("material", "with less", "to move", "drawn positions that it holds", "mates in"),
         (
-            (table.material.name, _behind(table), NAMES[side], percent(share), _mates(table, side))
+            (table.material.name, _behind(table), COLOURS[side], percent(share), _mates(table, side))
             for share, side, table in upsets
         ),
     )
@@ -260,7 +260,7 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
         records = [
             record
             for record in table.records
-            if record.value.rank > 1 and NAMES[not record.value.white] == _behind(table)
+            if record.value.rank > 1 and COLOURS[not record.value.white] == _behind(table)
         ]
         if records:
             longest = max(records, key=lambda record: record.depth)
@@ -269,7 +269,7 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
 
 def _behind(table: TableReport) -> str:
     """Return the side with less."""
-    return NAMES[table.mating.rule.leader == "white"]
+    return COLOURS[table.mating.rule.leader == "white"]
 
 
 def _mates(table: TableReport, side: int) -> str:
@@ -333,13 +333,13 @@ def _add_differences(page: Page, report: Report) -> None:
             if example.r.white is not example.wg.white
         ]
         if turned:
-            _, material, fen, example = min(turned)
+            _, material, fen, shown = min(turned)
             page.add(
-                f"### {material}: {meaning(example.r)} in {plies(example.r_depth)}, or {meaning(example.wg)}",
-                f"Without resets the other side reaches its score in {plies(example.wg_depth)}.",
+                f"### {material}: {score_text(shown.r)} in {plies(shown.r_depth)}, or {score_text(shown.wg)}",
+                f"Without resets the other side reaches its score in {plies(shown.wg_depth)}.",
             )
             page.add_diagram(f"{material}.rules", fen)
-            page.add(f"{NAMES[not chess.Board(fen).turn]} to move, `{fen}`")
+            page.add(f"{COLOURS[not chess.Board(fen).turn]} to move, `{fen}`")
 
 
 def _add_endgames(page: Page, tables: Sequence[TableReport]) -> None:

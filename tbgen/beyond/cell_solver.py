@@ -193,5 +193,5 @@ class CellSolver:
                 self._meter.require_sweep_seconds(cell.size)
             return self._exits.block(route, end)
 
-        knowledge = SomeKnowledge(block, self._exits.bound, self._exits.same_ends)
+        knowledge = SomeKnowledge(block, self._exits.bound, self._exits.knows_values)
         return Games(cell, knowledge, self._meter.threads, task.ends, self.ledger.window(cell))

@@ -56,7 +56,7 @@ class ExitSource(ABC):
     A source has bounds for a cell if it has bounds for any symmetric image of the cell. ``block`` and
     ``fresh_bounds`` return the same bounds, for fresh states. The result of ``bounds_for_any_accrued``
     holds for every accrued score, so it is never narrower than that of ``fresh_bounds``. An unknown depth is
-    stored as the depth that claims least. In the lower game this is ``FAR_DEPTH`` for White's scores and 0
+    stored as the weakest claim about it. In the lower game this is ``FAR_DEPTH`` for White's scores and 0
     for Black's; in the upper game it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
     """
 
@@ -85,7 +85,7 @@ class ExitSource(ABC):
         :param end: ``LOWER`` or ``UPPER``.
         """
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         """Return whether the source has the value of every position that a zeroing route leads to."""
         return self.exact and self.knows(route)
 
@@ -104,16 +104,17 @@ White gets at least -G0.5 against it, and at most G0.5 with it."""
 
 
 @lru_cache(maxsize=1 << 12)
-def bound_of(cell: Cell, end: int) -> Code:
+def trivial_bound(cell: Cell, end: int) -> Code:
     """Return a lower or upper bound of all positions of a cell: the worst bound, unless a king is bare."""
     white, black = cell.side_letters()
     return _BARE_KING_BOUNDS[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
 def combine_blocks(first: Block | None, second: Block | None, end: int) -> Block | None:
-    """Combine two blocks of lower or upper bounds: the result has the better bound of each position.
+    """Combine two blocks of lower or upper bounds: the result has the tighter bound of each position.
 
-    If both bounds are equal, the depth comes from the first block.
+    Of two lower bounds, this is the one that is better for White; of two upper bounds, the one that is worse
+    for White. If both bounds are equal, the depth comes from the first block.
     """
     if first is None or second is None:
         return second if first is None else first
@@ -133,7 +134,7 @@ _BOUNDS_BY_WINNER: Final = (
 """Bounds of a position, indexed by its winner or :data:`_NO_POSITION`."""
 _DEPTHS_BY_WINNER: Final = {Winner.WHITE: (FAR_DEPTH, 0), Winner.BLACK: (0, FAR_DEPTH)}
 """Maps a winner to the depths in plies in the lower and the upper game. The files have no depths, so
-these depths claim as little as possible: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the
+these depths are the weakest claims: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the
 upper game; for a win by Black it is the reverse."""
 
 

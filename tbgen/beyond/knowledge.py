@@ -18,7 +18,7 @@ import chess
 import numpy as np
 
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.exit_sources import Answer, ExitSource, bound_of, combine_blocks
+from tbgen.beyond.exit_sources import Answer, ExitSource, combine_blocks, trivial_bound
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solved_cells import SolvedCells, end_of
 from tbgen.beyond.table_source import Tables
@@ -111,15 +111,15 @@ class ExitBounds:
 
     def bound(self, route: Route, end: int) -> Code:
         """Return a lower or upper bound that holds for all positions that a route leads to."""
-        return WORST[end] if route.is_quiet else bound_of(route.destination, end)
+        return WORST[end] if route.is_quiet else trivial_bound(route.destination, end)
 
     def has_table_of(self, cell: Cell) -> bool:
         """Return whether tables contain a cell's positions, so that the cell need not be solved."""
         return self.tables.has_cell(cell)
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         """Return whether the blocks of both ends are equal and contain the value of every position."""
-        return not route.is_quiet and any(source.same_ends(route) for source in self._sources)
+        return not route.is_quiet and any(source.knows_values(route) for source in self._sources)
 
     def _lookahead_block(self, route: Route, end: int) -> Block | None:
         """Return the bounds that follow from the captures and pawn moves in each position after a route.
@@ -149,7 +149,7 @@ class ExitBounds:
         :param routes: routes out of the cell, all of the same side.
         """
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored_block, self.bound), [end])
-        return BoundsGame(frame, pool).best_exits(routes[0].side, bound_of(frame.cell, end))
+        return BoundsGame(frame, pool).best_exits(routes[0].side, trivial_bound(frame.cell, end))
 
     def fresh_bounds(self, position: CellPosition) -> Interval:
         """Return the bounds of a position in its fresh state. They agree with :meth:`block`."""
@@ -178,7 +178,7 @@ class ExitBounds:
         Looking one ply ahead cannot narrow final bounds. The bounds are at least as narrow as those that hold
         for all positions of the cell.
         """
-        bounds, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
+        bounds, final = Interval(*(trivial_bound(position.cell, end) for end in ENDS)), False
         if position.is_over:
             bounds = Interval(position.position_score, position.position_score)
         for source in self._sources:

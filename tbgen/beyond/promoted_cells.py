@@ -319,7 +319,7 @@ class PromotedCells:
         }
         for cell in cells:
             exits = self._whole_exits(knowledge, wholes)
-            exact = all(map(exits.same_ends, routes_of(lineup_of_cell(cell))))
+            exact = all(map(exits.knows_values, routes_of(lineup_of_cell(cell))))
             window = ALL_SCORES if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
             homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
@@ -358,11 +358,11 @@ class PromotedCells:
                 return None
             return Block(whole.values(end, side), np.zeros(0, np.uint16))
 
-        def same_ends(route: Route) -> bool:
-            whole = solved_cells.get(route.destination)
-            return source.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
+        def knows_values(route: Route) -> bool:
+            full = solved_cells.get(route.destination)
+            return source.knows_values(route) or (full is not None and full.exact and route.ep_square is None)
 
-        return SomeKnowledge(block, source.bound, same_ends)
+        return SomeKnowledge(block, source.bound, knows_values)
 
 
 def _bounds_of_home(

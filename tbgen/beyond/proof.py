@@ -295,7 +295,7 @@ class _ProvedExits:
         proved = _BARE_KING_BOUNDS[end] if is_bare else WORST[end]
         return max(claimed_bound, proved) if end == LOWER else min(claimed_bound, proved)
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         """Return False, because no proof shows that both ends are the same."""
         return False
 

@@ -213,7 +213,7 @@ class SolvedCells(ExitSource):
         """Return whether the home of a route is solved."""
         return home_of_route(route) in self
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         """Return whether the lower and upper bounds of a route's home are equal, so that they are values."""
         return route.ep_square is None and self.has_values(home_of_route(route).canonical()[0])
 

@@ -70,8 +70,8 @@ class Tables(ExitSource):
         """Materials whose tables were needed and are missing."""
         self._has_cell: dict[Cell, bool] = {}
         """Results of :meth:`has_cell`."""
-        self._allows_look_ups: dict[Material, bool] = {}
-        """Whether positions of a material can be looked up one by one."""
+        self._look_ups_allowed: dict[Material, bool] = {}
+        """Results of :meth:`_can_look_up`."""
         self._allowed_cells: set[Cell] = set()
         """Canonical cells for which :meth:`allow_promotion_look_ups` has been called."""
         self._phases = LruCache[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
@@ -130,10 +130,10 @@ class Tables(ExitSource):
         A packed table must contain the cell. The further positions are those after captures with promotion.
         """
         is_new = cell not in self._allowed_cells
-        return is_new and self.has_cell(cell) and self._can_probe(cell.material()[0])
+        return is_new and self.has_cell(cell) and self._can_look_up(cell.material()[0])
 
     def allow_promotion_look_ups(self, cell: Cell) -> None:
-        """Allow look-ups of the positions of a canonical cell after captures with promotion."""
+        """Allow looking up those positions of a canonical cell that arise by captures with promotion."""
         self._allowed_cells.add(cell)
 
     def knows(self, route: Route) -> bool:
@@ -147,7 +147,7 @@ class Tables(ExitSource):
 
     def can_look_up(self, cell: Cell) -> bool:
         """Return whether a cell is small and its positions can be looked up one by one in a packed table."""
-        return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_probe(cell.material()[0])
+        return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_look_up(cell.material()[0])
 
     def look_up_bounds(self, cell: Cell) -> Bounds:
         """Look up the values of all positions of a cell.
@@ -195,7 +195,7 @@ class Tables(ExitSource):
         return None
 
     def _allows_promotion(self, cell: Cell) -> bool:
-        """Return whether positions of a cell that may follow a promotion are available."""
+        """Return whether those positions of a cell that a promotion may have led to are available."""
         is_packed = isinstance(self._table(cell.material()[0]), PackedFile)
         return not is_packed or cell.canonical()[0] in self._allowed_cells
 
@@ -260,15 +260,15 @@ class Tables(ExitSource):
         allowed = route.promoted_on is not None and home_of_route(route).canonical()[0] in self._allowed_cells
         return allowed or route.landing is not None
 
-    def _can_probe(self, material: Material) -> bool:
+    def _can_look_up(self, material: Material) -> bool:
         """Return whether positions of a material can be looked up one by one.
 
         The table must be packed, and all its sub-tables must exist.
         """
-        if material not in self._allows_look_ups:
+        if material not in self._look_ups_allowed:
             is_packed = isinstance(self._table(material), PackedFile)
-            self._allows_look_ups[material] = is_packed and None not in map(self._table, closure([material]))
-        return self._allows_look_ups[material]
+            self._look_ups_allowed[material] = is_packed and None not in map(self._table, closure([material]))
+        return self._look_ups_allowed[material]
 
     def _look_up(self, cell: Cell, side: Side) -> Block:
         """Look up the values of all positions of a cell with ``side`` to move."""

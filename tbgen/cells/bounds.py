@@ -39,7 +39,7 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import exits_of_side, make_function_numbers
+from tbgen.retro.workspace import make_function_numbers, spare_exits
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -97,7 +97,7 @@ class Knowledge(Protocol):
     def bound(self, route: Route, end: int) -> Code:
         """Return a lower or upper bound that holds for all positions that a route leads to."""
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         """Return whether the blocks of both ends are proved to be equal, so that they contain the exact
         values of all positions."""
 
@@ -108,7 +108,7 @@ class SomeKnowledge:
 
     block: Callable[[Route, int], Block | None] = lambda route, end: None
     bound: Callable[[Route, int], Code] = lambda route, end: WORST[end]
-    same_ends: Callable[[Route], bool] = lambda route: False
+    knows_values: Callable[[Route], bool] = lambda route: False
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class BoundsGame:
             than this value for the side. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
-            phase, exits, words = workspace.phase, exits_of_side(workspace), workspace.frame.words
+            phase, exits, words = workspace.phase, spare_exits(workspace), workspace.frame.words
             mark_legal(workspace.frame, phase.legal, 0, words)
             find_side_exits(workspace, self._pool, side, False, phase.legal[side], exits, 0, words)
             buffer = self._buffer_for(None, side_count=1)
@@ -207,7 +207,7 @@ class BoundsGame:
     def ranks(self) -> NDArray[np.uint8]:
         """Return the position ranks, shape (2, slots of the cell), ``NO_RANK`` where there is no position."""
         with self._counted_workspace() as workspace:
-            slices = workspace.phase.slices
+            slices = workspace.phase.rank_bits
             rank = np.zeros((2, self._frame.size), np.uint8)
             for number in range(slices.shape[-1]):
                 rank |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
@@ -317,7 +317,7 @@ def pools_of_ends(
         return part if window == ALL_SCORES else Block(*window.map_exits(*part))
 
     def bounds_of(route: Route) -> list[Block | Code]:
-        if len(ends) > 1 and knowledge.same_ends(route):
+        if len(ends) > 1 and knowledge.knows_values(route):
             return [bounds_at(route, ends[0])] * len(ends)
         return [bounds_at(route, end) for end in ends]
 

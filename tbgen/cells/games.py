@@ -61,7 +61,7 @@ class Games:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        self._single_game = len(ends) > 1 and all(map(knowledge.same_ends, routes))
+        self._single_game = len(ends) > 1 and all(map(knowledge.knows_values, routes))
         if self._single_game:  # with exact values, one game may also suffice for the cells above
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)

@@ -56,7 +56,7 @@ class Wins:
 
 
 WinLookup: TypeAlias = Callable[[Cell, Side], Words | None]
-"""Function that returns which positions of another cell, with the given side to move, White wins: uint64
+"""Function that returns the positions of another cell, with the given side to move, that White wins: uint64
 (words,), one bit per slot. It returns None if nothing is known about that cell."""
 
 
@@ -77,7 +77,7 @@ def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Exe
     frame, buffer = frame_of_cell(cell).frame, python_of(move_buffer)
     legal_after, won_after_capture = _positions_after_captures(cell, wins_of, executor)
     pushes, legal_pushed, won_pushed = _get_pushes(cell, wins_of, executor)
-    black_pawns, won_after_pawn_capture = _captures_of_pawns(cell, wins_of, executor)
+    black_pawns, won_after_pawn_capture = _wins_taking_pawns(cell, wins_of, executor)
     all_ranks = _king_ranks_of_parts(cell)
     legal = _legal_positions(cell, executor)
     search = WinSearch(
@@ -182,7 +182,7 @@ def _get_pushes(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDA
     return np.array(pushes, np.int64).reshape(-1, 3), legal, won
 
 
-def _captures_of_pawns(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDArray[np.int64], Words]:
+def _wins_taking_pawns(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDArray[np.int64], Words]:
     """Return ``black_pawns`` and ``won_after_pawn_capture`` of the search."""
     pawns = list(chess.scan_forward(cell.black_pawns))
     won = np.zeros((len(pawns), cell.size // 64), np.uint64)

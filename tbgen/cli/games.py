@@ -145,10 +145,10 @@ class Adjudication:
 
         At the end, solve these positions.
         """
-        collector = JobCollector(lambda: self.solver_watch.game)
-        copy = replace(self.adjudicator.solverless(), solver=collector, on_solve=self.adjudicator.on_solve)
-        yield copy, collector.jobs
-        self.solver_watch.work_on(collector.jobs)
+        to_solve = JobCollector(lambda: self.solver_watch.game)
+        copy = replace(self.adjudicator.without_solver(), solver=to_solve, on_solve=self.adjudicator.on_solve)
+        yield copy, to_solve.jobs
+        self.solver_watch.work_on(to_solve.jobs)
 
     def solve(self) -> None:
         """Solve the final positions of all games whose points the tables do not determine.

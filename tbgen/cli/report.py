@@ -182,11 +182,11 @@ def _print_mating(
 ) -> None:
     """Print which men can mate, and name missing tables on stderr."""
     from tbgen.report.mating import MATING_HEAD, mating_rows
-    from tbgen.report.mating_report import read_mating
+    from tbgen.report.mating_report import make_mating_report
 
     progress = TableProgress()
     with progress.line:
-        report = read_mating(directories, words, rules=variant, threads=threads, reporter=progress)
+        report = make_mating_report(directories, words, rules=variant, threads=threads, reporter=progress)
     if json:
         print_json(report.plain(), indent=1)
         return

@@ -75,8 +75,8 @@ class SolveOptions(OptionGroup):
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
     :param threads: number of threads; more than two are hardly faster (default: 2)
-    :param scheduler: first solve, on the workers of this Dask scheduler, such as tcp://host:8786, the cells
-        that the positions lead to without promotions; all workers must share --cells and the tables
+    :param scheduler: address of a Dask scheduler, such as tcp://host:8786, whose workers first solve the
+        cells that the positions lead to without promotions; all workers must share --cells and the tables
         (docs/cluster.md)
     :param results: store the proved results of many positions in a file, created if missing, and use its
         results, so that the same command resumes an interrupted run
@@ -85,7 +85,7 @@ class SolveOptions(OptionGroup):
     :param verify: prove the results forwards, state by state; this does not count towards --time
     :param line: add the line of play that shows the result
     :param svg: write pictures of the value or of both bounds, and of each hold, to DIR
-    :param json: print one JSON document, for many positions a list in their order
+    :param json: print one JSON document; for many positions, a list in the order of the positions
     :param stream: with --json: print a line for every narrower interval, and the document as the last line
     """
 
@@ -115,7 +115,7 @@ class SolveOptions(OptionGroup):
         """
         return nullcontext() if self.results is None else open_results(self.results, "--results")
 
-    def say_note(self, text: str, name: str = "") -> None:
+    def warn_of_ignored_field(self, text: str, name: str = "") -> None:
         """If the seventh field of a FEN is ignored, print the reason on stderr.
 
         :param name: name of the position, if there are several.
@@ -181,43 +181,43 @@ class PositionBatch:
 
         :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been printed.
         """
-        watch, options = Watch(), self.options
+        solver_watch, options = Watch(), self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
-            watch.solver = solver = options.resources.make_solver(watch, results)
+            solver_watch.solver = solver = options.resources.make_solver(solver_watch, results)
             if self.is_stopped:
                 solver.stop()
             try:
-                worst = self._solve(texts, tables, solver, watch)
+                worst = self._solve(texts, tables, solver, solver_watch)
             finally:  # even if results can no longer be stored
                 if options.json:
                     print_json([document for _, document in sorted(self._documents.items())])
         say(f"tbgen: {self._summary()}")
-        if watch.interrupted and options.results is not None:
+        if solver_watch.interrupted and options.results is not None:
             say(f"tbgen: the proved results are in {options.results}: the same command continues from there")
-        watch.raise_interrupt()
+        solver_watch.raise_interrupt()
         return worst
 
-    def _solve(self, texts: Sequence[str], tables: Tablebase, solver: Solver, watch: Watch) -> int:
+    def _solve(self, texts: Sequence[str], tables: Tablebase, solver: Solver, solver_watch: Watch) -> int:
         worst = 0
         jobs: dict[StateName, list[tuple[int, Job]]] = {}
-        for place, text in enumerate(texts, 1):
+        for position_number, text in enumerate(texts, 1):
             try:
-                job = job_of(text, self.options.accrued, tables, f"position {place}")
-                jobs.setdefault(job.state, []).append((place, job))
-                self.options.say_note(text, job.name)
+                job = job_of(text, self.options.accrued, tables, f"position {position_number}")
+                jobs.setdefault(job.state, []).append((position_number, job))
+                self.options.warn_of_ignored_field(text, job.name)
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
-                self._report(place, error_document(text, error))
-        with watch.line as line:
+                self._report(position_number, error_document(text, error))
+        with solver_watch.line as line:
             for finished_job in solver.work_on([entries[0][1] for entries in jobs.values()]):
                 line.clear()
-                for place, job in jobs[finished_job.state]:
-                    text = texts[place - 1]
+                for position_number, job in jobs[finished_job.state]:
+                    text = texts[position_number - 1]
                     try:
-                        self._report(place, self._document(text, job, solver))
+                        self._report(position_number, self._document(text, job, solver))
                     except TbgenError as error:
                         worst = max(worst, error.exit_code)
-                        self._report(place, error_document(text, error))
+                        self._report(position_number, error_document(text, error))
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
@@ -236,8 +236,8 @@ class PositionBatch:
             "stopped_by": solver.stopped_by(job),  # None if the value is exact, or if nothing more was tried
         }
 
-    def _report(self, place: int, document: dict[str, Any]) -> None:
-        self._documents[place] = document
+    def _report(self, position_number: int, document: dict[str, Any]) -> None:
+        self._documents[position_number] = document
         if not self.options.json:
             print_json(document, indent=None)
 
@@ -272,7 +272,7 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
         for text in texts:
             try:
                 board = job_of(text, options.accrued, tables).board
-                options.say_note(text, text if len(texts) > 1 else "")
+                options.warn_of_ignored_field(text, text if len(texts) > 1 else "")
                 roots.append(roots_of(board, options.memory, options.mobile))
             except TbgenError as error:
                 if len(texts) == 1:
@@ -285,11 +285,11 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
     if options.json:
         print_json(document.plain() | ({"errors": errors} if errors else {}))
     else:
-        print("\n".join(_text(document)))
+        print("\n".join(_estimate_lines(document)))
     return worst
 
 
-def _text(document: EstimateDocument) -> Iterator[str]:
+def _estimate_lines(document: EstimateDocument) -> Iterator[str]:
     """Yield the lines of text output."""
     structures = document.structures
     if not structures:
@@ -337,8 +337,8 @@ def run(
 ) -> int:
     """Solve a position with any number of men, or many positions.
 
-    If it can be proved, the result is the value of the position with its accrued score. Otherwise it is an
-    interval that is proved to contain the value, with the bound that is worse for White first.
+    The result is the value of the position with its accrued score, if that value can be proved. Otherwise the
+    result is an interval that is proved to contain the value, with the bound that is worse for White first.
 
     Men are mobile or frozen. By default all kings and pieces are mobile; --mobile chooses other men, at most
     four. All positions that differ only in the squares of the mobile men form a cell, which is solved as a
@@ -395,7 +395,7 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     from tbgen.beyond.statements import solution_document
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
-    options.say_note(text)
+    options.warn_of_ignored_field(text)
     fen, resources, scoring = parse_fen(text), options.resources, options.scoring_options.scoring
     seconds, cells = Budget.seconds if options.time is None else options.time, None if failure is None else 0
     with ProgressLine() as progress:

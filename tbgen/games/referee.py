@@ -346,8 +346,8 @@ def adjudicate(
     :param syzygy: Syzygy files, for positions that no table contains.
     :param doubts: the doubts about the game (:attr:`tbgen.games.pgn.reader.Game.doubts`).
     :param solver: solver of positions that no table contains, for r-mobility only. It uses the tables.
-    :param require_tables: whether a missing table is an error; if not, the accrued score counts, as the score
-        of the moves played.
+    :param require_tables: whether a missing table is an error; if not, the result is the accrued score, which
+        the moves played have reached.
     :param require_proof: whether it is an error if nothing proves the result: the table is missing, or no
         table can contain the position, and there is no other proof.
 

@@ -173,8 +173,8 @@ class Adjudicator:
 
     :ivar options: rules and scoring; by default r-mobility, with all other settings from the games' tags.
     :ivar directory: directory of the tables; None for the default directory.
-    :ivar require_tables: whether a missing table is an error; if not, the accrued score counts, as the score
-        of the moves played.
+    :ivar require_tables: whether a missing table is an error; if not, the result is the accrued score, which
+        the moves played have reached.
     :ivar require_proof: whether it is an error if nothing proves the result. This means that the table is
         missing or cannot exist (because no table can contain the final position), and that no other source
         proves the result.
@@ -196,7 +196,7 @@ class Adjudicator:
     trust_tags: bool = False
     on_solve: Callable[[RawGame], object] | None = None
 
-    def solverless(self) -> Adjudicator:
+    def without_solver(self) -> Adjudicator:
         """Return a copy of the adjudicator without its solver, for other processes.
 
         If the adjudicator has a solver, the copy requires neither tables nor proofs, because solving may
@@ -288,7 +288,7 @@ def tag_games(
     from tbgen.compiler.cache import fallback_directory
 
     fallback_directory()  # processes share one temporary cache; separate caches would remain after they end
-    with ProcessPoolExecutor(pool_size(jobs), get_context(), _set_up, (adjudicator.solverless(),)) as pool:
+    with ProcessPoolExecutor(pool_size(jobs), get_context(), _start, (adjudicator.without_solver(),)) as pool:
         pending: deque[tuple[list[RawGame], Future[list[_OutcomeOrError]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH_GAMES)):
@@ -344,7 +344,7 @@ _adjudicator: Adjudicator
 """The adjudicator in a process of the pool."""
 
 
-def _set_up(adjudicator: Adjudicator) -> None:
+def _start(adjudicator: Adjudicator) -> None:
     global _adjudicator
     ignore_terminal_signals()
     Thread(target=_end_with_parent, daemon=True).start()

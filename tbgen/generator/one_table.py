@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None:
     """Ensure that there is enough memory to build each table alone.
 
-    If the peak might exceed ``cap`` (the estimate of the largest table if ``cap`` is None), unused memory of
-    the process is first returned to the system.
+    If the peak might exceed ``cap``, or the estimate of the largest table if ``cap`` is None, unused memory
+    of the process is first returned to the system.
 
     :param cap: bytes that the process may use; None for all memory of the machine.
     :raises TbgenError: if a table still needs more memory than the process may use.
@@ -36,21 +36,21 @@ def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None
     check_memory(estimates, cap, resident_memory())
 
 
-def fits_memory(job: Estimate, running: Sequence[Estimate], build_peak: int, cap: int | None = None) -> bool:
+def fits_in_memory(added: Estimate, running: Sequence[Estimate], peak: int, cap: int | None = None) -> bool:
     """Return whether there is enough memory to start a table in addition to the tables being built.
 
-    :param job: estimate of the table to start.
+    :param added: estimate of the table to start.
     :param running: estimates of the tables being built.
-    :param build_peak: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to
+    :param peak: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to
         the system before the build exceeds this peak.
     :param cap: bytes that the process may use; None for what :func:`usable_memory` returns.
     """
     allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
-        return combined_peak([*running, job]) + max(0, resident_memory() - combined_peak(running))
+        return combined_peak([*running, added]) + max(0, resident_memory() - combined_peak(running))
 
-    if expected_peak() > (min(build_peak, allowed_bytes) if cap is None else cap):
+    if expected_peak() > (min(peak, allowed_bytes) if cap is None else cap):
         trim_memory()
     return expected_peak() <= allowed_bytes
 
@@ -118,7 +118,7 @@ def solve_and_write(
     progress: Progress,
     variant: Variant,
     threads: int,
-    copied: Collection[Material] = (),
+    copies: Collection[Material] = (),
 ) -> BuiltTable:
     """Build one table from sources that contain its sub-tables.
 
@@ -126,7 +126,7 @@ def solve_and_write(
 
     :param progress: called with the progress of the table. If the call raises an exception, the build of the
         table ends, and no part of the table remains.
-    :param copied: packed tables whose plain copies are kept until the end of the build.
+    :param copies: packed tables whose plain copies are kept until the end of the build.
     :raises TbgenError: if something cannot be read or written.
     """
     from tbgen.packed.encode import packed_content
@@ -162,7 +162,7 @@ def solve_and_write(
             threads=threads,
             content=None if finder is None else packed_content(table, finder.stored_positions(), threads),
         )
-        if finder is not None and material in copied:
+        if finder is not None and material in copies:
             sources.copies.write(table, info, threads)
     sources.put(table)
     return BuiltTable(info, times.layer_count, perf_counter() - start, dict(times.seconds), peak_memory())

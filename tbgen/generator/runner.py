@@ -24,7 +24,7 @@ from tbgen.generator.one_table import (
     BuiltTable,
     compile_kernels,
     ensure_memory,
-    fits_memory,
+    fits_in_memory,
     solve_and_write,
     usable_memory,
 )
@@ -136,7 +136,7 @@ def build(
 
         with Sources(directory, variant, threads) as sources:
             build_one = partial(
-                solve_and_write, directory=directory, sources=sources, variant=variant, copied=schedule.copies
+                solve_and_write, directory=directory, sources=sources, variant=variant, copies=schedule.copies
             )
             limits = partial(limits_of, jobs, threads, memory)
             return _LocalBuild(schedule, directory, variant, reporter, build_one, limits, memory).run()
@@ -245,7 +245,7 @@ class _LocalBuild:
                 check_disk([*in_progress, job], self.directory, self.schedule.copies)
                 if not in_progress:
                     ensure_memory([job], self.memory)
-                elif not fits_memory(job, in_progress, self._planned_memory, self.memory):
+                elif not fits_in_memory(job, in_progress, self._planned_memory, self.memory):
                     return  # the table waits until another one has finished
             except TbgenError as error:
                 self._record_failure(job.material, error)

@@ -108,7 +108,9 @@ class Layout:
     colours: tuple[int, ...]
     """Colour of each free man: 0 for White, 1 for Black."""
     white_pawns: int
+    """Number of White's pawns."""
     black_pawns: int
+    """Number of Black's pawns."""
     placements: tuple[Placement, ...] = field(repr=False)
     """Canonical pawn placements in the order of solving: by ascending number of remaining pawn steps."""
     phase_by_placement: dict[Placement, int] = field(repr=False)

@@ -152,7 +152,7 @@ class Table:
         return AccruedForm.RUNS if self.run_mask.size else AccruedForm.NOTHING
 
     @property
-    def positions(self) -> tuple[int, int]:
+    def position_counts(self) -> tuple[int, int]:
         """Number of canonical legal positions without an en passant right, for each side to move."""
         white, black = map(count_positions, self.value)
         return white, black
@@ -186,7 +186,7 @@ class Table:
             "pawns": pawns_text(layout),
             "size": layout.size,
             "phase_size": layout.phase_size,
-            "positions": self.positions,
+            "positions": self.position_counts,
             "ep_positions": self.ep_positions,
             "accrued": int(self.stores_accrued),
             "runs": self.run_rank.size if self.functions is None else self.functions.accrued.size,

@@ -173,7 +173,8 @@ class _BookEntry(NamedTuple):
 
 
 def chess960_opening(white_number: int, black_number: int) -> Opening:
-    """Return a start position in which White's and Black's men have these Chess960 numbers, 0 to 959.
+    """Return the start position in which the back ranks of White and Black are those of the Chess960
+    positions with these numbers, 0 to 959.
 
     >>> chess960_opening(518, 0).start.board.fen()
     'bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'

@@ -48,9 +48,9 @@ from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map
 from tbgen.retro.workspace import (
-    exits_of_side,
     like_men_of,
     mirrors_itself,
+    spare_exits,
     table_slots,
     to_table_order,
 )
@@ -213,7 +213,7 @@ class NeedFinder:
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start, rank = pool.targets.start[phase].copy(), workspace.phase.quiet_counts
         # The exits of the stored side are needed before those of the derived side.
-        usable, exits = np.zeros((2, frame.words), np.uint64), exits_of_side(workspace)
+        usable, exits = np.zeros((2, frame.words), np.uint64), spare_exits(workspace)
         data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
         if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:

@@ -127,9 +127,9 @@ def unpack_side(
 
 
 def promotion_materials(file: PackedFile, phase: int, side: Side) -> set[Material]:
-    """Return the materials with the same number of men whose tables :func:`unpack_side` needs.
+    """Return the materials after promotions of the derived side whose tables :func:`unpack_side` needs.
 
-    Promotions of the derived side lead to these tables.
+    They have as many men as the material of the file.
     """
     layout = file.layout
     white, placement = layout.white_pawns, layout.placements[phase]
@@ -143,7 +143,7 @@ class _Unpacker:
     """Decodes and derives the phases of a packed table, one at a time.
 
     As a context manager, it ends its threads on exit. The values and depths of the table itself are at the
-    beginning of the pool (docs/glossary.md), White to move first.
+    beginning of the pool (docs/glossary.md), first those with White to move.
 
     :param sources: the tables that zeroing moves from the unpacked phases lead to.
     :param function_numbers: receives the function number of each slot of the stored side, unless it is empty.
@@ -194,7 +194,7 @@ class _Unpacker:
         return self._data.depth[: 2 * self._layout.size].reshape(2, -1)
 
     @cached_property
-    def _exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
+    def _stored_exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
         """Slots of the exceptions of the derived side, ascending, and their values and depths."""
         return self._file.exceptions()
 
@@ -231,10 +231,10 @@ class _Unpacker:
         """
         self._set_up_phase(phase)
         data, pool = self._data, self._loader.pool
-        data.phase.slices[:] = 0
+        data.phase.rank_bits[:] = 0
         self._run(prepare_words, self._workspace, pool, self._symmetric)
         self._run(find_ranks, data.phase, data.rank)
-        if self._layout.pawns:  # the stored side needs only its captures
+        if self._layout.pawns:  # for the stored side, only the exits by captures are needed
             among = data.phase.canonical
             exits = data.exits[self._side]
             self._run(find_side_exits, self._workspace, pool, int(self._side), True, among, exits)
@@ -252,7 +252,7 @@ class _Unpacker:
         self.expand(self._side)
         self._run(find_usable, data, int(self._side))
         self._run(lambda *part: derive_all(data, int(derived), BUFFERS.deriving, *part))
-        slots, values, depths = self._exceptions
+        slots, values, depths = self._stored_exceptions
         first = int(data.start[0])
         begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))
         self.value[derived, slots[begin:end]] = values[begin:end]

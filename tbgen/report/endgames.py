@@ -17,7 +17,7 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.report.model import SIDES, Counts, Endgame, EndgameValues, Sides, UnusualValue, WikiExample
 from tbgen.report.scan import CAPTURES, QUIET, SAME_COLOUR_BISHOPS, CountArray, TableCounts
-from tbgen.report.wording import NAMES, meaning, percent
+from tbgen.report.wording import COLOURS, percent, score_text
 
 WIKI_PAGE: Final = "https://wiki.chessdom.org/R-Mobility"
 
@@ -103,19 +103,19 @@ def _wiki_examples(scan: TableCounts, sides: Sides[EndgameValues]) -> list[WikiE
 def _sentence(scan: TableCounts, sides: Sides[EndgameValues]) -> str:
     """Return the typical values and their range in plain English."""
     parts = []
-    for mover, typical in zip(NAMES, sides, strict=True):
+    for mover, typical in zip(COLOURS, sides, strict=True):
         if typical.mode is None or typical.median is None:
             parts.append(f"{mover} to move always has a capture, or the game is over.")
             continue
-        text = f"{mover} to move, with nothing to capture: {meaning(typical.mode)} in "
+        text = f"{mover} to move, with nothing to capture: {score_text(typical.mode)} in "
         text += f"{percent(typical.share(typical.mode))} of the positions"
         if typical.median != typical.mode:
-            text += f", half of them {meaning(typical.median)} or better for White"
+            text += f", half of them {score_text(typical.median)} or better for White"
         parts.append(f"{text}.")
     values = [value for side in sides for value in (side.best, side.worst) if value is not None]
     if len(set(values)) == 1:
         parts.append(f"There is no other value than {values[0]}.")
     elif values:
-        span = f"{meaning(max(values))} to {meaning(min(values))}"
+        span = f"{score_text(max(values))} to {score_text(min(values))}"
         parts.append(f"Over all positions values range from {span}.")
     return f"{scan.material}. " + " ".join(parts)

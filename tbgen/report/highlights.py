@@ -17,7 +17,7 @@ from tbgen.report.difference import Difference
 from tbgen.report.endgames import UNUSUAL_SHARE
 from tbgen.report.mating import mating_rule
 from tbgen.report.model import SIDES, MatingPotential, OverallRecord, TableReport, Verdict, ratio
-from tbgen.report.wording import NAMES, NO_MATE_TEXT, counted_pawns, join_words, meaning, percent
+from tbgen.report.wording import COLOURS, NO_MATE_TEXT, join_words, pawn_lead_text, percent, score_text
 from tbgen.text import counted, plies
 
 NOTABLE_SHARE: Final = 0.005
@@ -58,7 +58,7 @@ def _longest_way(report: TableReport) -> Iterator[str]:
     mates = [record.depth for record in report.records if not record.value.rank]
     mate = f"; mate takes {plies(max(mates))} at the most" if mates and longest.value.rank else ""
     if longest.depth:
-        way = f"{plies(longest.depth)}, to {meaning(longest.value)}"
+        way = f"{plies(longest.depth)}, to {score_text(longest.value)}"
         yield f"The longest way from a fresh score takes {way}{mate}."
 
 
@@ -69,8 +69,8 @@ def _rarest_value(report: TableReport) -> Iterator[str]:
 
 def rare_value_text(rare: RareValue) -> str:
     """Return a rare value in words, with its side to move and number of positions."""
-    positions, side, value = rare
-    return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
+    count, side, value = rare
+    return f"{score_text(value)} with {COLOURS[side]} to move, in {counted(count, 'position')} on the board"
 
 
 def tie_text(rare: RareValue, reports: Sequence[TableReport], scope: str) -> str:
@@ -104,10 +104,10 @@ def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float
 
 
 def _upset(report: TableReport) -> Iterator[str]:
-    name = NAMES[report.mating.rule.leader == "white"]
-    pawns = counted_pawns(report.mating.rule.advantage)
+    name = COLOURS[report.mating.rule.leader == "white"]
+    pawns = pawn_lead_text(report.mating.rule.advantage)
     for share, side in sorted(upset_shares(report))[-1:]:
-        part = f"{percent(share)} of the positions with {NAMES[side]} to move"
+        part = f"{percent(share)} of the positions with {COLOURS[side]} to move"
         yield f"{name} is {pawns} behind, and yet holds the score in {part}."
 
 
@@ -120,8 +120,8 @@ def _no_mate(report: TableReport) -> Iterator[str]:
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
         text = NO_MATE_TEXT.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
-        forced = f"{meaning(best)} with either side to move"
-        yield f"{NAMES[not best.white]} {text}, but can generally force {forced}."
+        forced = f"{score_text(best)} with either side to move"
+        yield f"{COLOURS[not best.white]} {text}, but can generally force {forced}."
 
 
 def generally_forced_score(mating: MatingPotential) -> GScore | None:
@@ -143,7 +143,7 @@ def is_move_burden(report: TableReport) -> bool:
 
 def _burden(report: TableReport) -> Iterator[str]:
     if is_move_burden(report):
-        white, black = (meaning(typical.mode) for typical in report.endgame.sides if typical.mode is not None)
+        white, black = (score_text(each.mode) for each in report.endgame.sides if each.mode is not None)
         values = f"{white} with White to move, {black} with Black to move"
         yield f"The move is a burden: the typical value is {values}."
 
@@ -163,7 +163,7 @@ def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
         white, black = (percent(count / drawn) for count in held)
         holds = f"White holds the score in {white} of them, Black in {black}"
         if drawn in held:
-            holds = f"{NAMES[held.index(drawn)]} holds the score in all of them"
+            holds = f"{COLOURS[held.index(drawn)]} holds the score in all of them"
         yield f"Chess calls {part} drawn; here every one is decided: {holds}."
 
 
@@ -177,7 +177,7 @@ def _exceptions(report: TableReport) -> Iterator[str]:
         values = counted(len({entry.value for entry in unusual}), "value")
         verb = "is an exception" if values.startswith("1 ") else "are exceptions"
         share_text = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
-        way = f"{meaning(longest.value)} in {plies(longest.depth)}"
+        way = f"{score_text(longest.value)} in {plies(longest.depth)}"
         yield f"{values} {verb}, {share_text}; the longest way to one leads to {way}."
 
 
@@ -205,7 +205,7 @@ def _longest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     records = [record for report in reports for record in report.records if record.depth]
     if records:
         longest = max(records, key=lambda record: record.depth)
-        way = f"{meaning(longest.value)}: {plies(longest.depth)}, in {longest.material}"
+        way = f"{score_text(longest.value)}: {plies(longest.depth)}, in {longest.material}"
         yield f"The longest way of all from a fresh score leads to {way}."
 
 
@@ -221,7 +221,7 @@ def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     upsets = [(*upset, report.material) for report in reports for upset in upset_shares(report, mates=False)]
     if upsets:
         share, side, material = max(upsets, key=lambda upset: upset[0])
-        part = f"{percent(share)} of the positions with {NAMES[side]} to move are drawn in chess"
+        part = f"{percent(share)} of the positions with {COLOURS[side]} to move are drawn in chess"
         yield f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
 
 
@@ -268,15 +268,15 @@ def _typical_shares(reports: Sequence[TableReport]) -> Iterator[str]:
     shares = [
         (typical.share(typical.mode), typical.mode, side, report.material)
         for report in reports
-        for side, typical in zip(NAMES, report.endgame.sides, strict=True)
+        for side, typical in zip(COLOURS, report.endgame.sides, strict=True)
         if typical.mode is not None
     ]
     if shares:
         share, mode, side, material = min(shares, key=lambda entry: entry[0])
-        text = f"with {side} to move {meaning(mode)} in only {percent(share)} of the quiet positions"
+        text = f"with {side} to move {score_text(mode)} in only {percent(share)} of the quiet positions"
         yield f"The typical value is least frequent in {material}: {text}."
         share, mode, side, material = max(shares, key=lambda entry: entry[0])
-        most_text = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
+        most_text = f"{score_text(mode)} in {percent(share)} of those with {side} to move"
         yield f"It is most frequent in {material}: {most_text}."
 
 
@@ -319,8 +319,8 @@ def _nearest_win(reports: Sequence[TableReport]) -> Iterator[str]:
     if chances:
         share, report, waiting = max(chances, key=lambda entry: entry[0])
         leader = SIDES.index(str(report.mating.rule.leader))
-        part = f"{percent(share)} of the open positions with {NAMES[leader ^ waiting]} to move"
-        text = f"{report.material} comes nearest: {NAMES[leader]} forces mate in {part}"
+        part = f"{percent(share)} of the open positions with {COLOURS[leader ^ waiting]} to move"
+        text = f"{report.material} comes nearest: {COLOURS[leader]} forces mate in {part}"
         yield f"Of the materials that do not win in general, {text}."
 
 

@@ -42,7 +42,7 @@ from tbgen.report.model import (
 )
 from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts, scan_table
 from tbgen.report.source import open_source
-from tbgen.report.wording import NO_MATE_TEXT, counted_pawns, meaning, percent
+from tbgen.report.wording import NO_MATE_TEXT, pawn_lead_text, percent, score_text
 from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share_text
 
@@ -343,7 +343,7 @@ def _sentence(material: Material, potential: MatingPotential) -> str:
         parts = [f"{material}: {rule.reason}."]
     else:
         effect = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
-        ahead = f"{rule.leader.capitalize()} is {counted_pawns(rule.advantage)} ahead"
+        ahead = f"{rule.leader.capitalize()} is {pawn_lead_text(rule.advantage)} ahead"
         parts = [f"{material}: {ahead}, and the rule {effect}: {rule.reason}."]
     for name, side in potential.truth.items():
         if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
@@ -363,7 +363,7 @@ def _truth_sentence(name: str, truth: MatingFacts) -> str:
         text += f" in {moving} of the open positions to move and in {waiting} not to move ({truth.verdict})"
     best = truth.waiting.best
     if best is not None and best.rank and best.holder == name:
-        text += f"; with the opponent to move, {meaning(best)} can generally be forced"
+        text += f"; with the opponent to move, {score_text(best)} can generally be forced"
     return f"{text}."
 
 

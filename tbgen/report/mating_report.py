@@ -29,8 +29,8 @@ _MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.
 def mating_materials(men: Iterable[str]) -> list[Material]:
     """Return the materials that show the mating potential of men, in build order.
 
-    They are each man alone, two men of each kind, each man against each piece of chess, and each pair of
-    different men against each other.
+    These are the materials with each man alone, with two men of each kind, with each man against each piece
+    of chess, and with each pair of different men against each other.
 
     >>> [material.name for material in mating_materials(["[WF]"])]
     ['K[WF]vK', 'K[WF][WF]vK', 'KQvK[WF]', 'KRvK[WF]', 'KBvK[WF]', 'KNvK[WF]']
@@ -61,7 +61,7 @@ def _parse_material(word: str) -> Material:
     return Material.parse(word)
 
 
-def read_mating(
+def make_mating_report(
     directory: Directories,
     words: Iterable[str],
     *,

@@ -31,7 +31,7 @@ from tbgen.report.highlights import (
 from tbgen.report.mating import GENERAL_SHARE, MIN_MATING_LEAD, mating_rule
 from tbgen.report.model import SIDES, Distribution, OverallRecord, Record, TableReport
 from tbgen.report.plots import VALUE_GROUPS, by_group, draw_plots
-from tbgen.report.wording import FILTERS, NAMES, TO_MOVE_WORDS, anchor, material_title, meaning, stem
+from tbgen.report.wording import COLOURS, FILTERS, TO_MOVE_WORDS, anchor, material_title, score_text, stem
 from tbgen.system.files import make_directory, remove_leftovers, write_file
 from tbgen.text import counted, plies
 
@@ -51,7 +51,7 @@ class Fact(NamedTuple):
         """Return the fact as a PNG picture for sharing."""
         board = chess.Board(self.fen)
         return card_png(
-            ShownPosition(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move.")
+            ShownPosition(board), Caption(self.headline, self.sentence, f"{COLOURS[not board.turn]} to move.")
         )
 
 
@@ -78,13 +78,13 @@ def first_page_facts(reports: Sequence[TableReport], records: Sequence[OverallRe
 
 def table_fact(report: TableReport) -> Fact | None:
     """Return a fact about the longest line of a table, for previews; None if all depths are 0."""
-    record = max(report.records, key=lambda record: record.depth, default=None)
-    if record is None or not record.depth:
+    found = max(report.records, key=lambda record: record.depth, default=None)
+    if found is None or not found.depth:
         return None
     sentence = (
-        f"The longest way by {report.variant.label} takes {plies(record.depth)}, to {meaning(record.value)}."
+        f"The longest way by {report.variant.label} takes {plies(found.depth)}, to {score_text(found.value)}."
     )
-    return Fact(str(record.material), sentence, record.fen, record.variant, f"#{anchor(record)}")
+    return Fact(str(found.material), sentence, found.fen, found.variant, f"#{anchor(found)}")
 
 
 def _longest_fact(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
@@ -94,7 +94,7 @@ def _longest_fact(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[
         longest = max(of_kind, key=lambda overall: overall.depth)
         record = longest.holders[0]
         what = "The longest way to mate" if mates else "Without mate, the longest way"
-        to = "" if mates else f" to {meaning(record.value)}"
+        to = "" if mates else f" to {score_text(record.value)}"
         sentence = f"{what}{to} takes {plies(record.depth)}, in {record.material}."
         yield Fact(
             plies(record.depth), sentence, record.fen, record.variant, f"records.html#{anchor(record)}"
@@ -107,7 +107,7 @@ def _rarest_fact(reports: Sequence[TableReport]) -> Iterator[Fact]:
     if entries:
         entry, report = min(entries, key=lambda pair: pair[0].count)
         where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
-        sentence = f"{report.material} has the value {meaning(entry.value)} in {where}."
+        sentence = f"{report.material} has the value {score_text(entry.value)} in {where}."
         yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
 
 

@@ -12,8 +12,8 @@ from tbgen.board.score import GScore
 from tbgen.report.model import Record, Sides, TableReport, Verdict
 from tbgen.text import number, share_text
 
-NAMES: Final = ("White", "Black")
-"""Names of the sides."""
+COLOURS: Final = ("White", "Black")
+"""Names of the colours, White first."""
 
 NO_MATE_TEXT: Final[Mapping[Verdict, str]] = {
     Verdict.NO_HELP_MATE: "cannot mate even with help",
@@ -22,10 +22,10 @@ NO_MATE_TEXT: Final[Mapping[Verdict, str]] = {
 """Maps a verdict to words for a side that does not mate by force."""
 
 
-def meaning(value: GScore) -> str:
+def score_text(value: GScore) -> str:
     """Return a score, with its meaning if it is mate or stalemate.
 
-    >>> meaning(GScore.parse("-G0.5"))
+    >>> score_text(GScore.parse("-G0.5"))
     '-G0.5 (Black stalemates)'
     """
     if value.rank > 1:
@@ -33,10 +33,10 @@ def meaning(value: GScore) -> str:
     return f"{value} ({'White' if value.white else 'Black'} {'stalemates' if value.rank else 'mates'})"
 
 
-def counted_pawns(advantage: float) -> str:
+def pawn_lead_text(advantage: float) -> str:
     """Return, in words, a lead measured in pawns.
 
-    >>> counted_pawns(1.0), counted_pawns(3.25)
+    >>> pawn_lead_text(1.0), pawn_lead_text(3.25)
     ('1 pawn', '3.25 pawns')
     """
     return f"{advantage:g} {'pawn' if advantage == 1 else 'pawns'}"
@@ -97,7 +97,7 @@ def _men_in_words(men: str) -> str:
 
 
 def stem(entry: TableReport | Record) -> str:
-    """Return the common stem of the names of all files about the table of a report or record."""
+    """Return the stem that all files about the table of an entry share in their names."""
     return f"{entry.material}.{entry.variant}"
 
 
@@ -133,7 +133,7 @@ def _labels(record: Record) -> Iterator[str]:
         move, white = move + (not white), not white
 
 
-def longest_text(report: TableReport, rank: int | None = None) -> str:
+def max_depth_text(report: TableReport, rank: int | None = None) -> str:
     """Return the greatest depth of a table's records as a string; a dash if there are no records.
 
     :param rank: rank of the records to consider, whichever side holds the value; None for all records.
@@ -142,5 +142,5 @@ def longest_text(report: TableReport, rank: int | None = None) -> str:
     return number(max(depths)) if depths else "–"
 
 
-FILTERS: Final = (in_words, material_title, stem, anchor, movetext, line_steps, longest_text)
+FILTERS: Final = (in_words, material_title, stem, anchor, movetext, line_steps, max_depth_text)
 """Functions that templates use as filters."""

@@ -13,14 +13,14 @@ quarter  side to move  values at first  depths at first    values and depths lat
 3        Black         unused           greatest of exits  White's inner sweeps
 =======  ============  ===============  =================  =======================================
 
-Exits are needed only until they become events, before the first inner sweep. Earlier, fresh values overwrite
-only the exits of positions that leave the layers.
+Exits are needed only until they become events, before the first inner sweep. Until then, a fresh value
+overwrites the exit only of a position that leaves the layers.
 
 Fresh values can share quarters with results of inner sweeps, because a position gets its fresh value when it
 leaves the layers, and inner sweeps do not assign positions outside the layers. If a position leaves the
-layers because the accrued score is its position score, a result of the inner sweep of the side to move is
-already its fresh value. If an outer sweep overwrites a result of an inner sweep, ``Departures`` stores the
-level of this result, because updates of inner sweeps need it.
+layers because the accrued score is its position score, the result that the inner sweep of its side to move
+gave it, if any, is already its fresh value. If an outer sweep overwrites a result of an inner sweep,
+``Departures`` stores the level of this result, because updates of inner sweeps need it.
 
 This module also expands tables from their canonical slots to all slots.
 """
@@ -151,8 +151,8 @@ def to_table_order(
 
     :param array: one-dimensional, with an element for each slot, or each word, of one phase of the table.
     :param filler: value for the slots that the solver does not have.
-    :param source: the elements in the solver's order; None if they are at the beginning of ``array``. It may
-        overlap ``array`` if it does not begin after it.
+    :param source: the elements in the solver's order; None if they are at the beginning of ``array``.
+        ``source`` may overlap ``array``, but must not begin at a later address than ``array``.
     """
     if pairs := layout.solved_pairs:
         by_pair = array.reshape(layout.king_slots * 64, -1)
@@ -328,8 +328,9 @@ def score_resets(variant: Variant) -> bool:
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool | None = None) -> Workspace:
     """Return the workspace in which any phase of a layout can be solved.
 
-    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if there are fewer
-        than three scalars, because 64 neighbouring words then differ in the square of Black's king.
+    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are divided by the square of Black's
+        king, which must be the same in any 64 neighbouring words. With fewer than three scalars it is not, so
+        sweeps are not divided.
     :param pool: the pool of a table without pawns. Its first elements become the values and depths of the
         workspace, in the solver's order of slots. None if the workspace has arrays of its own.
     """
@@ -361,7 +362,7 @@ def workspace_of(
     return Workspace(frame, phase, (white, black), results(0, 1), exits, like_men)
 
 
-def exits_of_side(workspace: Workspace) -> Exits:
+def spare_exits(workspace: Workspace) -> Exits:
     """Return memory for the exits with one side to move, in the quarters that have no fresh values.
 
     All ranks of the phase must have been solved.

@@ -81,9 +81,9 @@ def verify_table(
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
         proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
         states = proof.run(sample, np.random.default_rng(seed))
-    positions, findings = sum(table.positions) + table.ep_positions, describe(table, workers.findings, limit)
+    count, found = sum(table.position_counts) + table.ep_positions, describe(table, workers.findings, limit)
     seconds = time.perf_counter() - started
-    return VerifyResult(table.material, positions, states, sample, workers.wrong, findings, seconds)
+    return VerifyResult(table.material, count, states, sample, workers.wrong, found, seconds)
 
 
 class Proof(StateProof):

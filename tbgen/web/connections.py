@@ -12,7 +12,8 @@ MAX_ACCEPTED_AT_ONCE: Final = 128
 closed."""
 _MAX_CONNECTIONS: Final = 2048
 _HEAD_SECONDS: Final = 10.0
-"""Maximum time for the head of a request to arrive, counted from the connection or from the last answer."""
+"""Maximum time for the head of a request to arrive, counted from the connection or from the end of the last
+response."""
 
 
 def max_connections() -> int:

@@ -117,7 +117,7 @@ class Exact(MadeUp):
         assert block is not None
         return block
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         return self._told
 
 

@@ -154,13 +154,13 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
     monkeypatch.setattr(one_table, "trim_memory", lambda: given.append("back"))
     for held, room in ((0, True), (combined_peak(needs[:1]), True), (combined_peak(needs[:1]) + 1, False)):
         monkeypatch.setattr(one_table, "resident_memory", lambda held=held: held)
-        assert one_table.fits_memory(needs[1], needs[:1], 0, combined_peak(needs)) == room
+        assert one_table.fits_in_memory(needs[1], needs[:1], 0, combined_peak(needs)) == room
     assert given == ["back"]
     monkeypatch.setattr(one_table, "usable_memory", lambda: 2 * combined_peak(needs))
     for foreseen, back in ((combined_peak(needs) + 1, 1), (combined_peak(needs), 2)):
-        assert one_table.fits_memory(needs[1], needs[:1], foreseen)  # the machine has as much
+        assert one_table.fits_in_memory(needs[1], needs[:1], foreseen)  # the machine has as much
         assert len(given) == back
-    monkeypatch.setattr("tbgen.generator.runner.fits_memory", lambda *_: False)
+    monkeypatch.setattr("tbgen.generator.runner.fits_in_memory", lambda *_: False)
     diary = Events()
     build(FOUR, empty, diary, variant=R, jobs=4)
     assert diary.events == [f"{name} {what}" for name in PIECES for what in ("begins", "ends")]

@@ -13,7 +13,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.endgames import UNUSUAL_SHARE, WIKI_EXAMPLES, endgame
 from tbgen.report.mating import MatingMarks, marks_of_tables, mating_potential, mating_rule
 from tbgen.report.model import Endgame, MatingPotential, Verdict
-from tbgen.report.wording import meaning, percent
+from tbgen.report.wording import percent, score_text
 from tests.support.exhaustive import exhaustive
 from tests.support.reports import count_table, report_table
 
@@ -222,8 +222,8 @@ def test_positions_of_the_wiki(three_men: Path) -> None:
 
 
 def test_words() -> None:
-    assert meaning(GScore.parse("G0.0")) == "G0.0 (White mates)"
-    assert meaning(GScore.parse("-G3.5")) == "-G3.5"
+    assert score_text(GScore.parse("G0.0")) == "G0.0 (White mates)"
+    assert score_text(GScore.parse("-G3.5")) == "-G3.5"
     said = [percent(share) for share in (0.0, 0.0001, 0.5, 0.9999, 1.0)]
     assert said == ["0 %", "less than 0.1 %", "50.0 %", "more than 99.9 %", "100 %"]
 

@@ -190,7 +190,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
             legal += 1
             moves = list(board.legal_moves)
             rank = 2 * len(moves) + (not board.is_check())
-            assert rank_at(workspace.phase.slices[side], slot) == rank, board.fen()
+            assert rank_at(workspace.phase.rank_bits[side], slot) == rank, board.fen()
             quiet = sum(not board.is_zeroing(move) for move in moves)
             assert workspace.phase.quiet_counts[side, slot] == quiet, board.fen()
             reached = []

@@ -196,7 +196,7 @@ def test_tables_are_proved(whole_game_tables: Path) -> None:
         table = read(whole_game_tables, name)
         result = proof_of(table, whole_game_tables)
         assert result.ok
-        assert result.positions == sum(table.positions)
+        assert result.positions == sum(table.position_counts)
         assert 0.8 * result.positions < result.states <= result.positions
 
 

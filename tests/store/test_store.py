@@ -44,7 +44,7 @@ def test_what_is_written_is_read(name: str, depths: int, density: float, tmp_pat
     path = table_path(tmp_path, name, Variant.R_MOBILITY)
     info = write(table, path)
     assert os.listdir(tmp_path) == [path.name]
-    assert info.positions == table.positions
+    assert info.positions == table.position_counts
     assert info.bytes == path.stat().st_size
     assert (info.tbgen_version, info.build_seconds, info.parameters) == ("0.1.0", 1.5, {"threads": 2})
     with TableFile(path) as file:

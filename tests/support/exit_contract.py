@@ -35,7 +35,7 @@ def check_source(
         if not source.knows(route):
             continue
         blocks = [source.block(route, end) for end in ENDS]
-        assert not source.same_ends(route) or is_same(*blocks)
+        assert not source.knows_values(route) or is_same(*blocks)
         for slot in range(0, route.destination.size, step):
             views = views_of(route, slot)
             codes = [NONE if block is None else Code(int(block.value[slot])) for block in blocks]

@@ -60,7 +60,7 @@ class MadeUp:
     def bound(self, route: Route, end: int) -> Code:
         raise AssertionError("all is known")
 
-    def same_ends(self, route: Route) -> bool:
+    def knows_values(self, route: Route) -> bool:
         return False
 
 

@@ -25,7 +25,7 @@ def test_tables_are_proved_and_a_wrong_depth_is_named(name: str, described_dir: 
     table = plain(described_dir, name) if name == "K[WD]vK" else deepcopy(solved(name))
     result = proof_of(table)
     assert result.ok
-    assert result.positions == sum(table.positions)
+    assert result.positions == sum(table.position_counts)
     slot = int(table.depth[1].argmax())
     board = board_at(table, (0, 1, slot))
     assert board is not None

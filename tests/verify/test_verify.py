@@ -88,7 +88,7 @@ def test_right_tables_are_proved_in_all_their_states(name: str, small_tables: Ta
     result = proof_of(table, small_tables)
     assert result.ok
     assert result.findings == []
-    assert result.positions == sum(table.positions)
+    assert result.positions == sum(table.position_counts)
     assert result.states == states_of(table)
 
 

@@ -36,7 +36,7 @@ Moves = NDArray[np.int32]
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
 WHITES, BLACKS, CASTLING, EN_PASSANT = range(6, 10)
-TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, STEP, KING_MOVE_COUNT = range(10, 18)
+TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, AFTER, KING_MOVE_COUNT = range(10, 18)
 """Indices in a row: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
 of the position score; 50-move counter; plies since the last zeroing or null move, at most those since row 0
 (0 in rows before the root of a search); kind of the last move (``RESET``, ``NULL`` or 0); number of the
@@ -44,7 +44,7 @@ king's moves."""
 ROW_SIZE = 18
 """Number of integers in a row."""
 RESET, NULL = 1, 2
-"""Values of ``STEP`` after a zeroing move and after a null move."""
+"""Values of ``AFTER`` after a zeroing move and after a null move."""
 
 FROM_MASK = 63
 """Bit field of a move: the start square."""
@@ -320,7 +320,7 @@ def make_null_move(rows: Rows, row: int) -> None:
     _remove_en_passant(rows, row)
     rows[row, TURN] ^= ONE
     rows[row, KEY] ^= TURN_KEY
-    rows[row, STEP], rows[row, QUIET_PLIES] = NULL, ZERO
+    rows[row, AFTER], rows[row, QUIET_PLIES] = NULL, ZERO
 
 
 @kernel
@@ -362,7 +362,7 @@ def make_move(rows: Rows, row: int, move: int) -> None:
             rows[row, KEY] ^= CASTLING_AND_EP_KEYS[1, middle]
     rows[row, TURN] ^= ONE
     rows[row, KEY] ^= TURN_KEY
-    rows[row, STEP] = RESET if reset else ZERO
+    rows[row, AFTER] = RESET if reset else ZERO
     rows[row, QUIET_PLIES] = ZERO if reset else rows[row, QUIET_PLIES] + ONE
     rows[row, CLOCK] = ZERO if reset else rows[row, CLOCK] + ONE
 
@@ -382,6 +382,6 @@ def complete_row(rows: Rows, row: int, moves: Moves, ply: int) -> int:
             _remove_en_passant(rows, row)
     rank = 2 * count + (0 if in_check else 1)
     rows[row, RANK] = rank
-    if rows[row, STEP] != NULL and (rows[row, STEP] == RESET or rank < int64(rows[row, ACCRUED]) >> 1):
+    if rows[row, AFTER] != NULL and (rows[row, AFTER] == RESET or rank < int64(rows[row, ACCRUED]) >> 1):
         rows[row, ACCRUED] = rank << 1 | (1 - int64(rows[row, TURN]))
     return count

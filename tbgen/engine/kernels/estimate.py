@@ -17,13 +17,13 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.engine.kernels.board import (
     ACCRUED,
+    AFTER,
     BISHOPS,
     BLACKS,
     KING_MOVE_COUNT,
     KINGS,
     PAWNS,
     RANK,
-    STEP,
     TURN,
     WHITES,
     Rows,
@@ -63,7 +63,7 @@ _DARK_SQUARES = np.uint64(0xAA55AA55AA55AA55)
 
 
 @inlined
-def worth_of(value_by_rank: Ints, accrued: int) -> int:
+def score_value(value_by_rank: Ints, accrued: int) -> int:
     """Return the value of an accrued score from White's point of view.
 
     :param value_by_rank: for each rank, the value of the score of this rank that White holds.
@@ -74,7 +74,7 @@ def worth_of(value_by_rank: Ints, accrued: int) -> int:
 
 
 @inlined
-def weight(rows: Rows, row: int) -> int:
+def score_percent(rows: Rows, row: int) -> int:
     """Return the weight of the accrued score, in per cent."""
     pawns = popcount(rows[row, PAWNS])
     pieces = popcount(rows[row, WHITES] | rows[row, BLACKS]) - pawns - 2
@@ -115,7 +115,7 @@ def lead(rows: Rows, row: int) -> int:
     total += _bishop_pair_bonus(bishops & white) - _bishop_pair_bonus(bishops & black)
     sign = -1 if rows[row, TURN] else 1
     total += sign * _TURN_CENTIPAWNS
-    if row and not rows[row, STEP] & np.uint64(2):
+    if row and not rows[row, AFTER] & np.uint64(2):
         moves, prev_moves = int64(rows[row, RANK] >> np.uint64(1)), int64(rows[row - 1, RANK] >> np.uint64(1))
         total += sign * _MOVE_CENTIPAWNS * (moves - prev_moves)
     leading_men = white if total > 0 else black
@@ -137,10 +137,10 @@ def estimate(rows: Rows, row: int, value_by_rank: Ints) -> int:
     """
     centipawns = lead(rows, row)
     guess = _MAX_ESTIMATE * centipawns // (abs(centipawns) + _HALF_ESTIMATE_LEAD)
-    percent = weight(rows, row)
+    weight = score_percent(rows, row)
     if not rows[row, PAWNS] and abs(centipawns) < _DRIVING_LEAD:
-        percent = min(2 * percent, _MAX_ACCRUED_PERCENT)
-    return (percent * worth_of(value_by_rank, int64(rows[row, ACCRUED])) + (100 - percent) * guess) // 100
+        weight = min(2 * weight, _MAX_ACCRUED_PERCENT)
+    return (weight * score_value(value_by_rank, int64(rows[row, ACCRUED])) + (100 - weight) * guess) // 100
 
 
 @inlined
@@ -160,7 +160,7 @@ def estimate_drawn(rows: Rows, row: int, value_by_rank: Ints, root_lead: int, ho
     """
     gain = lead(rows, row) - root_lead
     gain = gain - _DRAW_GAIN if gain > _DRAW_GAIN else gain + _DRAW_GAIN if gain < -_DRAW_GAIN else int64(0)
-    accrued_value = worth_of(value_by_rank, int64(rows[row, ACCRUED]))
+    accrued_value = score_value(value_by_rank, int64(rows[row, ACCRUED]))
     percent = int64(_POOR_SCORE_PERCENT)
     if abs(accrued_value) >= abs(hoped_value):
         percent = max(_GOOD_SCORE_PERCENT - _PAWN_DEDUCTION * popcount(rows[row, PAWNS]), int64(_MIN_PERCENT))

@@ -23,6 +23,7 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.engine.kernels.board import (
     ACCRUED,
+    AFTER,
     BISHOPS,
     BLACKS,
     CAPTURE,
@@ -41,7 +42,6 @@ from tbgen.engine.kernels.board import (
     RESET,
     ROOKS,
     ROW_SIZE,
-    STEP,
     TURN,
     WHITES,
     Rows,
@@ -51,7 +51,7 @@ from tbgen.engine.kernels.board import (
     make_null_move,
     position_key,
 )
-from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lead, weight, worth_of
+from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lead, score_percent, score_value
 from tbgen.engine.scale import MATE, SCALE_PLIES
 from tbgen.engine.squares import PAWN_ATTACKS
 from tbgen.engine.workspace import (
@@ -104,7 +104,7 @@ def state_key(work: SearchWorkspace, row: int) -> Word:
 @inlined
 def accrued_for_mover(work: SearchWorkspace, row: int) -> int:
     """Return the value of the accrued score from the point of view of the side to move."""
-    value = worth_of(work.worth, int64(work.rows[row, ACCRUED]))
+    value = score_value(work.worth, int64(work.rows[row, ACCRUED]))
     return -value if work.rows[row, TURN] else value
 
 
@@ -135,7 +135,7 @@ def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
     rows, control = work.rows, work.control
     if count == 0:
         return -(MATE + SCALE_PLIES) if rows[row, RANK] == ZERO else -work.worth[1]
-    if rows[row, STEP] == NULL:
+    if rows[row, AFTER] == NULL:
         return NO_VALUE
     is_over = control[RULE] != 0 and int64(rows[row, CLOCK]) >= 100
     if control[BARE_KINGS] and not (rows[row, WHITES] | rows[row, BLACKS]) & ~rows[row, KINGS]:
@@ -174,7 +174,7 @@ def _apply_fifty_move_rule(work: SearchWorkspace, row: int, accrued: int) -> Non
     :param accrued: the accrued score before this position, encoded as in ``rows``.
     """
     rows, control = work.rows, work.control
-    if rows[row, STEP] == RESET or int64(rows[row, ACCRUED]) == accrued:
+    if rows[row, AFTER] == RESET or int64(rows[row, ACCRUED]) == accrued:
         return
     if int64(rows[row, CLOCK]) >= 100 and (
         control[LATE_SCORES] == 2 or (control[LATE_SCORES] == 1 and rows[row, RANK] > ONE)
@@ -204,7 +204,7 @@ def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     value = _final_value(work, row, count)
     men = popcount(rows[row, WHITES] | rows[row, BLACKS])
     may_be_in_tables = (
-        men <= words[MAX_MEN] and rows[row, STEP] != NULL and not rows[row, CASTLING] | rows[row, EN_PASSANT]
+        men <= words[MAX_MEN] and rows[row, AFTER] != NULL and not rows[row, CASTLING] | rows[row, EN_PASSANT]
     )
     return count, _tablebase_value(work, row) if value == NO_VALUE and may_be_in_tables else value
 
@@ -282,7 +282,7 @@ _MARGIN = MATE // 12
 """Margin of reverse futility pruning per ply: a ply is expected to change a value by at most this much."""
 _MAX_FUTILITY_DEPTH = 4
 _DISCARD_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
-_LOW_WEIGHT = 12
+_LIGHT = 12
 """Weight of the accrued score, in per cent, below which estimates change little from ply to ply."""
 
 
@@ -388,9 +388,9 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
             best = value
             if best >= beta or depth <= -_MAX_CAPTURES or ply >= PLY_LIMIT - 2:
                 return best
-        elif abs(beta) < MATE // 2 and weight(rows, row) < _LOW_WEIGHT and value - depth * _MARGIN >= beta:
+        elif abs(beta) < MATE // 2 and score_percent(rows, row) < _LIGHT and value - depth * _MARGIN >= beta:
             return value
-    if narrow and depth >= 3 and rows[row, STEP] != NULL and _can_pass(rows, row) and abs(beta) < MATE // 2:
+    if narrow and depth >= 3 and rows[row, AFTER] != NULL and _can_pass(rows, row) and abs(beta) < MATE // 2:
         make_null_move(rows, row)
         value = -_search(work, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
         if control[ABORTED]:

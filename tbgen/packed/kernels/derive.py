@@ -305,7 +305,7 @@ def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
         for word in range(start, stop):
             put(side_ranks, word * 64, ALL, 0)
             for number in range(SLICES):
-                add(side_ranks, word * 64, phase.slices[side, word, number], 1 << number)
+                add(side_ranks, word * 64, phase.rank_bits[side, word, number], 1 << number)
 
 
 @inlined

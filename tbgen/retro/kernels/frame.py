@@ -49,8 +49,11 @@ def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
 
 @inlined
 def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
-    """Whether step number ``step`` (from 1) of a way is counted as a move of this way, not of another way
-    (``Movement.shared_steps``)."""
+    """Whether a move of ``step`` steps along a way (``Movement``) counts as a move of this way.
+
+    It does not if another way leads to the same square whenever the move is possible. The move then counts as
+    a move of that way (``Movement.shared_steps``).
+    """
     return not moves.has_shared_steps or moves.shared_steps[kind, way] >> step & 1 == 0
 
 
@@ -101,7 +104,7 @@ class Frame(Struct):
     castling. Both men are frozen, because the right is lost when either of them moves."""
     like_scalars: Ints
     """int64 (n, 2): half-open ranges of like scalars, which have the same kind and colour. Only words in
-    which like scalars are sorted by square are solved; other words have no legal positions."""
+    which like scalars are sorted by square are solved; all others have no positions marked as legal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +116,9 @@ class Phase(Struct):
     alive: Words
     """Positions still in the layers. Words of images (``is_image``) contain none."""
     settled: Words
-    """Positions that were settled last, in the layer of their position score. If one layer is solved alone,
-    these are the positions outside the layer to which positions in the layer can move."""
-    slices: Words
+    """Positions settled last: those whose position score is the score of the layer solved last. If one layer
+    is solved alone, these are the positions outside the layer to which positions in the layer can move."""
+    rank_bits: Words
     """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.retro.kernels.moves``)."""
     canonical: Words
     """uint64 (words,): canonical slots."""
@@ -203,15 +206,15 @@ def ordered_word(frame: Frame, word: int) -> int:
 
 
 @inlined
-def stored_word(frame: Frame, word: int) -> int:
+def table_word(frame: Frame, word: int) -> int:
     """The number of a word in the frame of the table."""
     if not frame.pawnless:
         return word
     pair, shift = word >> frame.shifts[0], frame.shifts[0]
-    stored_pair = int64(TRIANGLE_OF[frame.king_pairs[pair, 0]])
+    table_pair = int64(TRIANGLE_OF[frame.king_pairs[pair, 0]])
     if frame.scalars > 1:
-        stored_pair = stored_pair << 6 | frame.king_pairs[pair, 1]
-    return stored_pair << shift | (word & ((1 << shift) - 1))
+        table_pair = table_pair << 6 | frame.king_pairs[pair, 1]
+    return table_pair << shift | (word & ((1 << shift) - 1))
 
 
 @inlined

@@ -75,7 +75,7 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
         return ZERO, ZERO
     states = phase.alive[side, word] & phase.canonical[word]
     if side == attacker.side and states:  # if the position score is A, this is the fresh state
-        states &= ~positions_of_rank(phase.slices[side, word], rank)
+        states &= ~positions_of_rank(phase.rank_bits[side, word], rank)
     assigned = assigned_positions(attacker, side, word) & states
     logged = attacker.logged[side, word]
     attacker.logged[side, word] = assigned

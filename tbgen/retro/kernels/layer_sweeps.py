@@ -162,7 +162,7 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     phase, attacker = workspace.phase, workspace.attackers[side]
     bits = phase.alive[side, word]
     if bits:
-        bits &= positions_of_rank(phase.slices[side, word], rank)
+        bits &= positions_of_rank(phase.rank_bits[side, word], rank)
     phase.settled[side, word] = bits
     if bits == ZERO:
         return

@@ -13,7 +13,7 @@ from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.retro.kernels.best_exits import Exits, ExitSearch, record_exits, reset_exits
 from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
-from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, reach, stored_word
+from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, reach, table_word
 from tbgen.retro.kernels.functions import (
     FunctionNumbers,
     Log,
@@ -81,7 +81,7 @@ def _count_moves_and_find_exits(
     frame, phase = workspace.frame, workspace.phase
     for word in range(start, stop):
         for side in range(2):
-            legal, other, slices = phase.legal[side, word], phase.legal[1 - side], phase.slices[side, word]
+            legal, other, slices = phase.legal[side, word], phase.legal[1 - side], phase.rank_bits[side, word]
             slices[:] = ZERO
             if legal:
                 slices[0] = legal & other[word]
@@ -264,7 +264,7 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, has_all_fresh:
         for word in range(workspace.frame.words):
             alive = phase.legal[side, word]
             if alive:
-                alive &= positions_of_rank_at_least(phase.slices[side, word], rank)
+                alive &= positions_of_rank_at_least(phase.rank_bits[side, word], rank)
                 if has_all_fresh:
                     alive &= in_range(fresh.value, fresh.starts[side] + word * 64, rank, 255 - rank)
             phase.alive[side, word] = alive
@@ -319,7 +319,7 @@ def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) 
     for side in range(2):
         for word in range(words):
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
-            first, slot = results.starts[side] + word * 64, offset + stored_word(attacker.frame, word) * 64
+            first, slot = results.starts[side] + word * 64, offset + table_word(attacker.frame, word) * 64
             move(value[side], slot, results.value, first, bits)
             move(depth[side], slot, results.depth, first, bits)
 
@@ -333,7 +333,7 @@ def _set_to_accrued(frame: Frame, phase: Phase, code: int, offset: int, value: C
     for side in range(2):
         for word in range(len(phase.canonical)):
             bits = phase.alive[side, word] & phase.canonical[word]
-            slot = offset + stored_word(frame, word) * 64
+            slot = offset + table_word(frame, word) * 64
             put(value[side], slot, bits, code)
             put(depth[side], slot, bits, 0)
 
@@ -391,7 +391,7 @@ def copy_layer(attacker: Attacker, rank: int, offset: int, layer: BatchLayer) ->
     for side in range(2):
         for word in range(frame.words):
             present = phase.alive[side, word] & phase.canonical[word]
-            layer.present[side, first_word + stored_word(frame, word)] = present
+            layer.present[side, first_word + table_word(frame, word)] = present
     code = 255 - rank if attacker.side == 0 else rank
     _set_to_accrued(frame, phase, code, offset, layer.value, layer.depth)
     _copy_assigned(attacker, offset, layer.value, layer.depth)
