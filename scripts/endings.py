@@ -174,19 +174,19 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
     yield "# Surprising endings"
     yield (
         f"This page is for chess players. It shows {counted(len(endings.shown), 'ending')} of six men or "
-        "more in which best play would have changed the result of a drawn game the most. One command solves "
-        "any of them again:"
+        "more in which best play would have changed the result of a drawn game. One command solves any of "
+        "them again:"
     )
     yield f'```\ntbgen solve "{endings.shown[0].fen} {endings.shown[0].accrued}"\n```'
     yield (
-        "Engines' games are often stopped as draws while much can still be won in r-mobility. The positions "
-        "are final positions of TCEC games that were stopped as draws, ordered by the proved change: the "
-        "difference between the exponential [points](referee.md#points) of the accrued score and those of "
-        "the value (the score that best play reaches), or of the nearest possible value. Of "
-        f"{counted(endings.solved, 'position')} that were solved in part or in full, {endings.narrowed} have "
-        f"a value that differs from the accrued score; in {turned} of those below, it belongs to the other "
-        "side. Each line shows at most twelve plies, so it need not reach the value; the accrued score at "
-        "its end is in brackets."
+        "Engine games are often stopped as draws while much can still be won in r-mobility. These are final "
+        "positions of such games of TCEC, ordered by the proved change in [points](referee.md#points) "
+        "(exponential), the greatest first: from the accrued score to the value (the score that best play "
+        "reaches) or, if only an interval is proved, to that end of the interval which changes the points "
+        f"less. Of {counted(endings.solved, 'position')} that were tried, {endings.narrowed} have a value "
+        f"that is proved to differ from the accrued score; in {turned} of those below, it belongs to the "
+        "other side. Each line shows at most twelve plies, so it need not reach the value; the accrued score "
+        "at its end is in brackets."
     )
     for number, ending in enumerate(endings.shown, 1):
         yield from _ending_section(number, ending, folder)
@@ -215,7 +215,7 @@ def _ending_section(number: int, ending: Ending, folder: str) -> Iterator[str]:
 
 
 def _title(ending: Ending) -> str:
-    return f"{ending.accrued} is {ending.bounds.words}"
+    return f"From {ending.accrued} to {ending.bounds.words}"
 
 
 def _value_text(ending: Ending) -> str:

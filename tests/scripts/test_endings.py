@@ -72,7 +72,7 @@ def test_the_page_has_all_of_them(tmp_path: Path) -> None:
     (data / "99.svg").touch()
     endings.write_page(data, tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
-    assert "## 1. G3.0 is between G1.0 and G0.0" in text
+    assert "## 1. From G3.0 to between G1.0 and G0.0" in text
     assert "Play towards G1.0: 3. Kd1 Kd8 (G1.0)." in text
     assert "Best play: 4. Kd1 Kd8 (G3.0)." in text
     assert "Proved after 2.5 s and 9 cells." in text
