@@ -5,10 +5,10 @@ cell, that cell has to be solved. It depends on its *homes*, the canonical cells
 moves lead to, and these depend on their own homes. docs/glossary.md explains the terms.
 
 If pawn moves of one side lead into unsolved cells, the first question is how much that side may hope for.
-This is one end of the interval. As long as the pawns of the other side stand still, only a few cells have to
-be solved, each at this end alone. Their solutions also show which score the other side can be sure of
-without moving its pawns. These cells are *ahead* of the root, the cell of the searched position. They are
-solved in this way only once. Later each of them is solved after the cells that it depends on.
+This is one end of the interval. If the pawns of the other side are assumed to stand still, only a few cells
+have to be solved, and each of them at this end only. Their solutions also show which score the other side can
+be sure of without moving its pawns. These cells are *ahead* of the root, the cell of the searched position.
+They are solved in this way only once. Later each of them is solved after the cells that it depends on.
 """
 
 from collections.abc import Iterable
@@ -84,7 +84,7 @@ class Chooser:
     def choices(self, play: Play) -> list[Choice]:
         """Return a choice for each unsolved cell that play enters, best first."""
         choices = (
-            self._choice_for(home, _hoped_end(position), play.all_cells_above(home))
+            self._choice_for(home, _hoped_for_end(position), play.all_cells_above(home))
             for home, position in play.unsolved_cells.items()
             if home not in self._ledger.refused_cells and not self._exits.has_table_of(home)
         )
@@ -210,7 +210,7 @@ def cost_of(tasks: Iterable[CellTask]) -> int:
     return sum(max(each.cell.size, MIN_COST_SLOTS) * len(each.ends) for each in tasks)
 
 
-def _hoped_end(position: CellPosition) -> int:
+def _hoped_for_end(position: CellPosition) -> int:
     """Return the best end for the side that has just moved, as seen in the canonical cell."""
     _, symmetry = position.cell.canonical()
     end = end_of(side_of(position.board))

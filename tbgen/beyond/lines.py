@@ -57,7 +57,7 @@ Plan = tuple[PlanMove, ...]
 """The first moves of a line."""
 
 _UNKNOWN_DEPTH: Final = 1 << 20
-"""Depth of a bound from an exit source without depths, such as Syzygy files. No real depth is as great."""
+"""Depth of a bound from an exit source without depths, such as Syzygy files. No real depth is that great."""
 
 
 class _LineGoal(NamedTuple):

@@ -1,4 +1,4 @@
-"""The play because of which the two bounds of a state differ, through all cells that have been solved.
+"""The play that makes the two bounds of a state differ, followed through all cells that have been solved.
 
 In this play White chooses moves by their upper bounds and Black by their lower bounds, so each side plays for
 the best score that is still possible. In *wide* play, a side chooses any move that may be better than the
@@ -43,9 +43,9 @@ class Play:
     :ivar bound_source: the object in which the bounds were looked up.
     :ivar states: the states of each solved cell, in the order in which they were examined.
     :ivar unsolved_cells: the unsolved cells that play reaches, each with the first position found in it.
-    :ivar entered_from: for each cell that play enters, the solved cells from which it is entered. The set
-        for each solved cell contains True if some move from it into the entered cell swaps the colours, and
-        False if some such move does not.
+    :ivar entered_from: for each cell that play enters, the solved cells from which it is entered. The set for
+        each solved cell contains True if some move from it enters the canonical cell with colours swapped,
+        and False if some move enters it with the colours unchanged.
     :ivar is_complete: whether all states of the play have been examined.
     """
 
@@ -76,7 +76,7 @@ class Play:
 
 
 class PlayFollower:
-    """Follows the play because of which the bounds differ, from a state of a solved canonical cell.
+    """Follows, from a state of a solved canonical cell, the play that makes its bounds differ.
 
     :param accrued: the accrued score of the state.
     :param may_enter: returns whether to follow play inside a cell.
@@ -206,8 +206,8 @@ def followed_moves(
             return False
         if wide:
             return interval.upper < bounds.lower if board.turn else interval.lower > bounds.upper
-        # The bound after the move may even be better than the bound of the state: an earlier run may have
-        # solved the cell with bounds of small cells, which are not kept.
+        # The bound after the move may even be better than the bound of the state: an earlier execution
+        # of the program may have solved the cell with bounds of small cells, and those bounds are not kept.
         return interval.upper <= bounds.upper if board.turn else interval.lower >= bounds.lower
 
     return sorted((move for move in moves if is_followed(move[1].bounds)), key=lambda move: sort_key(move[1]))

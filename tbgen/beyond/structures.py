@@ -38,7 +38,7 @@ _Node = TypeVar("_Node")
 def cells_below(
     root: Cell, is_available: Callable[[Cell], bool], *, promotions: bool = False, limit: int | None = None
 ) -> dict[Cell, tuple[Cell, ...]]:
-    """Return those of the cells below a cell that must be solved, each after its homes.
+    """Return the cells below a cell that still have to be solved, each after its homes.
 
     The cell itself is last.
 
@@ -139,8 +139,8 @@ def homes_of(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def possible_colour_swaps(root: Cell, cell: Cell) -> frozenset[bool]:
-    """Return whether the colours may be swapped on the way from a cell to a canonical cell below it: the set
-    of the possible answers.
+    """Return the set of possible answers to the question whether colours are swapped on the way from a cell
+    to a canonical cell below it.
 
     The result contains False if moves from ``root`` may lead to the cell itself, and True if they may lead to
     the cell with swapped colours. Only a necessary condition is tested: pawns move forwards, and change files
@@ -223,7 +223,7 @@ def promoter_symmetries(promoter: Side) -> tuple[int, int]:
 
 
 def whole_routes(cell: Cell, other_mobile: int) -> list[Route]:
-    """Return the routes out of a whole cell that capture no mobile man. They lead to whole cells again.
+    """Return the routes out of a whole cell that capture no mobile man. These, too, lead to whole cells.
 
     :param other_mobile: number of mobile men besides the promoted one.
     """

@@ -122,8 +122,8 @@ class ReusedMemory:
         memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
-        # Views keep this array alive: the base of a view is this array, not the array's own base, because the
-        # latter is a memoryview and not an array.
+        # A view of this array keeps the array itself alive, and not merely the memory below it. numpy would
+        # skip to the array's base only if that were an array, and here it is a memoryview.
         array = np.frombuffer(memory.data, dtype, count)
         weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)

@@ -62,7 +62,8 @@ class Games:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(knowledge.knows_values, routes))
-        if self._single_game:  # with exact values, one game may also suffice for the cells above
+        # Without a window, the values of this cell are exact, so one game may suffice for cells above it.
+        if self._single_game:
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]

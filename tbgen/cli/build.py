@@ -138,8 +138,9 @@ def run(
     The sub-tables that captures and promotions lead to are built first. Existing tables are skipped. So the
     same command resumes an interrupted build (Ctrl-C or SIGTERM); only the tables that were being built are
     lost. A line per finished table goes to stdout, progress to stderr. If stderr is not a terminal, progress
-    is a log, with date and time in each line. For a table of up to four men, the longest depth is that of
-    any state; for a larger table, that of any fresh state. tbgen info NAME names a state with this depth.
+    is a log, with date and time in each line. For tables of up to four men, the longest depth is the greatest
+    depth of all states; for larger tables, the greatest depth of all fresh states. tbgen info NAME names a
+    state with this depth.
 
     \b
     For example:

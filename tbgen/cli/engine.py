@@ -16,8 +16,8 @@ def run(
     """Play r-mobility as a UCI engine, for any user interface that supports the protocol (docs/engine.md).
 
     In positions that tables hold, the engine plays perfectly, given the score accrued in the game so far. In
-    other positions it searches. It reads commands from stdin and answers on stdout, until the command quit or
-    the end of input.
+    other positions it searches. It reads commands from stdin and answers on stdout, until it reads quit or
+    the input ends.
 
     \b
     For example:

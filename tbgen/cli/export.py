@@ -21,10 +21,10 @@ def run(
 ) -> None:
     """Write tables as flat files, which programs in C and C++ map into memory.
 
-    The library that reads flat files is in the folder native of the source. docs/native.md describes the
-    library and the files. Undamaged files of an earlier export are left unchanged. Before a file is written,
-    its table is checked against its digest. The flat files of up to four men need 0.7 GiB; the flat files of
-    five men need about as much as their tables.
+    The library that reads flat files is in the source tree, in the folder native. docs/native.md describes
+    the library and the files. Undamaged files of an earlier export are left unchanged. Before a file is
+    written, its table is checked against its digest. The flat files of up to four men need 0.7 GiB; the flat
+    files of five men need about as much as their tables.
 
     \b
     For example:

@@ -119,7 +119,7 @@ class Adjudication:
     files: Sequence[str]
     adjudicator: Adjudicator
     solver_watch: Watch
-    """The solver, if any, with its progress line and a stored interrupt."""
+    """The solver, if any, with its progress line and any interrupt (Ctrl-C) that has not been raised yet."""
     jobs: int
     strict: bool
     """Whether a broken or doubtful game is an error."""

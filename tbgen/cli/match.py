@@ -130,7 +130,7 @@ class EventOptions(OptionGroup):
     :param log: log the input and output of engines, one file per engine
     :param openings: file=FILE of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
         each PGN game, start=N, policy=round for one opening per round
-    :param start: start positions without a file: standard, chess960 or dfrc
+    :param start: start positions if --openings names no file: standard, chess960 or dfrc
     :param seed: seed of all random choices
     :param swap: whether the second game of an encounter has reversed colours (default: yes)
     :param reverse: exchange White and Black in all games of the schedule
@@ -141,8 +141,8 @@ class EventOptions(OptionGroup):
         result is the result of best play; maxpieces=N maxpawns=N: maximum numbers on the board;
         reset=false: captures and pawn moves do not restart the count
     :param moves: stop a game after N moves; 0 for never
-    :param verify: of the games that tables stop, the share (0 to 1) that best play continues, to compare
-        the results
+    :param verify: share (0 to 1) of the games stopped by tables that are then continued with best play, to
+        compare the results
     :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
         or bayesian: end a match when this sequential test (SPRT) is decided
     :param interval: with more than two engines, print standings after every N games (default: 10; 0 for
@@ -221,19 +221,19 @@ def run(
     quiet: bool,
     json: AsJson,
 ) -> None:
-    """Let UCI engines play each other by r-mobility.
+    """Let UCI engines play each other at r-mobility.
 
-    An arbiter decides every end on the board. A game is stopped when tables hold its position. Its result is
-    then the exact value of the position with its accrued score. With --syzygy, a game is also stopped when
-    Syzygy files show that a side can force mate; with --scoring classical, also when they show that nobody
-    can.
+    An arbiter decides every game that ends on the board. A game is stopped when tables hold its position. Its
+    result is then the exact value of the position with its accrued score. With --syzygy, a game is also
+    stopped when Syzygy files show that a side can force mate; with --scoring classical, also when they show
+    that nobody can.
 
     The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
     resumes the event after Ctrl-C or a crash, even with more --rounds.
 
-    Options that cutechess-cli also has keep its names, with one minus sign or two. Command lines of
-    cutechess-cli and fastchess are understood (docs/match.md). EVENT.toml may also set options. It has a key
-    for each option, a table for an option with KEY=VALUE, and [[engine]] for each engine.
+    Options shared with cutechess-cli have the same names as there, with one minus sign or two. Command lines
+    of cutechess-cli and fastchess are understood (docs/match.md). EVENT.toml may also set options. It has a
+    key for each option, a table for an option with KEY=VALUE, and [[engine]] for each engine.
 
     \b
     For example:
@@ -242,7 +242,8 @@ def run(
       tbgen match event.toml --rounds 99 --sprt elo0=0 elo1=5
 
     :param file: file of settings, which options on the command line override
-    :param play_on: do not stop games when tables hold their positions, or Syzygy files prove their points
+    :param play_on: do not stop games when tables hold their positions, or when Syzygy files prove their
+        points
     :param tbpieces: maximum number of men with which Syzygy files stop a game (default: 7)
     :param live: show the event on a page while it is played (default: 127.0.0.1:8043, for this machine
         only)

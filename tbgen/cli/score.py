@@ -95,10 +95,10 @@ def run(
     results by colour, Elo from games and from pairs of games, histograms of results, and changes of results
     by best play, as proved by tables, Syzygy files or solving.
 
-    The tags of games tagged by tbgen count, unless the result is unproven or an option sets how the games are
-    refereed. All other games are adjudicated first, as by tbgen tag, including --syzygy and --solve.
-    Unreadable games and games with the result * are left out, and their number is printed. If no game
-    remains, the command fails. A player without a name counts as a different player in each game.
+    If tbgen has tagged a game, its tags are used, unless the result is unproven or an option sets how the
+    games are refereed. All other games are adjudicated first, as by tbgen tag, including --syzygy and
+    --solve. Unreadable games and games with the result * are left out, and their number is printed. If no
+    game remains, the command fails. A player without a name counts as a different player in each game.
 
     \b
     For example:
@@ -115,12 +115,12 @@ def run(
     :param tiebreaks: tiebreaks, in order, in place of those of --order, separated by commas: points,
         classical, rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
         buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
-        stalemates, g1.0 and so on, balances for all of these
+        stalemates, g1.0 and so on; balances stands for all from stalemates on
     :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test a player
         against the other player by a sequential test (alpha and beta default to 0.05)
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
         (default: the model in --sprt, else logistic)
-    :param sprt_player: the player to test (default: White in the first game, according to the tags Round)
+    :param sprt_player: the player to test (default: White in the first game by the Round tags)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
     :param byes: if a player has fewer games than the others, count the missing games as won, as byes of a
         Swiss event
@@ -130,9 +130,9 @@ def run(
     :param form: output format; tcec-json writes the files that TCEC's page reads, crosstable.json and
         schedule.json, into the directory of --out (default: text; with --out the formats listed there)
     :param json: the same as --format json
-    :param out: write files into a directory, created if missing: the files of --format, else index.html,
-        standings.json and a CSV file for each table, with the orders of TCEC and FIDE also the files of
-        tcec-json
+    :param out: write files into a directory, created if missing: those of --format; without it, index.html,
+        standings.json and a CSV file for each table, and those of tcec-json if --order is one of TCEC's or
+        FIDE's
     :param title: title of the HTML page
     :param explorer: address of the page of tbgen serve, such as https://example.org/: the HTML page then
         lists all games, with links that open them there

@@ -197,7 +197,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 class Candidate(NamedTuple):
-    """A move that is considered in a game that is drawn in chess, and the knowledge about it.
+    """The cost of a move that is considered in a game drawn in chess, and the expected answer to the move.
 
     :ivar cost: points, from 0 to 1, that the move gives up under the rules of chess.
     :ivar answer: the opponent's expected answer; None if unknown.

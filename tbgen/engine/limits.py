@@ -37,7 +37,7 @@ _MIN_SECONDS: Final = 0.005
 
 @dataclass(frozen=True)
 class Go:
-    """The limits given by a command ``go``.
+    """The limits that a ``go`` command gives.
 
     :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
     :ivar numbers: maps each keyword to its number; times are in milliseconds.
@@ -107,7 +107,7 @@ class Timer:
 
     def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
         self.go = go
-        """The limits given by the command ``go``."""
+        """The limits that the ``go`` command gives."""
         self._overhead = overhead
         clock = go.numbers.get("wtime" if white else "btime")
         self._clock = math.inf if clock is None or "movetime" in go.numbers else clock / 1000
@@ -204,7 +204,7 @@ class Timer:
 def _usable_part(increment: float, overhead: float) -> float:
     """Return the seconds of an increment that a move may count on.
 
-    At most half of the increment is assumed to be lost to overhead. The reserve covers a greater loss
-    until it appears in a later clock time.
+    At most half of the increment is assumed to be lost to overhead. If more is lost, the reserve covers the
+    loss until the next clock time that the engine receives includes it.
     """
     return max(increment - overhead, increment / 2)

@@ -84,8 +84,8 @@ class PartnerOwner:
         self._future: Future[Partner] | None = None
 
     def get_partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
-        """Return the partner. If its command, hash size or options have changed, first begin to start it in
-        the background.
+        """Return the partner. If its command, hash size or options have changed, first start a new one in the
+        background.
 
         Return None while the partner is starting, if it has failed, or if ``command`` is empty.
 

@@ -48,8 +48,8 @@ class BackgroundSolving:
         time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
         options = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MAX_MEMORY]
         options += ["--dir", str(directories[0].absolute())]
-        # The directory for kernels is chosen here, so that the process uses the same one: a killed process
-        # would not remove a directory of its own.
+        # The directory for compiled kernels is chosen here, so that the process uses the same one. If the
+        # process had made a directory of its own, this would remain after the process was killed.
         fallback_directory()
         with ExitStack() as files:
             self._output = files.enter_context(tempfile.TemporaryFile())

@@ -262,7 +262,8 @@ class Adjudicator:
 def tag_games(
     stream: ByteStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
 ) -> Iterator[TaggedGame]:
-    """Yield all games of a PGN stream in order, with outcomes. The games' raw bytes, joined, are the stream.
+    """Yield all games of a PGN stream in order, with outcomes. The raw bytes of the games, concatenated, are
+    the stream.
 
     :param adjudicator: adjudicator of the games; by default ``Adjudicator()``.
     :param jobs: number of processes; with 1, only this process works. Positions are always solved in this
@@ -345,6 +346,7 @@ _adjudicator: Adjudicator
 
 
 def _start(adjudicator: Adjudicator) -> None:
+    """Prepare a process of the pool for its work."""
     global _adjudicator
     ignore_terminal_signals()
     Thread(target=_end_with_parent, daemon=True).start()

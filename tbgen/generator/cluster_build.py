@@ -123,7 +123,7 @@ class _ClusterBuild:
     """The tasks of the tables that are assigned to workers."""
     addresses: dict[Material, str] = field(default_factory=dict)
     """The address of the worker to which each table was last assigned."""
-    attempts: dict[Material, list[str]] = field(default_factory=dict)
+    begun_by: dict[Material, list[str]] = field(default_factory=dict)
     """For each table, the names of the workers that have begun it; several if some of them have died."""
     stuck_since: float | None = None
     """Monotonic time since which no worker has had a table, None if some worker has a table."""
@@ -176,9 +176,9 @@ class _ClusterBuild:
             if material in self.tasks:
                 self.client.cancel([self.tasks.pop(material)])
             try:
-                attempts = self.attempts.get(material, [])
-                if len(attempts) >= _MAX_ATTEMPTS:
-                    raise self._deaths_error(material, len(attempts), attempts[-1])
+                workers = self.begun_by.get(material, [])
+                if len(workers) >= _MAX_ATTEMPTS:
+                    raise self._deaths_error(material, len(workers), workers[-1])
                 check_disk([self.estimates[material]], self.directory, {})
             except TbgenError as error:
                 self._record_failure(material, error)
@@ -244,7 +244,7 @@ class _ClusterBuild:
                 self.tracker.progress(material, report["stage"], report["done"], report["total"])
 
     def _record_begin(self, material: Material, address: str, worker_name: str) -> None:
-        workers = self.attempts.setdefault(material, [])
+        workers = self.begun_by.setdefault(material, [])
         retry_text = f" again: its worker {workers[-1]} is gone" if workers else ""
         workers.append(worker_name)
         self.addresses[material] = address

@@ -81,7 +81,7 @@ def inspect_workers(client: Client, marker: Path, wait_seconds: float) -> int:
         ) from None
     replies: Mapping[str, Any] = client.run(inspect_worker, str(marker), __version__, on_error="return")
     answers = {address: reply for address, reply in replies.items() if not isinstance(reply, CommClosedError)}
-    if not answers:  # all workers have died meanwhile
+    if not answers:  # all workers have died in the meantime
         return inspect_workers(client, marker, wait_seconds)
     for address, reply in sorted(answers.items()):
         if isinstance(reply, Exception):

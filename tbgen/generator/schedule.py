@@ -24,8 +24,8 @@ class Limits:
     threads: int
     """Number of threads, which the tables share evenly; each table has at least one."""
     memory: int
-    """Memory in bytes. A table built alone may exceed it, because the memory for each table has been checked
-    before the first build begins."""
+    """Memory in bytes. A table built alone may exceed it: whether each table alone fits into memory is
+    checked before the first build begins."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,8 @@ class Outlook:
 
 
 _PRIOR_SECONDS: Final = 60.0
-"""Weight of the assumption that estimates are correct, expressed as seconds of finished tables."""
+"""Weight of the assumption that estimates are correct: it counts like finished tables that took this many
+seconds, exactly as estimated."""
 
 
 class BuildProgress:

@@ -31,7 +31,7 @@ _MAX_PART_CODES: Final = 1 << 20
 
 
 class AccruedForm(Enum):
-    """The form in which a table stores the values V(P, A) of accrued scores."""
+    """The form in which a table stores the values V(P, A) for accrued scores A."""
 
     NOTHING = "nothing"
     """The table stores no such values."""
@@ -50,8 +50,8 @@ class ValueFunctions:
     Each entry of a function has an accrued score, and gives the value from the rank of this score up to the
     next entry. Entries for White's A come first, by ascending rank. Entries for Black's A follow in the same
     order. Below the rank of a holder's first entry, V(P, A) = A. Consecutive entries of a holder have
-    different values, and the first value is not ``NONE``. Entries are ignored at ranks where V(P, A) = W(P)
-    follows without them.
+    different values, and the first value is not ``NONE``. At ranks where V(P, A) = W(P) follows in any case,
+    readers must ignore the entries.
 
     Function 0 has no entries. The other functions are ordered by descending frequency, then by their entries.
     """

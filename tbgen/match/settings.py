@@ -72,10 +72,10 @@ class EventSettings:
     wait: int = 0
     """Pause between two games in a game slot, in milliseconds."""
     interval: int = 10
-    """If there are more than two players, their standings are printed after every so many games; 0 for
+    """Number of games after which standings are printed each time, if there are more than two players; 0 for
     never."""
     ends: int = 0
-    """The endings of all games so far are listed after every so many games; 0 for never."""
+    """Number of games after which the endings of all games so far are listed each time; 0 for never."""
     event: str = "?"
     site: str = "?"
     log: Path | None = None

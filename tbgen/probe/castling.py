@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tbgen.probe.values import Values
 
 
-_MAX_SMALL_MEN: Final = 4
+_MAX_MEN_OF_SMALL_CELL: Final = 4
 """Greatest number of men of a cell that takes negligible time to solve."""
 
 
@@ -113,14 +113,14 @@ def required_cells(castling_cell: CastlingCell, solved_cells: Container[Castling
 def cell_seconds(castling_cell: CastlingCell) -> float:
     """Return the estimated time in seconds to solve a cell; 0 if the time is negligible."""
     seconds, mobile = RATES.seconds.castling, len(castling_cell.cell.mobile)
-    return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _MAX_SMALL_MEN else 0.0
+    return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _MAX_MEN_OF_SMALL_CELL else 0.0
 
 
 def probe_cost(board: chess.Board) -> tuple[float, int]:
     """Return the estimated time (seconds) and memory (bytes) to probe a position with castling rights if
     tables are packed."""
     cells = required_cells(castling_cell_of(board), ())
-    size = sum(c.cell.size for c in cells if c.cell.men > _MAX_SMALL_MEN and len(c.cell.mobile) > 2)
+    size = sum(c.cell.size for c in cells if c.cell.men > _MAX_MEN_OF_SMALL_CELL and len(c.cell.mobile) > 2)
     return sum(map(cell_seconds, cells)), (RATES.min_mib["castling"] << 20) + memory_of("castling cell", size)
 
 
@@ -167,7 +167,7 @@ class CastlingLayers:
 
 
 class CellStates:
-    """Values and depths of the positions that a route leads to, from a solved cell.
+    """Values and depths, taken from a solved cell, of the positions that a route leads to.
 
     The class has the same methods as :class:`TableStates`.
 
@@ -240,7 +240,7 @@ class CastlingSolver:
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies (None if unavailable).
 
-        Raises as the look-ups in tables do.
+        Raises the same exceptions as look-ups in tables.
 
         :param board: P, a position with castling rights that is neither mate nor stalemate.
         :param accrued: the code of A, into which the position score of P has been folded.

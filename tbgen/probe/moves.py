@@ -172,7 +172,7 @@ class DepthSearch:
         :param max_states: maximum number of states to expand.
         :returns: the depth; None with castling rights, or if the search would need more states or plies.
 
-        Raises as ``look_up`` does.
+        Raises whatever ``look_up`` raises.
         """
         position, accrued = state
         if position.castling_board is not None:  # keys of nodes do not include castling rights

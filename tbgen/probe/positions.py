@@ -130,7 +130,8 @@ class PositionTable:
     def positions(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> Positions:
-        """Return all selected positions. With five men, these can be several hundred million, 12 bytes each.
+        """Return all selected positions. With five men, there can be several hundred million of them, at 12
+        bytes each.
 
         :raises DamagedTableError: if the file cannot be read.
         """

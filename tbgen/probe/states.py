@@ -110,7 +110,7 @@ def read_chess(
 ) -> tuple[chess.Board, GScore | Fresh | None]:
     """Return the results of :func:`read_position` for a position of chess.
 
-    Raises as :func:`read_position` does.
+    Raises the exceptions of :func:`read_position`, and:
 
     :raises UsageError: if the position has described men.
     """

@@ -1,7 +1,8 @@
 """Blocks of consecutive slots of a table: the squares of the men, and the mobility of all positions at once.
 
 A slot is the number of a position in its table. Legal moves are counted on bitboards: uint64 arrays in which
-bit ``s`` stands for square ``s``. The arrays have the shape of the men's squares or of the block.
+bit ``s`` stands for square ``s``. Each of these arrays has either the shape of ``ScanMan.squares`` or the
+shape of the block.
 """
 
 from collections.abc import Iterable

@@ -117,8 +117,8 @@ def overview_files(reports: Sequence[TableReport]) -> Files:
 
 
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
-    """Return the files about records: JSON with the records among all tables, CSV with the records of each
-    table."""
+    """Return the files about records: JSON with the overall records of all tables, CSV with the records of
+    each table."""
     return {"json": _json(overall_documents(records)), "csv": _csv("records", reports)}
 
 
@@ -141,7 +141,7 @@ def difference_files(differences: Sequence[Difference]) -> Files:
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the records among many tables as documents, keyed by variant.
+    """Return the overall records of many tables as documents, keyed by variant.
 
     The documents lack the lines of play.
     """

@@ -53,8 +53,8 @@ piece."""
 _PAIR_BONUS: Final = 1 / 8
 """Additional value of a pair of like men bound to a colour, as a share of the value of one of them."""
 _FEW_PIECES: Final = 2
-"""According to the rule, a leader without pawns can always mate with more pieces than this, or against this
-many pieces or more."""
+"""By the rule, a leader without pawns can always mate if it has more pieces than this, or if the defender has
+at least this many."""
 
 
 @dataclass(frozen=True)

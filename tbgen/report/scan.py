@@ -56,7 +56,8 @@ def tally(
     :param side: 0 with White to move, else 1.
     :param value: code of the fresh value W of each slot, ``NONE`` for slots without a position.
     :param rank: position rank of each slot.
-    :param runs: runs of these slots for the holder and side; None to count no resets.
+    :param runs: runs of these slots for the holder and side; None to leave out the states in which a reset
+        wipes out A.
     :return: tuples of a column, slots, and the number of states of each slot. Slots are offsets from
         the first of the given slots, and may be repeated; None stands for all slots.
     """
@@ -362,7 +363,8 @@ def _count_words(
 ) -> CountArray:
     """Return the counts of ``_LAYER_COLUMNS`` in some words of a layer, with one side to move.
 
-    The words are consecutive, at most ``_WORDS_PER_TASK``. Only states whose accrued score is reset count.
+    The words are consecutive, at most ``_WORDS_PER_TASK``. Only states with a value other than their accrued
+    score are counted.
 
     :param by_slot: three arrays about the layer's slots, shape (words, 64): codes of W(P), position ranks,
         and whether a symmetry of the board maps the position onto itself.

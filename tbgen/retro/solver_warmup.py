@@ -38,12 +38,12 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
 
 def compile_kernels() -> None:
     """Compile all kernels, in two processes, and mark them as compiled in the cache."""
-    compile_side_by_side(_compile_one_thread_kernels, partial(compile_wide_kernels, SMALLEST_MATERIAL, {}))
+    compile_side_by_side(_compile_for_smallest_material, partial(compile_wide_kernels, SMALLEST_MATERIAL, {}))
     solve_in_all_modes(SMALLEST_MATERIAL, {})
     mark_compiled(KERNEL_FAMILY)
 
 
-def _compile_one_thread_kernels() -> None:
+def _compile_for_smallest_material() -> None:
     compile_single_thread_kernels(SMALLEST_MATERIAL, {})
 
 

@@ -49,7 +49,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file exclusively, waiting until no other process has locked it.
+    """Lock an open file exclusively, waiting until no other process holds a lock on it.
 
     :raises OSError: if the lock fails.
     """

@@ -43,7 +43,7 @@ def reach_of(steps: Iterable[Step]) -> list[int]:
     """Return, for each square, the set of squares that a man with these steps attacks on an empty board."""
     all_steps = list(steps)
     return [
-        _board({reached for x, y, max_steps in all_steps for reached in _walk(square, x, y)[:max_steps]})
+        _bitboard({reached for x, y, max_steps in all_steps for reached in _walk(square, x, y)[:max_steps]})
         for square in range(64)
     ]
 
@@ -58,7 +58,7 @@ def _walk(square: int, x: int, y: int) -> list[int]:
     return squares
 
 
-def _board(squares: Iterable[int]) -> int:
+def _bitboard(squares: Iterable[int]) -> int:
     return sum(1 << square for square in squares)
 
 
@@ -67,8 +67,8 @@ def _lines() -> tuple[Boards, Boards]:
     for square, (x, y, _) in product(range(64), steps_of("Q")):
         line = _walk(square, x, y)
         for index, other in enumerate(line):
-            between[square, other] = _board(line[:index])
-            behind[square, other] = _board(line[index + 1 :])
+            between[square, other] = _bitboard(line[:index])
+            behind[square, other] = _bitboard(line[index + 1 :])
     return between, behind
 
 

@@ -95,8 +95,8 @@ class VerifyResult:
 
 
 def describe(table: Table, rows: NDArray[np.int64], max_findings: int) -> list[Finding]:
-    """Return at most ``max_findings`` findings, likely causes first. ``rows``, shape (n, 7), are those of the
-    kernels."""
+    """Return at most ``max_findings`` findings, likely causes first. ``rows``, shape (n, 7), are findings as
+    the kernels record them (:data:`tbgen.verify.kernels.results.COLUMNS`)."""
     contradicted = rows[rows[:, 0] == problems.WRONG]
     places = list(dict.fromkeys(_place_of_row(row) for row in contradicted))[:_MAX_EXAMINED_POSITIONS]
     blame = _blame(table, places)

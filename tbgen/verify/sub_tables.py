@@ -1,4 +1,5 @@
-"""The sub-tables of a table in one pair of arrays, for its proof and for making the layers to be proved."""
+"""The fresh values and depths of all sub-tables of a table, joined in two arrays: for the proof of the table,
+and for computing the layers to be proved."""
 
 from __future__ import annotations
 

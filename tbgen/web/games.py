@@ -186,7 +186,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     States have their values if tables have the positions.
 
     :raises Refusal: if the game is too long.
-    :raises TbgenError: if the text does not have exactly one sound game, or a table cannot be used.
+    :raises TbgenError: if the text does not contain exactly one valid game, or a table cannot be used.
     """
     pgn_game, (moves, cut_count, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(pgn_game.tags)

@@ -163,7 +163,7 @@ def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
     while path[0]:
         path.insert(0, predecessors[path[0]])
     at = len(path) - 1
-    for number in range(path[-1] + 1, len(predecessors)):  # the line continues with the first move
+    for number in range(path[-1] + 1, len(predecessors)):  # then follow the first of the moves
         if predecessors[number] == path[-1]:
             path.append(number)
     if len(path) > MAX_FRAMES:

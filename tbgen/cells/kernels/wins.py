@@ -338,8 +338,8 @@ def find_lost_positions(search: WinSearch, round_: int, newly_lost: Words) -> in
 
     The first rounds examine all words, later rounds only the marked words. If the rounds of positions are not
     recorded, the wins that follow from a lost position are recorded at once. These wins already count in the
-    rest of the round, so fewer rounds are needed. Otherwise, lost positions are only recorded in
-    ``newly_lost``.
+    rest of the round, so fewer rounds are needed. If the rounds are recorded, lost positions are only entered
+    in ``newly_lost``.
 
     :param newly_lost: output, uint64 (words,).
     """

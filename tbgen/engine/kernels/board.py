@@ -37,10 +37,18 @@ Moves = NDArray[np.int32]
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
 WHITES, BLACKS, CASTLING, EN_PASSANT = range(6, 10)
 TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, AFTER, KING_MOVE_COUNT = range(10, 18)
-"""Indices in a row: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
-of the position score; 50-move counter; plies since the last zeroing or null move, at most those since row 0
-(0 in rows before the root of a search); kind of the last move (``RESET``, ``NULL`` or 0); number of the
-king's moves."""
+"""Indices in a row:
+
+- TURN: side to move
+- KEY: Zobrist key
+- ACCRUED: accrued score: twice its rank, plus 1 if Black holds it
+- RANK: rank of the position score
+- CLOCK: 50-move counter
+- QUIET_PLIES: plies since the last zeroing or null move, counted from row 0 at the earliest; 0 in rows before
+  the root of a search
+- AFTER: kind of the last move (``RESET``, ``NULL`` or 0)
+- KING_MOVE_COUNT: number of the king's moves
+"""
 ROW_SIZE = 18
 """Number of integers in a row."""
 RESET, NULL = 1, 2
@@ -175,13 +183,13 @@ def _pinned_men(rows: Rows, row: int, side: int, king: int) -> Word:
 
 @kernel
 def _add_pawn_moves(
-    rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, limits: tuple[Any, ...]
+    rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, pins_and_targets: tuple[Any, ...]
 ) -> int:
     """Append the moves of a side's pawns, and return the new number of moves.
 
-    :param limits: the allowed target squares, the pinned men, and the square of the king.
+    :param pins_and_targets: the allowed target squares, the pinned men, and the square of the king.
     """
-    target_mask, pinned, king = limits
+    target_mask, pinned, king = pins_and_targets
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
     occupied, passing = ours | theirs, rows[row, EN_PASSANT]
     step = 8 - 16 * side

@@ -283,7 +283,8 @@ _MARGIN = MATE // 12
 _MAX_FUTILITY_DEPTH = 4
 _DISCARD_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
 _LIGHT = 12
-"""Weight of the accrued score, in per cent, below which estimates change little from ply to ply."""
+"""Weight of the accrued score in an estimate, in per cent, below which estimates change little from ply to
+ply."""
 
 
 @inlined

@@ -12,8 +12,8 @@ Cute Chess 1.5          ``Termination``: adjudication, time forfeit, abandoned, 
 cuteRMob (August 2021)  those of Cute Chess, but ``Result "1/2-1/2"`` for all ends that are not on the board,
                         even if there is a winner; ``RMobilityResult`` is then ``G0.0`` or ``-G0.0``
 fastchess 1.8           the sentences of Cute Chess (``Black loses on time (12ms overrun)``), ``Termination``
-                        also normal; a stalled connection is abandoned; until 0.9, names instead of colours;
-                        in September 2024, no comma before the sentence
+                        also normal; a stalled connection counts as abandoned; versions up to 0.9 write
+                        names instead of colours; in September 2024 the comma before the sentence is missing
 TCEC (seasons 1 to 29)  ``TerminationDetails``: TCEC win rule, TCEC draw rule, SyzygyTB, TB position, Manual
                         adjudication, or the sentence of Cute Chess; ``Termination`` of old games: GUI
                         adjudication, User adjudication, GUI TB Mate in 30, time, resign
@@ -177,7 +177,8 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
 
 def _last_remark(comment: str) -> str:
-    """Return the last comma-separated part of a comment with more than data, without its leading data."""
+    """Return the last comma-separated part of a comment that contains more than data, without the data at its
+    beginning."""
     for part in reversed(_QUOTED_TEXT.sub("=-", sanitise(comment)).split(",")):
         if remark := _LEADING_DATA.sub("", f"{_as_one_line(part)} ", count=1).rstrip("! "):
             return remark

@@ -83,7 +83,7 @@ class Batch(Struct):
     """int64 (n,): D in plies."""
     accrued_value: Ints
     """int64 (n,): code of V(P, A). DAMAGED if it is unavailable or not needed. It is not needed for fresh
-    states, and where the rank of A exceeds the rank of W, so that V(P, A) is W."""
+    states, nor where the rank of A exceeds the rank of W, because V(P, A) is then W."""
 
     question: Ints
     """int64 (questions,): the encoded questions."""
@@ -92,7 +92,8 @@ class Batch(Struct):
     symbol: NDArray[np.int16]
     """int16 (questions,): value symbol, or DAMAGED."""
     half_depth: Plies
-    """uint16 (questions,): half the depth of an explicit value."""
+    """uint16 (questions,): half the depth, rounded down, if the symbol stands for a value, that is, if it is
+    not SELF, CAPTURE or DAMAGED."""
     function_number: NDArray[np.uint32]
     """uint32 (questions,): number of the function, if the question asks for it."""
     capture_slot: Ints

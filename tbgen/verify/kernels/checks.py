@@ -135,11 +135,11 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
     """Prove the states of a layer in a range of batch slots, and return their number.
 
     The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
-    the layer's accrued score. If the pivot of the layer is ``MIDDLE``, the fresh state belongs to the layer
-    if the position rank is at least the rank of the layer. The other states are those that
-    :func:`stores_state` accepts. If a deviation is allowed (``game.deviation`` is not 0), only the states
-    that :func:`has_entry` accepts are proved. In whole-game mobility, each position has only its fresh state,
-    and the pivot of the layer is ``MIDDLE``.
+    the layer's accrued score. In a layer with the pivot ``MIDDLE`` (see :mod:`tbgen.verify.kernels.results`),
+    it belongs to the layer if the position rank is at least the rank of the layer. The other states are those
+    that :func:`stores_state` accepts. If results may deviate from those of the best moves in one direction
+    (``game.deviation`` is not 0), only the states that :func:`has_entry` accepts are proved. In whole-game
+    mobility, each position has only its fresh state, and the pivot of the layer is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):

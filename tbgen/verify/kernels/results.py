@@ -20,8 +20,8 @@ from tbgen.compiler.jit import inlined
 MAX_WORTH: Final = 511
 """Worth of White's score of rank 0, the greatest worth."""
 MIDDLE: Final = 256
-"""The pivot between Black's scores and White's. It stands for all accrued scores whose rank exceeds that of
-every value."""
+"""The pivot between Black's scores and White's. It stands for every accrued score of greater rank than all
+values; which of them it is makes no difference."""
 
 DEPTH_MASK: Final = 0xFFFF
 _MAX_DEPTH: Final = 0xFF00
@@ -50,7 +50,8 @@ def code_rank(code: int) -> int:
 
 @inlined
 def stores_state(rank: int, code: int, accrued: Accrued, side: int) -> bool:
-    """Whether the state of a position with this accrued score is not fresh, and a table stores it.
+    """Whether a table has an entry for the state of a position with this accrued score, besides the fresh
+    entry. A fresh state has none.
 
     ``rank`` is the rank of the position, and ``code`` the code of its fresh value.
     """
@@ -116,7 +117,9 @@ COLUMNS: Final = 7
 """Number of columns of a finding: problem, the three numbers of the place, pivot, stored grade, recomputed
 grade.
 
-The pivot is ``MIDDLE`` for the fresh state of a position whose rank is greater than that of every value."""
+The pivot of a fresh state is the worth of the position score, but ``MIDDLE`` in two cases: always in a
+MISREAD finding, and in games with layers if the position rank exceeds the rank of every value. The pivot is 0
+in NOWHERE and MISSING findings."""
 
 Place: TypeAlias = tuple[int, int, int]
 """1 for an en passant position, else 0; side to move; slot, or index in the flattened en passant arrays."""
@@ -130,8 +133,8 @@ class ProofScratch(NamedTuple):
     targets: NDArray[np.uint64]
     """Shape (32,): legal targets of these men."""
     squares_after: NDArray[np.int64]
-    """Shape (16,): squares of the men after a zeroing move, in the order of the table that it leads to, and
-    their images."""
+    """Shape (16,): squares of the men after a zeroing move, in the order of the table that the move leads to;
+    from index 8 on, images of these squares."""
     findings: NDArray[np.int64]
     """Shape (capacity, ``COLUMNS``): the findings."""
     total: NDArray[np.int64]
