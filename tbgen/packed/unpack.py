@@ -39,6 +39,7 @@ from tbgen.retro.kernels.phase import find_side_exits, prepare_words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
     frame_of,
+    keep_first,
     like_men_of,
     make_exits,
     make_phase,
@@ -285,10 +286,9 @@ class _Unpacker:
 
         The rest of the pool is released, so no phase can be set up after this.
         """
-        value, depth = self._data.value, self._data.depth
-        for array in (value, depth):
-            array.resize(2 * self._layout.size, refcheck=False)
-        return value.reshape(2, -1), depth.reshape(2, -1)
+        arrays, count = (self._data.value, self._data.depth), 2 * self._layout.size
+        value, depth = (keep_first(array, count).reshape(2, -1) for array in arrays)
+        return value, depth
 
     def _set_up_phase(self, phase: int) -> None:
         """Place the pawns of a phase, and find its legal positions."""

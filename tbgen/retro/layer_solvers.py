@@ -133,17 +133,16 @@ class EveryLayer:
         no_record = empty_record(NOTHING, 0, make_function_numbers(0), 0)
         arguments = workspace, pool, (no_record, no_record)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).solve_ranks()
-        empty_pairs = 0
+        empty_pairs, any_alive = 0, True
         for rank in count():
-            any_alive = next(ranks, None) is not None
+            if any_alive and not (any_alive := next(ranks, None) is not None):
+                store_fresh(workspace, self._loader, phase, parts, mapper)
             # Once no position is in the layers, each pair is overwritten once with empty layers.
             if rank >= FIRST_LAYER and empty_pairs < _LAYER_PAIRS:
                 for holder, layer in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
                     attacker = workspace.attackers[1 - holder]
                     copy_layer(attacker, rank, number * layout.phase_size, layer)
                 empty_pairs += not any_alive
-                if empty_pairs == 1:
-                    store_fresh(workspace, self._loader, phase, parts, mapper)
             yield any_alive
 
 

@@ -30,7 +30,7 @@ from tbgen.retro.geometry import IMAGES
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
-from tbgen.retro.workspace import QUARTERS, expand, to_solver_order
+from tbgen.retro.workspace import QUARTERS, expand, to_solver_order, zeros
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -142,7 +142,8 @@ class PoolLoader:
                 block_count += 1
         smaller = [block for block in self._block_number if block[0].men < layout.material.men]
         kept_blocks = [block for block in smaller if needed_blocks is None or block in needed_blocks]
-        own_slots = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
+        ep_start, ep_slots = 2 * layout.size, len(en_passant_configs(layout)) * layout.phase_size
+        own_slots = ep_start + ep_slots
         if not layout.pawns:  # then the workspace is part of the pool
             own_slots = max(own_slots, QUARTERS * layout.solved_slots)
         places, end = {}, own_slots
@@ -151,15 +152,14 @@ class PoolLoader:
             end += block_slots(block)
         self._promoted_at, slots = end, end + max_overflow_slots(layout)
         self.pool: Final = Pool(
-            np.empty(slots, np.uint8),
-            np.empty(slots, np.uint16),
+            zeros(slots, np.uint8),
+            zeros(slots, np.uint16),
             make_targets(layout, block_at, block_count, en_passant_configs(layout)),
             no_routes(),
         )
         self._table = table
         if table is None:
-            ep_offset = self.pool.targets.ep_offset
-            self.pool.value[ep_offset:own_slots], self.pool.depth[ep_offset:own_slots] = NONE, 0
+            self.pool.value[ep_start : ep_start + ep_slots] = NONE
         self._load(places, map)
 
     def fresh_results(self, phase: int) -> SweepResults:

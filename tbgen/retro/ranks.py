@@ -333,7 +333,7 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
             return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SET)
 
         outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
-        departures, key = make_departures(1, 0), np.zeros(1, np.int64)
+        departures, key = make_departures(len(scratch.front_sizes), 0), np.zeros(1, np.int64)
         return Attacker(side, frame, phase, outer, inner, scratch, results, departures, _NO_SET, _NO_SET, key)
 
     white, black = map(make_attacker, SIDES)

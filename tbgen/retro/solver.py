@@ -55,6 +55,7 @@ from tbgen.retro.ranks import (
     store_fresh,
 )
 from tbgen.retro.workspace import (
+    keep_first,
     make_function_numbers,
     make_workspace,
     mirrors_itself,
@@ -348,14 +349,13 @@ class _TableSolver:
         ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + configs * layout.phase_size)
         ep_value = pool.value[ep].reshape(configs, layout.phase_size).copy()
         ep_depth = pool.depth[ep].reshape(configs, layout.phase_size).copy()
+        # The slots of the table itself come first in the pool. The memory after them is released.
+        value, depth = (keep_first(array, 2 * size).reshape(2, size) for array in (pool.value, pool.depth))
         for array, filler in ((pool.value, NONE), (pool.depth, 0)):
             if not layout.pawns:  # then the slots are still in the solver's order
                 solved = layout.solved_slots
                 to_table_order(layout, array[size : 2 * size], filler, array[solved : 2 * solved])
                 to_table_order(layout, array[:size], filler)
-            # The slots of the table itself come first in the pool. The memory after them is released.
-            array.resize(2 * size, refcheck=False)
-        value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
         non_canonical = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
         for array, filler in ((value, NONE), (depth, 0)):
             np.copyto(array, filler, where=non_canonical.reshape(-1))

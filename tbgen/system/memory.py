@@ -48,13 +48,15 @@ def trim_memory() -> None:
             library.malloc_trim(0)
 
 
-def release_pages(mapping: mmap.mmap) -> None:
-    """Release the memory of a mapped file. Its content remains in the system's file cache.
+def release_pages(mapping: mmap.mmap, start: int = 0) -> None:
+    """Release the memory of a mapping from byte ``start`` on, rounded up to whole pages.
 
-    Windows releases such memory by itself.
+    The content of a mapped file remains in the system's file cache; other content is lost. Windows releases
+    the memory of mapped files by itself, and keeps other memory until the mapping is closed.
     """
-    if sys.platform != "win32":
-        mapping.madvise(mmap.MADV_DONTNEED)
+    start += -start % mmap.PAGESIZE
+    if sys.platform != "win32" and start < len(mapping):
+        mapping.madvise(mmap.MADV_DONTNEED, start)
 
 
 def use_large_pages(memory: mmap.mmap) -> None:

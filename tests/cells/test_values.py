@@ -14,6 +14,7 @@ from tbgen.cells.games import solve_values
 from tbgen.cells.routes import routes_of
 from tbgen.compiler.jit import int64
 from tbgen.retro import ranks
+from tbgen.retro.workspace import workspace_of
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp
 
@@ -54,3 +55,14 @@ def test_a_cell_with_too_many_moves_is_refused() -> None:
     board = chess.Board("QQQQQ3/8/8/8/8/5k2/8/K7 w - - 0 1")
     with pytest.raises(NoCodeError, match="let fewer men be mobile"):
         solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER)
+
+
+def test_each_part_of_a_sweep_counts_its_departures() -> None:
+    board = chess.Board("8/8/8/8/7q/k1p5/2P5/K6Q w - - 0 1")
+    frame = frame_of_cell(Cell.of_board(board, mobile_squares(board))).frame
+    for workspace in (
+        ranks.values_workspace(frame, 5),
+        workspace_of(frame, True, np.zeros((0, 2), np.int64), 5),
+    ):
+        for attacker in workspace.attackers:
+            assert len(attacker.departures.count) == len(attacker.scratch.front_sizes) == 5

@@ -437,7 +437,7 @@ def _write_separately(results: SweepResults, first: int, bits: Word, code: int, 
 
 
 @inlined
-def _note_departures(sweep: Sweep, part: int, word: int, bits: Word) -> None:
+def _note_departures(sweep: Sweep, part: int, word: int, bits: Word, level: int) -> None:
     """Store the results of the positions ``bits`` of a word in ``Attacker.departures`` before the outer sweep
     overwrites them. Positions that the last inner sweep has not assigned are omitted."""
     attacker, results = sweep.attacker, sweep.attacker.results
@@ -445,11 +445,12 @@ def _note_departures(sweep: Sweep, part: int, word: int, bits: Word) -> None:
     if count > departures.node.shape[1]:
         return
     for bit in bits_of(bits & ~attacker.inner_sets.wanted[word]):
-        if count < departures.node.shape[1]:
-            at = results.starts[attacker.side] + word * 64 + bit
+        at = results.starts[attacker.side] + word * 64 + bit
+        last_level = level_of(attacker.side, results.value[at], results.depth[at])
+        if last_level != level and count < departures.node.shape[1]:
             departures.node[part, count] = (attacker.side * attacker.frame.words + word) * 64 + bit
-            departures.level[part, count] = level_of(attacker.side, results.value[at], results.depth[at])
-        count += 1
+            departures.level[part, count] = last_level
+        count += last_level != level
     departures.count[part] = count
 
 
@@ -472,7 +473,7 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
         first = results.starts[side] + word * 64
         if sweep.write_mode == WRITE_SHARED:
             if row == ATTACKER_TO_MOVE:
-                _note_departures(sweep, part, word, bits)
+                _note_departures(sweep, part, word, bits, level)
             _write_separately(results, first, bits, code, level & DEPTH_MASK)
         elif sweep.write_mode == WRITE_ATTACKERS:
             if row == ATTACKER_TO_MOVE:
