@@ -67,8 +67,8 @@ class Event(NamedTuple):
 
 
 FRC_6: Final = (
-    " TCEC used them for another event of that month. By them Minic, which advanced, is second, and by "
-    "r-mobility third."
+    " TCEC used these rules for another event of that month. They put Minic, which advanced, second; "
+    "r-mobility puts it third."
 )
 FRD_1: Final = " These rules, too, are from another event; rofChade advanced as the last of three qualifiers."
 DECIDED: Final = (
@@ -235,8 +235,8 @@ def _beginning() -> Iterator[str]:
     yield "```\ntbgen score EVENT.pgn --order tcec\n```"
     yield (
         "TCEC plays by the rules of chess. More than half of its games are drawn, so engines often finish "
-        "with the same number of points. Since season 19 (August 2020) TCEC's rules break such ties by "
-        "r-mobility, too. A draw then gives more than half a point to the side that left its "
+        "with the same number of points. Since season 19 (August 2020) TCEC's rules have broken such "
+        "ties by r-mobility. A draw then gives more than half a point to the side that left its "
         "opponent fewer moves: 0.75 points for a stalemate (G0.5), 0.625 for one move and check (G1.0), "
         "0.5039 for three moves and no check (G3.5). Black's scores have a minus. The lowest score since the "
         "last capture or pawn move counts ([rules](referee.md), [words](glossary.md))."
@@ -249,7 +249,7 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     yield "## Decided by r-mobility"
     yield (
         f"Four engines played {len(events[bonus.file])} games in the {bonus.title}. {first.name} and "
-        f"{second.name} had the same number of points, and were level by all tiebreaks of chess: the games "
+        f"{second.name} had the same number of points, and were level on all tiebreaks of chess: the games "
         "between them (direct), wins and Sonneborn-Berger (SB). R-mobility separated them: "
         f"{_sum(first)} points against {_sum(second)}. A number in brackets is the place that the "
         "player would have if this column were the next tiebreak after direct encounters."
@@ -258,8 +258,8 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     yield (
         "[TCEC's wiki](https://wiki.chessdom.org/R-Mobility) of November 2020 says that this was the only "
         "event in which the tiebreak was needed. Since then it has been needed again, as in two of the "
-        f"events below (season 20, league 3, and FRC 5, league B). In the {league.title} three engines "
-        "shared the second of two qualifying places, level even in the games between them, and Berserk "
+        f"events below (season 20, league 3, and FRC 5, league B). In {league.title}, three engines "
+        "tied for the second of two qualifying places and were level even in the games between them. Berserk "
         "advanced. At that time the next tiebreak was r-mobility, and it puts Berserk first. By wins "
         "Stoofvlees would have advanced; by Sonneborn-Berger Berserk and Minic would still have been level."
     )
@@ -350,9 +350,9 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         f"{total - stopped:,} of these ended on the board, by repetition, the 50-move rule or stalemate; "
         f"their value is the accrued score. The other {stopped:,} were stopped because the engines' "
         "evaluations agreed, because tablebases held the position, or because neither side had the men to "
-        f"mate. Their value is the result of best play. {many_men:,} had {MANY} men or more on the board, "
-        f"too many for tables. This page uses the tables of two to four men, which hold {len(draws.known)} "
-        f"of the final positions; {draws.men.get('5', 0):,} others have five men."
+        f"mate. Their value is the result of best play. Of the stopped games, {many_men:,} had {MANY} men "
+        "or more on the board, too many for tables. This page uses the tables of two to four men, which hold "
+        f"{len(draws.known)} of the final positions; {draws.men.get('5', 0):,} others have five men."
     )
     turned = [draw for draw in draws.known if draw.turned]
     same = sum(draw.value == draw.accrued for draw in draws.known)
@@ -377,7 +377,7 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     )
     bare = [draw for draw in draws.known if len(draw.board.piece_map()) == 2]
     yield (
-        f"Often the last capture has just given the score to the side that cannot keep it: {len(bare)} "
+        f"Often the last capture has just given the score to a side that cannot keep it: {len(bare)} "
         f"draws ended with bare kings, and in {sum(draw.turned for draw in bare)} of them best play gives it "
         "to the other side."
     )
@@ -389,7 +389,7 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         yield "### The most astonishing draw of a superfinal"
         yield from _draw_section(final, pictures)
     yield "### The next ones"
-    yield "After the two draws above, best play changes the points of these most."
+    yield "Apart from the two draws above, best play changes the points of these draws most."
     rows = [["game", "accrued", "value", "plies", "final position"]]
     for draw in [draw for draw in ordered if draw not in (first, final)][:MAX_NEXT_DRAWS]:
         position = f"`{draw.board.board_fen()} {'w' if draw.board.turn else 'b'}`"
@@ -411,8 +411,8 @@ def _draw_section(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
     mover = "White" if board.turn else "Black"
     yield (
         f"{draw.game} was a draw in chess. When it was stopped, the accrued score was {draw.accrued}, worth "
-        f"{_share(draw.accrued):.4f} points for White. Best play leads to {draw.value} after "
-        f"{plies(len(draw.line))}, worth {_share(draw.value):.4f} points."
+        f"{_share(draw.accrued):.4f} points for White. After {plies(len(draw.line))} best play "
+        f"reaches {draw.value}, worth {_share(draw.value):.4f} points."
     )
     yield f"![{board_words(board)}](tcec/{name})"
     line = board.variation_san(map(chess.Move.from_uci, draw.line))
