@@ -171,22 +171,24 @@ def write_page(data: Path, page: Path) -> None:
 
 def _page(endings: Endings, folder: str) -> Iterator[str]:
     turned = sum(ending.turned for ending in endings.shown)
+    men = sorted({len(chess.Board(ending.fen).piece_map()) for ending in endings.shown})
+    these = "these " if len(endings.shown) == endings.narrowed else ""
     yield "# Surprising endings"
     yield (
-        f"This page is for chess players. It shows {counted(len(endings.shown), 'ending')} of six men or "
-        "more in which best play would have changed the result of a drawn game. One command solves any of "
-        "them again:"
+        f"This page is for chess players. It shows {counted(len(endings.shown), 'ending')} of "
+        f"{' or '.join(map(str, men))} men in which best play would have changed the result of a drawn game. "
+        "One command solves any of them again (Ctrl-C stops it and prints what is proved so far):"
     )
     yield f'```\ntbgen solve "{endings.shown[0].fen} {endings.shown[0].accrued}"\n```'
     yield (
         "Engine games are often stopped as draws while much can still be won in r-mobility. These are final "
-        "positions of such games of TCEC, ordered by the proved change in [points](referee.md#points) "
-        "(exponential), the greatest first: from the accrued score to the value (the score that best play "
-        "reaches) or, if only an interval is proved, to that end of the interval which changes the points "
-        f"less. Of {counted(endings.solved, 'position')} that were tried, {endings.narrowed} have a value "
-        f"that is proved to differ from the accrued score; in {turned} of those below, it belongs to the "
-        "other side. Each line shows at most twelve plies, so it need not reach the value; the accrued score "
-        "at its end is in brackets."
+        "positions of such TCEC games. They are ordered by the proved change in [points](referee.md#points) "
+        "(exponential), the greatest first. The change is from the accrued score to the value (the score "
+        "that best play reaches); if only an interval is proved, it is to the bound that changes the points "
+        f"less. Of {counted(endings.solved, 'position')} tried, {these}{endings.narrowed} have a value that "
+        f"is proved to differ from the accrued score; in {turned} of those shown, the value belongs to the "
+        "other side. Each line shows at most twelve plies, so it need not reach the value; the brackets at "
+        "its end contain the accrued score, and all others the points of White and Black."
     )
     for number, ending in enumerate(endings.shown, 1):
         yield from _ending_section(number, ending, folder)
@@ -194,8 +196,9 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
     yield (
         "The games are from [TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0). "
         "`benchmarks/real_endings.py` solves their final positions, and `scripts/endings.py --results FILE` "
-        "makes the page from its results. Times count from the start of the process. Arrows show the first "
-        "moves, and green squares the mobile men of the cell that proves the score ([solve.md](solve.md))."
+        "makes the page from its results. Times are measured from the start of the process. Arrows show the "
+        "first moves, and green squares the mobile men of the cell that proves the score "
+        "([solve.md](solve.md))."
     )
 
 
@@ -206,7 +209,7 @@ def _ending_section(number: int, ending: Ending, folder: str) -> Iterator[str]:
     yield f"![{board_words(board)}]({folder}/{number:02}.svg)"
     yield (
         f"{event.replace('_', ' ')}, `{ending.fen}`, {'White' if board.turn else 'Black'} to move. The "
-        f"accrued score was {ending.accrued} ({EXPONENTIAL.text(ending.accrued)} points). "
+        f"accrued score was {ending.accrued} ({EXPONENTIAL.text(ending.accrued)}). "
         f"{_value_text(ending)} Proved after {duration(ending.seconds)} and {counted(ending.cells, 'cell')}."
     )
     if ending.line:
