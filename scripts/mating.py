@@ -201,9 +201,9 @@ def _page(mating: Mating) -> Iterator[str]:
     )
     yield "## Alone and in pairs"
     yield (
-        "One man, and two of the same kind, against a bare king. Two men bound to a colour stand on squares "
-        "of opposite colours. *Typical* is the typical score with the lone king to move; it is given where "
-        "there is no general win."
+        "The table shows one man, and two of the same kind, against a bare king. Two men bound to a colour "
+        "stand on squares of opposite colours. *Typical* is the typical score with the lone king to move, "
+        "where there is no general win."
     )
     columns = ("share", "longest", "typical")
     rows: Iterator[Sequence[str]] = (
@@ -216,7 +216,7 @@ def _page(mating: Mating) -> Iterator[str]:
     yield "## Against pieces of chess"
     yield (
         "Each cell names the man of greater value and gives its share. General wins are bold; elsewhere the "
-        "typical score with the other side to move follows. Scores with a minus belong to the man in "
+        "typical score with the other man's side to move follows. Scores with a minus belong to the man in "
         "brackets."
     )
     rows = ((_name(man), *(_duel(mating, man, piece) for piece in _PIECES)) for man in mating.men)
@@ -353,7 +353,7 @@ def _beside(mating: Mating) -> str:
         "In every ending that was compared, FairyGen by H. G. Muller finds the same number of forced mates "
         "of each length ([described.md](described.md#how-it-is-known-to-be-right)).\n\n"
         "The longest wins are counted up to mate; some programs, such as FairyGen by default, stop at the "
-        f"capture that decides. So the longest win of KQvKR takes {rook} plies here, and 62 up to the "
+        f"decisive capture. So the longest win of KQvKR takes {rook} plies here, and 62 up to the "
         f"capture of the rook; that of {_name('KQvK[WF]')} takes {queen} either way, because it ends in mate "
         f"with the commoner still on the board.\n\nOn the full board, two ferzes mate by force in {forced} "
         f"of {opened:,} open positions, in FairyGen as here. All are of one kind: in "

@@ -107,7 +107,7 @@ def write_overview(report: Report, path: Path) -> None:
     _add_upsets(page, tables)
     _add_decided(page, tables)
     page.add("## Mating potential, and other scores that can be forced")
-    page.add("Of the materials without pawns:")
+    page.add("Of the materials without pawns ([terms](report.md#terms)):")
     page.add_list(mating_highlights([table for table in tables if not table.material.pawns]))
     _add_differences(page, report)
     _add_endgames(page, tables)
@@ -123,7 +123,7 @@ def _add_introduction(page: Page, report: Report) -> None:
             for counts in (*table.distribution.canonical, *table.distribution.en_passant)
         )
         parts.append(
-            f"{counted(len(tables), 'table')} by {variant.label} with {count:,} positions up to symmetry"
+            f"{counted(len(tables), 'table')} for {variant.label} with {count:,} positions up to symmetry"
         )
     page.add(
         "# What the tables say",
@@ -134,10 +134,10 @@ def _add_introduction(page: Page, report: Report) -> None:
         "A score is the number of moves that a side was left with, plus one half if it was not in check: "
         "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check. The lowest score since the last "
         "capture or pawn move counts ([theory](theory.md), [words](glossary.md)). White is the side named "
-        "first, scores with a minus are Black's, and depths count plies until the accrued score is the "
-        "value.",
-        f"The numbers come from {', and '.join(parts)}. `tbgen report --save docs/tables` saved their data, "
-        "and `scripts/overview.py` makes this page from these data.",
+        "first, scores with a minus are Black's, and the depth (the length of the way) counts plies until "
+        "the accrued score is the value.",
+        f"The numbers come from {', and '.join(parts)}. `tbgen report --save docs/tables` saved their data; "
+        "`scripts/overview.py` makes this page from them.",
     )
 
 
@@ -246,8 +246,7 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "## Where less is more",
         "In these endgames the side with less (by the rule of thumb of [reports](report.md)) holds the score "
-        "most often in positions that are drawn in chess. The last column gives the share of the positions "
-        "in which it mates.",
+        "most often in positions that are drawn in chess. The last two columns are shares of all positions.",
     )
     page.add_table(
         ("material", "with less", "to move", "drawn positions that it holds", "mates in"),
@@ -298,8 +297,8 @@ def _add_decided(page: Page, tables: Sequence[TableReport]) -> None:
         "## Drawn in chess, decided here",
         f"At least {percent(MIN_DRAWN)} of the positions of these endgames are drawn in chess, with either "
         "side to move. In r-mobility one side holds the score in most quiet positions (defined below), "
-        "whoever is to move. The table gives the most frequent value and its share of the quiet positions, "
-        "lowest values first.",
+        "whoever is to move. The table gives the most frequent value and its share of the quiet positions; "
+        "the lowest values come first.",
     )
     page.add_table(
         ("material", "drawn in chess", "White to move", "in", "Black to move", "in"),
@@ -322,7 +321,7 @@ def _add_differences(page: Page, report: Report) -> None:
     if report.differences:
         page.add(
             "## Where resetting matters",
-            "Whole-game mobility never resets the score. Compared with it, in "
+            "Whole-game mobility never resets the score. The two games compared in "
             f"{counted(len(report.differences), 'material')}:",
         )
         page.add_list(difference_highlights(report.differences))
@@ -348,8 +347,8 @@ def _add_endgames(page: Page, tables: Sequence[TableReport]) -> None:
     page.add(
         "The typical value is the most frequent value of quiet positions, in which the game is not over and "
         "nothing can be captured. The table gives this value, its share of the quiet positions, and the "
-        "longest way in the whole table. All placements count, even the nearly half in which both bishops of "
-        "a side are on one colour."
+        "longest way in the whole table. Two bishops of a side are on one colour in nearly half of "
+        "the positions; these count, too."
     )
     page.add_table(
         ("material", "White to move", "in", "Black to move", "in", "longest way"),

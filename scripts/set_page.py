@@ -94,7 +94,7 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         "# The set, table by table",
         "",
         "This page is for those who build, fetch or check tables. It shows the size, the cost and the proof "
-        "of each one. This command lists your own tables:",
+        "of each table. This command lists your own tables:",
         "",
         "```",
         "tbgen info",
@@ -103,13 +103,13 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         "The columns are:",
         "",
         "- *positions*: legal positions up to symmetry;",
-        "- *longest*: the greatest depth, also for accrued scores if the table stores their depths, as "
+        "- *longest*: the greatest depth, including accrued scores if the table stores their depths, as "
         "tables of up to four men do;",
-        "- *file*: the size of the file;",
+        "- *file*: its size;",
         "- *built in*: wall time of the build from its sub-tables; most tables were built two at a time, "
         "while the machine did other work;",
-        "- *states proved*: the states that `tbgen verify` has checked, each against its successors; then "
-        "the time of the proof.",
+        "- *states proved*: the states that `tbgen verify` has checked, each against its successors; the "
+        "last column is the time of the proof.",
         "",
         "`docs/tables/set.json` has the SHA-256 of the files and the digests of the contents; "
         "`scripts/set_page.py` makes this page from it and from the lists of proofs.",
@@ -118,7 +118,7 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
     for variant, entries in by_variant.items():
         yield from (_summary(variant, entries), "")
     for variant, entries in by_variant.items():
-        yield from (f"## By {variant.label}", "")
+        yield from (f"## Tables for {variant.label}", "")
         yield "| table | positions | longest | file | built in | states proved | in |"
         yield "| --- | --: | --: | --: | --: | --: | --: |"
         yield from (_row(table, proof) for table, proof in entries)
@@ -131,8 +131,8 @@ def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofRecord |
         sum(table[key] for table, _ in entries) for key in ("positions", "bytes", "build_seconds")
     )
     return (
-        f"By {variant.label}: {counted(len(entries), 'table')}, {number(positions)} positions, "
-        f"{size_text(size)} ({number(size)} bytes), built in {duration(seconds)} if built one after another; "
+        f"For {variant.label}: {counted(len(entries), 'table')}, {number(positions)} positions, "
+        f"{size_text(size)} ({number(size)} bytes), {duration(seconds)} if built one after another; "
         f"{len(proofs)} of them are proved in full, {number(sum(proof.states for proof in proofs))} states."
     )
 

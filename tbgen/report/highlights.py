@@ -56,7 +56,7 @@ def find_rarest(report: TableReport) -> RareValue | None:
 def _longest_way(report: TableReport) -> Iterator[str]:
     longest = max(report.records, key=lambda record: record.depth)
     mates = [record.depth for record in report.records if not record.value.rank]
-    mate = f"; mate takes {plies(max(mates))} at the most" if mates and longest.value.rank else ""
+    mate = f"; mate takes at most {plies(max(mates))}" if mates and longest.value.rank else ""
     if longest.depth:
         way = f"{plies(longest.depth)}, to {score_text(longest.value)}"
         yield f"The longest way from a fresh score takes {way}{mate}."
@@ -64,7 +64,7 @@ def _longest_way(report: TableReport) -> Iterator[str]:
 
 def _rarest_value(report: TableReport) -> Iterator[str]:
     if rare := find_rarest(report):
-        yield f"The rarest value is {rare_value_text(rare)}{tie_text(rare, [report], 'a side to move')}."
+        yield f"The rarest value is {rare_value_text(rare)}{tie_text(rare, [report], 'side to move')}."
 
 
 def rare_value_text(rare: RareValue) -> str:
@@ -76,14 +76,13 @@ def rare_value_text(rare: RareValue) -> str:
 def tie_text(rare: RareValue, reports: Sequence[TableReport], scope: str) -> str:
     """Return, in words, how many other values are equally rare; an empty string if there are none.
 
-    :param scope: what follows "other values of" in the sentence: ``a side to move``, or ``a table and side to
+    :param scope: what is counted separately, as the sentence says: ``side to move``, or ``table and side to
         move``.
     """
     sides = [side for report in reports for side in report.distribution.board]
     others = sum(count == rare[0] for side in sides for count in side.values()) - 1
-    if not others:
-        return ""
-    return f"; {counted(others, 'other value')} of {scope} {'is' if others == 1 else 'are'} as rare"
+    ties = f"{counted(others, 'other value')} {'is' if others == 1 else 'are'} as rare"
+    return f"; counting each {scope} separately, {ties}" if others else ""
 
 
 def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
@@ -213,16 +212,16 @@ def _rarest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     candidates = [(rare, report.material) for report in reports if (rare := find_rarest(report)) is not None]
     if candidates:
         rare, material = min(candidates, key=lambda pair: pair[0][:2])
-        ties = tie_text(rare, reports, "a table and side to move")
-        yield f"Nothing is rarer than {rare_value_text(rare)}, in {material}{ties}."
+        ties = tie_text(rare, reports, "table and side to move")
+        yield f"The rarest value of all is in {material}: {rare_value_text(rare)}{ties}."
 
 
 def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     upsets = [(*upset, report.material) for report in reports for upset in upset_shares(report, mates=False)]
     if upsets:
         share, side, material = max(upsets, key=lambda upset: upset[0])
-        part = f"{percent(share)} of the positions with {COLOURS[side]} to move are drawn in chess"
-        yield f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
+        part = f"{percent(share)} of the positions with {COLOURS[side]} to move, yet they are drawn in chess"
+        yield f"The side with less gets most out of draws in {material}: it wins {part}."
 
 
 def _burdens_overall(reports: Sequence[TableReport]) -> Iterator[str]:
@@ -241,7 +240,7 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     names = _name_list(dict.fromkeys(holder.material for holder in longest.holders))
     score = f"{longest.g}{(' (mate)', ' (stalemate)', '')[min(longest.g.rank, 2)]}"
     mates = [record.depth for record in records if not record.g.rank]
-    to_mate = f"; to mate it takes {plies(max(mates))} at the most" if mates and longest.g.rank else ""
+    to_mate = f"; mate takes at most {plies(max(mates))}" if mates and longest.g.rank else ""
     way = f"{plies(longest.depth)}, to {score}, in {names}{to_mate}"
     yield f"The longest way of all from a fresh score takes {way}."
     holders = [holder for record in records for holder in record.holders]
@@ -254,7 +253,7 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
         yield f"{counted(single_count, 'record')} {verb} reached from one position alone, up to symmetry."
     behind_count = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
     if behind_count:
-        examples = f"{counted(len(holders), 'example')}, one for each material that reaches a record"
+        examples = f"{counted(len(holders), 'example')}, one for each record and material that reaches it"
         yield f"In {behind_count} of {examples}, the score belongs to the side with less."
 
 
@@ -273,8 +272,8 @@ def _typical_shares(reports: Sequence[TableReport]) -> Iterator[str]:
     ]
     if shares:
         share, mode, side, material = min(shares, key=lambda entry: entry[0])
-        text = f"with {side} to move {score_text(mode)} in only {percent(share)} of the quiet positions"
-        yield f"The typical value is least frequent in {material}: {text}."
+        text = f"with {side} to move, it is {score_text(mode)}, in only {percent(share)}"
+        yield f"The typical value is least frequent in {material}: {text} of the quiet positions."
         share, mode, side, material = max(shares, key=lambda entry: entry[0])
         most_text = f"{score_text(mode)} in {percent(share)} of those with {side} to move"
         yield f"It is most frequent in {material}: {most_text}."
@@ -284,14 +283,14 @@ def _exceptions_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
     if maximum := max(numbers, default=0):
         material = reports[numbers.index(maximum)].material
-        values = f"{counted(maximum, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
-        yield f"{material} has the most exceptions: {values}."
+        values = f"{counted(maximum, 'value')}, in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        yield f"{material} has the most exceptions: {values} each."
 
 
 def _wiki_examples(reports: Sequence[TableReport]) -> Iterator[str]:
     is_typical = [example.typical for report in reports for example in report.endgame.examples]
     if is_typical:
-        typical = f"{sum(is_typical)} {'has' if sum(is_typical) == 1 else 'have'} the value that is typical"
+        typical = f"{sum(is_typical)} {'has' if sum(is_typical) == 1 else 'have'} the typical value"
         yield f"Of the {counted(len(is_typical), 'position')} that the rules' wiki shows, {typical}."
 
 
@@ -352,7 +351,7 @@ def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
     extreme = max(differences, key=_holder_changes)
     if number := _holder_changes(extreme):
         part = f"{counted(number, 'position')} of {extreme.material}"
-        yield f"In {part} the other side holds the score, more than anywhere else."
+        yield f"In {part}, more than anywhere else, the two rules give the score to different sides."
     if same_names := _name_list(each.material for each in differences if not each.share):
         yield f"Nothing differs in {same_names}."
 

@@ -54,7 +54,7 @@ def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> Non
         value, side, count = match.groups()
         assert int(count.replace(",", "")) == board[side.lower()][value] == least
         others = sum(count == least for _, count in counts) - 1
-        ties = re.search(r"on the board; (\d+) other values? of a side to move (is|are) as rare\. ", text)
+        ties = re.search(r"each side to move separately, (\d+) other values? (is|are) as rare", text)
         assert (int(ties[1]) if ties else 0) == others
         drawn = [(value, count) for value, count in counts if value not in ("G0.0", "-G0.0")]
         total, number = sum(count for _, count in counts), sum(count for _, count in drawn)
@@ -115,9 +115,9 @@ def test_all_tables_together(reports: dict[str, TableReport]) -> None:
     assert f"The longest way of all from a fresh score {way}" in text
     board = [count for report in every for side in report.distribution.board for count in side.values()]
     assert min(filter(None, board)) == 4
-    rare = "Nothing is rarer than -G1.5 with White to move, in 4 positions on the board, in KPvK"
+    rare = "The rarest value of all is in KPvK: -G1.5 with White to move, in 4 positions on the board"
     assert board.count(4) == 2
-    assert f"{rare}; 1 other value of a table and side to move is as rare." in text
+    assert f"{rare}; counting each table and side to move separately, 1 other value is as rare." in text
     alone = " ".join(index_highlights([reports["KNvK"]]))
     counts = [count for side in reports["KNvK"].distribution.board for count in side.values() if count]
     assert ("as rare" in alone) == (counts.count(min(counts)) > 1)
@@ -136,8 +136,8 @@ def test_records(reports: dict[str, TableReport]) -> None:
         assert f"{begin} reached from one position alone, up to symmetry." in record_highlights(some)
     less = overall_records(record for record in reports["KNvK"].records if not record.value.white)
     assert (
-        f"In {len(less)} of {len(less)} examples, one for each material that reaches a record, the score "
-        "belongs to the side with less."
+        f"In {len(less)} of {len(less)} examples, one for each record and material that reaches it, the "
+        "score belongs to the side with less."
     ) in record_highlights(less)
     assert record_highlights([]) == []
 
@@ -154,7 +154,7 @@ def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
     share, name = min(shares)
     assert f"least frequent in {name}: " in text
     assert f"in only {percent(share)} of the quiet positions" in text
-    assert "Of the 6 positions that the rules' wiki shows, 3 have the value that is typical." in text
+    assert "Of the 6 positions that the rules' wiki shows, 3 have the typical value." in text
     assert endgame_highlights([]) == []
     pawnless = [report for report in every if not report.material.pawns]
     text = " ".join(mating_highlights(pawnless))
@@ -181,7 +181,7 @@ def test_differences() -> None:
         ]
     ) == [
         "The rules differ most in KNvK: 5.1 % of its positions have a different value.",
-        "In 30 positions of KPvK the other side holds the score, more than anywhere else.",
+        "In 30 positions of KPvK, more than anywhere else, the two rules give the score to different sides.",
         "Nothing differs in KvK.",
     ]
     assert difference_highlights([found("KvK")]) == ["Nothing differs in KvK."]

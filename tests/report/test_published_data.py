@@ -83,4 +83,4 @@ def test_the_overview_counts_as_many_positions_as_the_tables_have() -> None:
     for variant in Variant:
         materials = data.materials(variant)
         count = sum(positions[material.name, variant] for material in materials)
-        assert f"{len(materials)} tables by {variant.label} with {count:,} positions up to symmetry" in page
+        assert f"{len(materials)} tables for {variant.label} with {count:,} positions up to symmetry" in page
