@@ -320,7 +320,8 @@ class Solver:
     :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`.
     :param total_time: time in seconds for all positions together; None for no limit.
     :param results: earlier results. New results are added to them.
-    :param file_count: number of files that may be used besides tables, such as Syzygy files.
+    :param file_count: number of files of exit sources other than tables and cells; a source without files
+        counts as one.
     :param progress: called with the progress of a position while it is being solved.
     :param interrupt: called on an interrupt (Ctrl-C), after everything proved so far has been added to the
         results. By default it raises the interrupt. If it returns, no other position is started.

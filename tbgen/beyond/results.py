@@ -55,7 +55,7 @@ class Effort(NamedTuple):
     memory: int
     """Maximum memory in bytes."""
     tables: int
-    """Number of tables, and of files of other exit sources, such as Syzygy files."""
+    """Number of tables, and of files of all other exit sources; a source without files counts as one."""
 
     def covers(self, other: Effort) -> bool:
         """Return whether this effort is at least as large as another effort in every respect."""
