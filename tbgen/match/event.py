@@ -115,7 +115,7 @@ class Event:
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every unusual line
         with (
-            closing(GamesFile(settings.pgn, self._digest, self.options)) as file,
+            closing(GamesFile(settings.pgn, settings.event, self._digest, self.options)) as file,
             closing(EngineLogs(settings.log)) as logs,
         ):
             for game in file.recover():

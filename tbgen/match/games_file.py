@@ -45,8 +45,12 @@ def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
     :param digest: digest of the event's schedule.
     """
     values = dict(_tag_pairs(game, settings, digest))
-    lines = [f'[{name} "{_replace_unsafe(value)}"]' for name, value in values.items()]
+    lines = [_tag_line(name, value) for name, value in values.items()]
     return "\n".join([*lines, "", *_wrap(_unbreakable_units(game)), "", ""]).encode()
+
+
+def _tag_line(name: str, value: str) -> str:
+    return f'[{name} "{_replace_unsafe(value)}"]'
 
 
 def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
@@ -130,15 +134,17 @@ class GamesFile:
     """A PGN file that only one event writes at a time. A game is written in full and synced, or not at all.
 
     :param path: path of the file, which need not exist yet.
+    :param event: name of the event.
     :param digest: digest of the event's schedule, which every game in the file must state.
     :param options: options that determine how the event scores games.
 
     :raises TbgenError: if the file cannot be opened, or another event is writing it.
     """
 
-    def __init__(self, path: Path, digest: str, options: GameOptions) -> None:
+    def __init__(self, path: Path, event: str, digest: str, options: GameOptions) -> None:
         self.path = path
-        self._digest, self._options = digest, options
+        self._first_line = _tag_line("Event", event).encode()
+        self._digest, self._options, self._is_new = digest, options, not path.exists()
         self._game_count = 0
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
@@ -151,14 +157,18 @@ class GamesFile:
                 raise TbgenError(f"another event is writing {path}: wait for its end, or choose another file")
 
     def close(self) -> None:
-        """Finish writing, and release the file."""
+        """Finish writing, and release the file. An empty file is removed if it was not there before."""
         self._writer.shutdown()
+        is_empty = self._is_new and self._file.seek(0, os.SEEK_END) == 0
         self._file.close()
+        if is_empty:
+            self.path.unlink(missing_ok=True)
 
     def recover(self) -> list[GameRecord]:
         """Remove an incomplete game that a killed process left at the end, and return the games in the file.
 
-        :raises UsageError: if the file contains a game of another event, or contains a game twice.
+        :raises UsageError: if the file contains a game of another event, contains a game twice, or ends with
+            text that is not the beginning of a game of this event.
         """
         records: dict[GameId | None, GameRecord] = {}
         read_bytes = complete_bytes = 0
@@ -179,8 +189,22 @@ class GamesFile:
                     records[key] = game
                     complete_bytes = read_bytes
                 raw = next_raw
+        self._check_rest(complete_bytes)
         self._truncate(complete_bytes)
         return list(records.values())
+
+    def _check_rest(self, complete_bytes: int) -> None:
+        """Check that the complete games are followed only by the beginning of a game of this event."""
+        self._file.seek(complete_bytes)
+        rest = self._file.read()
+        header, has_moves, _ = rest.partition(b"\n\n")
+        is_own = header.startswith(self._first_line) or self._first_line.startswith(header)
+        if has_moves:
+            is_own &= _tag_line(SCHEDULE_TAG, self._digest).encode() in header
+        if rest.strip() and not is_own:
+            raise UsageError(
+                f"{self.path} has text that is not from this event: move it elsewhere, or {_REMEDY}"
+            )
 
     async def append(self, pgn: bytes) -> tuple[GameRecord, int]:
         """Write and sync a game; return the game's record, and the new size of the file.

@@ -108,7 +108,9 @@ def check_settings(settings: EventSettings) -> None:
     if settings.test is not None and len(names) != 2:
         raise UsageError(f"a test needs two engines, not {len(names)}")
     if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):
-        raise UsageError(f"a test can end a match, not a {settings.format.value}: omit --tournament")
+        raise UsageError(
+            f"a test can end a match, not one with --tournament {settings.format.value}: omit one of them"
+        )
     if str(settings.pgn) == "-" or settings.pgn.suffix.lower() in _COMPRESSED_SUFFIXES:
         raise UsageError(
             f"games are appended to a plain PGN file: --pgn cannot be {settings.pgn}, "

@@ -119,12 +119,15 @@ def plan_report(
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`tbgen.report.save_report` instead of tables.
     :param layers: whether layers of packed tables are solved to count accrued scores.
-    :raises UsageError: if a name, the number of men or the rules are invalid.
+    :raises UsageError: if a name, the number of men or the rules are invalid, or a directory after the first
+        does not exist.
     :raises MissingTableError: if a named table is missing.
     :raises DamagedTableError: if a file is not a table.
     :raises NothingToReportError: if there are no tables, or no saved data of a named table.
     """
     first, *others = directories = directories_of(directory)
+    if missing := [str(other) for other in others if not other.is_dir()]:
+        raise UsageError(f"there is no directory {missing[0]}: name materials before --dir")
     where = " and ".join(map(str, directories))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     variants = tuple(Variant) if rules is None else (Variant.parse(rules),)

@@ -85,6 +85,9 @@ def test_games_of_other_events_are_rejected(tmp_path: Path, capsys: pytest.Captu
         (text.replace('[RMobilityResult "-G20.5"]', ""), "tags of this game have been changed"),
         (text.replace('[White "A"]', '[White "C"]', 1), "should be A - B"),
         ('[Event "x"]\n\n1. e4 *\n\n' + text, "belongs to an event with other"),
+        (text + '[Event "x"]\n[White "A"]\n\n1. e4 *\n', "text that is not from this event"),
+        (text[: text.index("[Schedule")] + "\n1. e4 e5\n", "text that is not from this event"),
+        ("My shopping list\n- milk\n", "text that is not from this event"),
     ):
         pgn.write_text(changed)
         assert expected in refused(capsys, pgn, "--rounds", "2")
