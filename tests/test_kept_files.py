@@ -14,9 +14,10 @@ from tbgen.beyond.kept import KeptCells
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.report import read_report
+from tbgen.report import read_report, write_report
 from tbgen.report.data import SavedData
 from tests.support.paths import DATA
+from tests.support.reports import blank_plots
 
 KEPT = DATA / "kept"
 BLOCKED = "8/8/8/1p1k4/1P6/8/3K4/8 w - - 0 1"
@@ -52,6 +53,12 @@ def test_data_of_a_report(kept: Path, three_men: Path, tmp_path: Path) -> None:
     for report in (read, read_report(three_men, ["KBvK"]).tables[0]):
         SavedData(tmp_path).save_table(report)
         assert common_part(document_of(tmp_path), saved) == saved
+
+
+def test_pages_from_data_of_a_report(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages and CSV files show the defaults of fields that were added since."""
+    monkeypatch.setattr("tbgen.report.site.draw_plots", blank_plots)
+    assert len(write_report(kept, ["KBvK"], tmp_path / "site", saved=True).pages) == 5
 
 
 def document_of(directory: Path) -> Any:

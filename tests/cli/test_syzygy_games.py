@@ -3,21 +3,27 @@
 import io
 import json
 import shutil
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
+from typing import Any, Never
 
+import chess
 import pytest
 
 from tbgen.beyond import solver
 from tbgen.beyond.budget import Budget
-from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.cli.solving import SolvingOptions
+from tbgen.errors import UsageError
 from tbgen.games.pgn.reader import read_games
-from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
+from tbgen.progress import ignore_solve_progress
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.solving import CASTLING, WALL
 
@@ -142,9 +148,9 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     """Positions are not solved again with the same number of files."""
     asked, knowledge = list[int](), solver.make_exit_bounds
 
-    def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, syzygy: Syzygy | None) -> ExitBounds:
-        asked.append(0 if syzygy is None else len(syzygy))
-        return knowledge(tables, budget, kept, syzygy)
+    def known(tables: Tablebase, budget: Budget, *sources: Any) -> ExitBounds:
+        asked.append(sum(len(source) for source in sources[1:] if source is not None))
+        return knowledge(tables, budget, *sources)
 
     def solved(*_: object, **__: object) -> Solution:
         accrued, (lower, upper) = GScore("G4.5"), ANYTHING
@@ -157,3 +163,26 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     for more in ((), ("--syzygy", str(FILES)), ("--syzygy", str(FILES)), ()):
         assert main([*words, *more]) == 0
     assert asked == [0, 5]
+
+
+def test_every_exit_source_reaches_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is an option for solving or a parameter of ``watch``, and its files are counted."""
+    parameters = signature(solver.make_exit_bounds)
+    sources = {name: [name] for name in [*parameters.parameters][3:]}  # after tables, budget and cells
+    found = dict[str, Any]()
+
+    def stop(*given: Any, **named: Any) -> Never:
+        found.update(parameters.bind(*given, **named).arguments)
+        raise UsageError("nothing is solved")
+
+    monkeypatch.setattr(solver, "make_exit_bounds", stop)
+    options: dict[str, Any] = dict.fromkeys(field.name for field in fields(SolvingOptions)) | {"solve": True}
+    named = {name if f"solve_{name}" not in options else f"solve_{name}": sources[name] for name in sources}
+    options |= {name: named.pop(name) for name in options.keys() & named.keys()}
+    state = chess.Board(WALL), GScore("-G3.5"), Tablebase(tmp_path), Budget(), ignore_solve_progress
+    with SolvingOptions(**options).watch(Variant.R_MOBILITY, **named) as watch:  # type: ignore[arg-type]
+        assert watch.solver is not None
+        assert watch.solver.file_count == len(sources)
+        with pytest.raises(UsageError, match="nothing is solved"):
+            watch.solver.prove(*state)
+    assert {name: found.get(name) for name in sources} == sources
