@@ -17,6 +17,7 @@ from typing import Final
 import chess
 import chess.svg
 
+from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.rules import position_score
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
@@ -39,12 +40,12 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 MAX_DIAGRAMS: Final = 3
 """Maximum number of diagrams in a chapter."""
 MAX_UPSETS: Final = 12
-"""Maximum number of listed endgames in which the side with less does best."""
+"""Maximum number of listed endgames in which the weaker side does best."""
 MIN_DRAWN: Final = 0.75
 """Minimum share of drawn positions in an endgame that counts as drawn in chess."""
 MAX_EXAMPLES: Final = 2
 """Maximum number of endgames of the list of upsets that get a diagram."""
-MAX_MOVES: Final = 12
+MAX_MOVES: Final = 6
 """Maximum number of moves of a line on the page. Longer lines end with dots."""
 DIAGRAM_SIZE: Final = 260
 """Width of a board in pixels."""
@@ -107,7 +108,10 @@ def write_overview(report: Report, path: Path) -> None:
     _add_upsets(page, tables)
     _add_decided(page, tables)
     page.add("## Mating potential, and other scores that can be forced")
-    page.add("Of the materials without pawns ([terms](report.md#terms)):")
+    page.add(
+        "Only materials without pawns count here. In an *open* position the game is not over, and the side "
+        "to move has neither a capture nor mate in one ([terms](report.md#terms))."
+    )
     page.add_list(mating_highlights([table for table in tables if not table.material.pawns]))
     _add_differences(page, report)
     _add_endgames(page, tables)
@@ -133,26 +137,27 @@ def _add_introduction(page: Page, report: Report) -> None:
         "```\ntbgen report --from docs/tables --out site\n```",
         "A score is the number of moves that a side was left with, plus one half if it was not in check: "
         "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check. The lowest score since the last "
-        "capture or pawn move counts ([theory](theory.md), [words](glossary.md)). White is the side named "
-        "first, scores with a minus are Black's, and the depth (the length of the way) counts plies until "
-        "the accrued score is the value.",
-        f"The numbers come from {', and '.join(parts)}. `tbgen report --save docs/tables` saved their data; "
-        "`scripts/overview.py` makes this page from them.",
+        "capture or pawn move, the accrued score, counts ([theory](theory.md), [words](glossary.md)). White "
+        "is the side named first; scores with a minus are Black's. Lines are best play from a *fresh state*, "
+        "in which counting starts, until the accrued score equals the value; the depth is their length in "
+        "plies.",
+        f"The numbers come from {', and '.join(parts)}. `scripts/overview.py` makes this page from the data "
+        "in `docs/tables`.",
     )
 
 
 def _add_records(page: Page, records: Sequence[OverallRecord]) -> None:
-    page.add("## The longest ways")
+    page.add("## The longest lines")
     page.add_list(record_highlights(records))
     page.add(
-        "Below, a line begins with the score of its position, and the accrued score follows every move that "
+        "Below, each line begins with the score of its position; the accrued score follows every move that "
         "changes it."
     )
     longest = sorted(records, key=lambda record: -record.depth)[:MAX_DIAGRAMS]
     for record in longest:
         _add_record(page, _way(record.holders[0]), record.holders[0])
     page.add(
-        "For every score, the table gives the longest way to it and the number of positions with a way of "
+        "For every score, the table gives the longest line to it and the number of positions with a line of "
         "that length; positions that differ only by symmetry or colours count once."
     )
     page.add_table(
@@ -200,8 +205,7 @@ def _movetext(record: Record) -> str:
 def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[OverallRecord]) -> None:
     page.add(
         "## The strangest positions",
-        "The data contain the longest way to every value for every material. These positions are the "
-        "extremes:",
+        "These positions are the extremes among the longest lines to every value for every material:",
     )
     candidates = [
         (record.value.rank, -table.mating.rule.advantage, -record.depth, record.material, record)
@@ -216,7 +220,8 @@ def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[
             page,
             _way(record),
             record,
-            f"{_holder(record)} mates here, {pawn_lead_text(-lead)} behind: more than in any other mate.",
+            f"{_holder(record)} mates here although {pawn_lead_text(-lead)} behind (a queen counts "
+            f"{PIECE_VALUES['Q']:g}): more than in any other mate.",
         )
     bare_kings = [candidate for candidate in candidates if candidate[-1].material.black == "K"]
     if bare_kings:
@@ -245,11 +250,12 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
         return
     page.add(
         "## Where less is more",
-        "In these endgames the side with less (by the rule of thumb of [reports](report.md)) holds the score "
-        "most often in positions that are drawn in chess. The last two columns are shares of all positions.",
+        "In these endgames the weaker side (by the rule of thumb of [reports](report.md)) most often "
+        "holds the score although the position is drawn in chess. The last two columns are shares of "
+        "all positions with this side to move.",
     )
     page.add_table(
-        ("material", "with less", "to move", "drawn positions that it holds", "mates in"),
+        ("material", "weaker side", "to move", "drawn positions that it holds", "mates in"),
         (
             (table.material.name, _behind(table), COLOURS[side], percent(share), _mates(table, side))
             for share, side, table in upsets
@@ -267,12 +273,12 @@ def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
 
 
 def _behind(table: TableReport) -> str:
-    """Return the side with less."""
+    """Return the weaker side."""
     return COLOURS[table.mating.rule.leader == "white"]
 
 
 def _mates(table: TableReport, side: int) -> str:
-    """Return the share of the positions in which the side with less mates."""
+    """Return the share of the positions in which the weaker side mates."""
     outcomes, total = table.distribution.outcomes(side), table.distribution.positions[side].board
     return percent((outcomes.lost if table.mating.rule.leader == "white" else outcomes.won) / total)
 
@@ -321,7 +327,7 @@ def _add_differences(page: Page, report: Report) -> None:
     if report.differences:
         page.add(
             "## Where resetting matters",
-            "Whole-game mobility never resets the score. The two games compared in "
+            "Whole-game mobility never resets the score. A comparison of the two games over "
             f"{counted(len(report.differences), 'material')}:",
         )
         page.add_list(difference_highlights(report.differences))
@@ -346,12 +352,12 @@ def _add_endgames(page: Page, tables: Sequence[TableReport]) -> None:
     page.add_list(endgame_highlights(tables))
     page.add(
         "The typical value is the most frequent value of quiet positions, in which the game is not over and "
-        "nothing can be captured. The table gives this value, its share of the quiet positions, and the "
-        "longest way in the whole table. Two bishops of a side are on one colour in nearly half of "
-        "the positions; these count, too."
+        "the side to move has no capture. The table gives this value, its share of the quiet positions, and "
+        "the longest line from any fresh state. In nearly half of the positions with two bishops of a side, "
+        "both stand on squares of one colour; these positions count, too."
     )
     page.add_table(
-        ("material", "White to move", "in", "Black to move", "in", "longest way"),
+        ("material", "White to move", "in", "Black to move", "in", "longest line"),
         (
             (
                 table.material.name,

@@ -102,14 +102,17 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         "",
         "The columns are:",
         "",
-        "- *positions*: legal positions up to symmetry;",
+        "- *positions*: legal positions up to symmetry, en passant rights included;",
         "- *longest*: the greatest depth, including accrued scores if the table stores their depths, as "
         "tables of up to four men do;",
         "- *file*: its size;",
         "- *built in*: wall time of the build from its sub-tables; most tables were built two at a time, "
         "while the machine did other work;",
         "- *states proved*: the states that `tbgen verify` has checked, each against its successors; the "
-        "last column is the time of the proof.",
+        "last column is the time of the proof. Left out are finished positions, and states whose "
+        "values follow from others ([theory.md](theory.md)): in r-mobility, states that are not fresh and "
+        "whose accrued score has a higher rank than the fresh value; in whole-game mobility, all that are "
+        "not fresh.",
         "",
         "`docs/tables/set.json` has the SHA-256 of the files and the digests of the contents; "
         "`scripts/set_page.py` makes this page from it and from the lists of proofs.",

@@ -59,39 +59,40 @@ def _longest_way(report: TableReport) -> Iterator[str]:
     mate = f"; mate takes at most {plies(max(mates))}" if mates and longest.value.rank else ""
     if longest.depth:
         way = f"{plies(longest.depth)}, to {score_text(longest.value)}"
-        yield f"The longest way from a fresh score takes {way}{mate}."
+        yield f"The longest line from a fresh state takes {way}{mate}."
 
 
 def _rarest_value(report: TableReport) -> Iterator[str]:
     if rare := find_rarest(report):
-        yield f"The rarest value is {rare_value_text(rare)}{tie_text(rare, [report], 'side to move')}."
+        yield _rarest_text(rare, [report], "side to move")
 
 
-def rare_value_text(rare: RareValue) -> str:
-    """Return a rare value in words, with its side to move and number of positions."""
-    count, side, value = rare
-    return f"{score_text(value)} with {COLOURS[side]} to move, in {counted(count, 'position')} on the board"
-
-
-def tie_text(rare: RareValue, reports: Sequence[TableReport], scope: str) -> str:
-    """Return, in words, how many other values are equally rare; an empty string if there are none.
+def _rarest_text(rare: RareValue, reports: Sequence[TableReport], scope: str, place: str = "") -> str:
+    """Return a sentence on a rare value, its number of positions, and the number of equally rare values.
 
     :param scope: what is counted separately, as the sentence says: ``side to move``, or ``table and side to
         move``.
+    :param place: words that name the table of the value.
     """
-    sides = [side for report in reports for side in report.distribution.board]
-    others = sum(count == rare[0] for side in sides for count in side.values()) - 1
-    ties = f"{counted(others, 'other value')} {'is' if others == 1 else 'are'} as rare"
-    return f"; counting each {scope} separately, {ties}" if others else ""
+    count, side, value = rare
+    name = f"{score_text(value)}{place} with {COLOURS[side]} to move"
+    positions = f"{counted(count, 'position')} (symmetric images counted)"
+    boards = [board for report in reports for board in report.distribution.board]
+    number = sum(each == count for board in boards for each in board.values())
+    if number == 1:
+        return f"The rarest value is {name}, in {positions}."
+    return (
+        f"The rarest values occur in only {positions}. Counting each {scope} separately, there are {number} "
+        f"of them; one is {name}."
+    )
 
 
 def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
-    """Return the shares of positions in which the side with less material holds the score.
+    """Return the shares of positions in which the weaker side holds the score.
 
     Each share is paired with the side to move. Shares below :data:`NOTABLE_SHARE` are left out.
 
-    :param mates: whether to include positions in which the side with less material mates, as it would in
-            chess.
+    :param mates: whether to include positions in which the weaker side mates, as it would in chess.
     """
     leader, shares = report.mating.rule.leader, []
     for side, counts in enumerate(report.distribution.board):
@@ -177,7 +178,7 @@ def _exceptions(report: TableReport) -> Iterator[str]:
         verb = "is an exception" if values.startswith("1 ") else "are exceptions"
         share_text = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
         way = f"{score_text(longest.value)} in {plies(longest.depth)}"
-        yield f"{values} {verb}, {share_text}; the longest way to one leads to {way}."
+        yield f"{values} {verb}, {share_text}; the longest line to one leads to {way}."
 
 
 def _wipe_outs(report: TableReport) -> Iterator[str]:
@@ -205,23 +206,26 @@ def _longest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     if records:
         longest = max(records, key=lambda record: record.depth)
         way = f"{score_text(longest.value)}: {plies(longest.depth)}, in {longest.material}"
-        yield f"The longest way of all from a fresh score leads to {way}."
+        yield f"The longest line of all from a fresh state leads to {way}."
 
 
 def _rarest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     candidates = [(rare, report.material) for report in reports if (rare := find_rarest(report)) is not None]
     if candidates:
         rare, material = min(candidates, key=lambda pair: pair[0][:2])
-        ties = tie_text(rare, reports, "table and side to move")
-        yield f"The rarest value of all is in {material}: {rare_value_text(rare)}{ties}."
+        yield _rarest_text(rare, reports, "table and side to move", f" in {material}")
 
 
 def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
-    upsets = [(*upset, report.material) for report in reports for upset in upset_shares(report, mates=False)]
+    upsets = [(*upset, report) for report in reports for upset in upset_shares(report, mates=False)]
     if upsets:
-        share, side, material = max(upsets, key=lambda upset: upset[0])
-        part = f"{percent(share)} of the positions with {COLOURS[side]} to move, yet they are drawn in chess"
-        yield f"The side with less gets most out of draws in {material}: it wins {part}."
+        share, side, report = max(upsets, key=lambda upset: upset[0])
+        weaker = COLOURS[report.mating.rule.leader == "white"]
+        held = (
+            f"{weaker} holds the score in {percent(share)} of all positions, though they are drawn in chess"
+        )
+        part = f"with {COLOURS[side]} to move, {held}"
+        yield f"The weaker side gains most from draws in {report.material}: {part}."
 
 
 def _burdens_overall(reports: Sequence[TableReport]) -> Iterator[str]:
@@ -242,7 +246,7 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     mates = [record.depth for record in records if not record.g.rank]
     to_mate = f"; mate takes at most {plies(max(mates))}" if mates and longest.g.rank else ""
     way = f"{plies(longest.depth)}, to {score}, in {names}{to_mate}"
-    yield f"The longest way of all from a fresh score takes {way}."
+    yield f"The longest line of all from a fresh state takes {way}."
     holders = [holder for record in records for holder in record.holders]
     material, number = Counter(holder.material for holder in holders).most_common(1)[0]
     if number > 1:
@@ -253,8 +257,8 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
         yield f"{counted(single_count, 'record')} {verb} reached from one position alone, up to symmetry."
     behind_count = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
     if behind_count:
-        examples = f"{counted(len(holders), 'example')}, one for each record and material that reaches it"
-        yield f"In {behind_count} of {examples}, the score belongs to the side with less."
+        examples = f"{counted(len(holders), 'example')}, one for each material that reaches a record"
+        yield f"The records have {examples}; in {behind_count} of them the score belongs to the weaker side."
 
 
 def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
@@ -283,15 +287,17 @@ def _exceptions_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
     if maximum := max(numbers, default=0):
         material = reports[numbers.index(maximum)].material
-        values = f"{counted(maximum, 'value')}, in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
-        yield f"{material} has the most exceptions: {values} each."
+        share_text = f"each of them in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        yield f"{material} has the most exceptions: {counted(maximum, 'value')}, {share_text}."
 
 
 def _wiki_examples(reports: Sequence[TableReport]) -> Iterator[str]:
     is_typical = [example.typical for report in reports for example in report.endgame.examples]
     if is_typical:
-        typical = f"{sum(is_typical)} {'has' if sum(is_typical) == 1 else 'have'} the typical value"
-        yield f"Of the {counted(len(is_typical), 'position')} that the rules' wiki shows, {typical}."
+        number = sum(is_typical)
+        typical = f"{number} {'has' if number == 1 else 'have'} the typical value of the endgame"
+        positions = counted(len(is_typical), "position")
+        yield f"Of the {positions} in the article of the TCEC wiki on the rules, {typical}."
 
 
 def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
@@ -319,12 +325,12 @@ def _nearest_win(reports: Sequence[TableReport]) -> Iterator[str]:
         share, report, waiting = max(chances, key=lambda entry: entry[0])
         leader = SIDES.index(str(report.mating.rule.leader))
         part = f"{percent(share)} of the open positions with {COLOURS[leader ^ waiting]} to move"
-        text = f"{report.material} comes nearest: {COLOURS[leader]} forces mate in {part}"
-        yield f"Of the materials that do not win in general, {text}."
+        text = f"{report.material} comes nearest to one: {COLOURS[leader]} forces mate in {part}"
+        yield f"Of the materials that are not general wins, {text}."
 
 
 def _best_forced(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Yield a sentence on the best score that leaders without any forced mate can force."""
+    """Yield a sentence on the best score that leaders without forced mates in open positions can force."""
     forced = [
         (best, report.material)
         for report in reports
@@ -335,7 +341,7 @@ def _best_forced(reports: Sequence[TableReport]) -> Iterator[str]:
     if forced:
         rank = min(best.rank for best, _ in forced)
         names = _name_list(material for best, material in forced if best.rank == rank)
-        yield f"Without any mate by force, {names} can still generally force {GScore(rank, True)}."
+        yield f"In {names} mate cannot generally be forced, but {score_text(GScore(rank, True))} can."
 
 
 def difference_highlights(differences: Sequence[Difference]) -> list[str]:
@@ -350,7 +356,7 @@ def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
         yield f"The rules differ most in {extreme.material}: {part} have a different value."
     extreme = max(differences, key=_holder_changes)
     if number := _holder_changes(extreme):
-        part = f"{counted(number, 'position')} of {extreme.material}"
+        part = f"{counted(number, 'position')} of {extreme.material} (symmetric images counted)"
         yield f"In {part}, more than anywhere else, the two rules give the score to different sides."
     if same_names := _name_list(each.material for each in differences if not each.share):
         yield f"Nothing differs in {same_names}."

@@ -58,7 +58,7 @@ class Fact(NamedTuple):
 def find_strangest_record(reports: Sequence[TableReport]) -> Record | None:
     """Return the record with the strangest line, None if there are no lines.
 
-    The strangest line is the longest one in which the side with less material gets a score other than mate.
+    The strangest line is the longest one in which the weaker side gets a score other than mate.
     If there is no such line, it is the longest line of all.
     """
     lines = [record for report in reports for record in report.records if record.line]
@@ -81,19 +81,18 @@ def table_fact(report: TableReport) -> Fact | None:
     found = max(report.records, key=lambda record: record.depth, default=None)
     if found is None or not found.depth:
         return None
-    sentence = (
-        f"The longest way by {report.variant.label} takes {plies(found.depth)}, to {score_text(found.value)}."
-    )
+    way = f"{plies(found.depth)}, to {score_text(found.value)}"
+    sentence = f"The longest line by {report.variant.label} takes {way}."
     return Fact(str(found.material), sentence, found.fen, found.variant, f"#{anchor(found)}")
 
 
 def _longest_fact(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
-    """Yield a fact about the longest way to mate, or to another score, if there is one."""
+    """Yield a fact about the longest line to mate, or to another score, if there is one."""
     of_kind = [overall for overall in records if overall.depth and (overall.g.rank == 0) == mates]
     if of_kind:
         longest = max(of_kind, key=lambda overall: overall.depth)
         record = longest.holders[0]
-        what = "The longest way to mate" if mates else "Without mate, the longest way"
+        what = "The longest line to mate" if mates else "Without mate, the longest line"
         to = "" if mates else f" to {score_text(record.value)}"
         sentence = f"{what}{to} takes {plies(record.depth)}, in {record.material}."
         yield Fact(
@@ -113,7 +112,7 @@ def _rarest_fact(reports: Sequence[TableReport]) -> Iterator[Fact]:
 
 PAGES: Final = {
     "index": ("Materials", "exact results of every position"),
-    "records": ("Records", "the longest ways to every score"),
+    "records": ("Records", "the longest lines to every score"),
     "endgames": ("What every endgame gives", "typical values and exceptions"),
     "mating": ("Mating potential", "the rule of thumb and the facts"),
     "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),

@@ -36,26 +36,27 @@ def data(report: TableReport) -> Any:
 
 
 def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> None:
-    """Longest way, rarest value and share of draws in chess agree with the data."""
+    """Longest line, rarest value and share of draws in chess agree with the data."""
     for report in reports.values():
         found, text = data(report), said(report)
         longest = max(found["records"], key=lambda record: record["depth"])
         assert (
-            f"The longest way from a fresh score takes {plies(longest['depth'])}, to {longest['value']}"
+            f"The longest line from a fresh state takes {plies(longest['depth'])}, to {longest['value']}"
             in text
         )
         board = found["distribution"]["board"]
         counts = list(chain(*(side.items() for side in board.values())))
         least = min(count for _, count in counts)
+        ties = sum(count == least for _, count in counts)
+        where = f"{least:,} position{'s' * (least != 1)} (symmetric images counted)"
+        many = f"The rarest values occur in only {where}. Counting each side to move separately, there are "
+        begin = "The rarest value is " if ties == 1 else f"{many}{ties} of them; one is "
+        end = f", in {where}." if ties == 1 else "."
         match = re.search(
-            r"The rarest value is (-?G[\d.]+) .*?with (White|Black) to move, in ([\d,]+) ", text
+            rf"{re.escape(begin)}(-?G[\d.]+)[^.]*? with (White|Black) to move{re.escape(end)}", text
         )
         assert match
-        value, side, count = match.groups()
-        assert int(count.replace(",", "")) == board[side.lower()][value] == least
-        others = sum(count == least for _, count in counts) - 1
-        ties = re.search(r"each side to move separately, (\d+) other values? (is|are) as rare", text)
-        assert (int(ties[1]) if ties else 0) == others
+        assert board[match[2].lower()][match[1]] == least
         drawn = [(value, count) for value, count in counts if value not in ("G0.0", "-G0.0")]
         total, number = sum(count for _, count in counts), sum(count for _, count in drawn)
         white = sum(count for value, count in drawn if not value.startswith("-"))
@@ -112,32 +113,34 @@ def test_all_tables_together(reports: dict[str, TableReport]) -> None:
     longest = max((record for report in every for record in report.records), key=lambda record: record.depth)
     assert longest.material.name == "KPvK"
     way = f"leads to G0.0 (White mates): {plies(longest.depth)}, in KPvK."
-    assert f"The longest way of all from a fresh score {way}" in text
+    assert f"The longest line of all from a fresh state {way}" in text
     board = [count for report in every for side in report.distribution.board for count in side.values()]
     assert min(filter(None, board)) == 4
-    rare = "The rarest value of all is in KPvK: -G1.5 with White to move, in 4 positions on the board"
     assert board.count(4) == 2
-    assert f"{rare}; counting each table and side to move separately, 1 other value is as rare." in text
+    assert (
+        "The rarest values occur in only 4 positions (symmetric images counted). Counting each table and "
+        "side to move separately, there are 2 of them; one is -G1.5 in KPvK with White to move."
+    ) in text
     alone = " ".join(index_highlights([reports["KNvK"]]))
     counts = [count for side in reports["KNvK"].distribution.board for count in side.values() if count]
-    assert ("as rare" in alone) == (counts.count(min(counts)) > 1)
+    assert ("The rarest values" in alone) == (counts.count(min(counts)) > 1)
     assert "The move is a burden in KvK:" in text
-    assert "The side with less gets most out of draws in KPvK:" in text
+    assert "The weaker side gains most from draws in KPvK: with " in text
     assert index_highlights([]) == []
 
 
 def test_records(reports: dict[str, TableReport]) -> None:
     records = overall_records(record for report in reports.values() for record in report.records)
     text = " ".join(record_highlights(records))
-    assert "The longest way of all from a fresh score takes 56 plies, to G0.0 (mate), in KPvK." in text
+    assert "The longest line of all from a fresh state takes 56 plies, to G0.0 (mate), in KPvK." in text
     assert "from one position alone" not in text
     for number, begin in ((1, "1 record is"), (3, "3 records are")):
         some = [replace(record, ties=1 if place < number else 2) for place, record in enumerate(records)]
         assert f"{begin} reached from one position alone, up to symmetry." in record_highlights(some)
     less = overall_records(record for record in reports["KNvK"].records if not record.value.white)
     assert (
-        f"In {len(less)} of {len(less)} examples, one for each record and material that reaches it, the "
-        "score belongs to the side with less."
+        f"The records have {len(less)} examples, one for each material that reaches a record; in {len(less)} "
+        "of them the score belongs to the weaker side."
     ) in record_highlights(less)
     assert record_highlights([]) == []
 
@@ -154,13 +157,14 @@ def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
     share, name = min(shares)
     assert f"least frequent in {name}: " in text
     assert f"in only {percent(share)} of the quiet positions" in text
-    assert "Of the 6 positions that the rules' wiki shows, 3 have the typical value." in text
+    wiki = "Of the 6 positions in the article of the TCEC wiki on the rules"
+    assert f"{wiki}, 3 have the typical value of the endgame." in text
     assert endgame_highlights([]) == []
     pawnless = [report for report in every if not report.material.pawns]
     text = " ".join(mating_highlights(pawnless))
     assert text == (
         "The rule of thumb is correct wherever it applies. "
-        "Without any mate by force, KBvK can still generally force G1.5."
+        "In KBvK mate cannot generally be forced, but G1.5 can."
     )
     wrong = [replace(report, mating=replace(report.mating, agrees=False)) for report in pawnless[:2]]
     assert mating_highlights(wrong)[0] == "The rule of thumb is wrong for KvK and KQvK."
@@ -181,7 +185,8 @@ def test_differences() -> None:
         ]
     ) == [
         "The rules differ most in KNvK: 5.1 % of its positions have a different value.",
-        "In 30 positions of KPvK, more than anywhere else, the two rules give the score to different sides.",
+        "In 30 positions of KPvK (symmetric images counted), more than anywhere else, the two rules give the "
+        "score to different sides.",
         "Nothing differs in KvK.",
     ]
     assert difference_highlights([found("KvK")]) == ["Nothing differs in KvK."]
