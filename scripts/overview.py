@@ -45,7 +45,7 @@ MIN_DRAWN: Final = 0.75
 """Minimum share of drawn positions in an endgame that counts as drawn in chess."""
 MAX_EXAMPLES: Final = 2
 """Maximum number of endgames of the list of upsets that get a diagram."""
-MAX_MOVES: Final = 6
+MAX_MOVES: Final = 12
 """Maximum number of moves of a line on the page. Longer lines end with dots."""
 DIAGRAM_SIZE: Final = 260
 """Width of a board in pixels."""
