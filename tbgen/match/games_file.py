@@ -153,6 +153,7 @@ class GamesFile:
         with write_errors(path, remedy=_REMEDY):
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
             if not try_lock(self._file.fileno()):
+                self._is_new = False  # the other event may have just made the file
                 self.close()
                 raise TbgenError(f"another event is writing {path}: wait for its end, or choose another file")
 
@@ -199,8 +200,7 @@ class GamesFile:
         rest = self._file.read()
         header, has_moves, _ = rest.partition(b"\n\n")
         is_own = header.startswith(self._first_line) or self._first_line.startswith(header)
-        if has_moves:
-            is_own &= _tag_line(SCHEDULE_TAG, self._digest).encode() in header
+        is_own &= not has_moves or _tag_line(SCHEDULE_TAG, self._digest).encode() in header
         if rest.strip() and not is_own:
             raise UsageError(
                 f"{self.path} has text that is not from this event: move it elsewhere, or {_REMEDY}"
