@@ -22,7 +22,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.arrays import joined_ranges, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
-from tbgen.packed.kernels.blocks import BLOCK_SLOTS, Coding
+from tbgen.packed.kernels.blocks import Coding
 from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
 from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, find_exits, list_zeroing
@@ -326,7 +326,7 @@ class Decoder:
         coding, tasks = self._coding, pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)])
         list(mapper(lambda part: _ask(coding.rows, batch, BUFFERS.blocks, *part), tasks))
         order = _question_order(batch)
-        answer_parts = _split(batch.question, order, parts)
+        answer_parts = _split(batch.question, order, self._coding.rows.block_rows, parts)
         answers = mapper(lambda part: _answer(coding, batch, order, BUFFERS.blocks, *part), answer_parts)
         indices, error = batch.may_zero.nonzero()[0], None
         if len(indices):
@@ -362,13 +362,15 @@ def _question_order(batch: Batch) -> NDArray[np.int64]:
     return np.asarray(indices[np.argsort(batch.question[indices])], np.int64)
 
 
-def _split(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
+def _split(
+    question: NDArray[np.int64], order: NDArray[np.int64], block_rows: int, parts: int
+) -> list[tuple[int, int]]:
     """Divide the sorted questions into parts, and return the start and stop of each part. Questions about
     one block are never separated."""
     if parts == 1:
         return [(0, len(order))]
     questions = question[order]
     edges = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
-    blocks = questions[edges] // (2 * BLOCK_SLOTS) if len(questions) else edges
-    inner = np.searchsorted(questions, blocks * 2 * BLOCK_SLOTS).tolist()
+    blocks = questions[edges] // (128 * block_rows) if len(questions) else edges
+    inner = np.searchsorted(questions, blocks * 128 * block_rows).tolist()
     return list(pairwise([0, *inner, len(questions)]))

@@ -3,12 +3,12 @@
 A first pass counts how often each symbol occurs, and a second pass encodes the blocks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,100 +16,147 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.index.table import Table, count_positions
 from tbgen.packed.kernels.blocks import (
-    BLOCK_SLOTS,
-    DEPTH_CONTEXTS,
+    DEPTH_LEVELS,
     FIRST_VALUE,
-    FUNCTION_CONTEXTS,
-    FUNCTION_ESCAPE,
-    HALF_ESCAPE,
+    FUNCTION_LEVELS,
     SEARCH_WIDTH,
     TOTAL,
-    VALUE_CONTEXTS,
+    VALUE_LEVELS,
     Coding,
     Content,
+    Levels,
     Model,
     Stream,
 )
 from tbgen.packed.kernels.encode import (
-    BYTE_STEP,
+    BYTE_CONTEXT,
+    KIND_BITS,
     Encoding,
+    StepCounts,
+    copy_counts,
     count_blocks,
     count_codes,
     decode_blocks,
     encode_blocks,
+    find_shares,
     toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
-from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
+from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
 from tbgen.store.writer import FileContent
 
-_CONTEXTS_PER_SORT: Final = 256
-"""Number of contexts sorted at a time, to limit memory use."""
+KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
+"""The levels of contexts for each kind of steps."""
+_SHARE_BITS: Final = 12
+"""About how many bits a share takes in a file."""
+_CONTEXT_BITS: Final = 20
+"""About how many bits a context takes in a file, without its shares."""
 
 
-def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the share of each symbol, computed from the frequencies, in an array of the same shape.
+Steps = NDArray[np.int64]
 
-    In every context that occurs, the shares add up to ``TOTAL``. The share of every symbol that occurs is at
-    least 1.
 
-    :param counts: frequencies, shape (contexts, symbols).
+class ContextShares(NamedTuple):
+    """The contexts of one kind that have shares of their own, in the order of their numbers.
+
+    Contexts are numbered level by level.
     """
-    total = counts.sum(axis=1, keepdims=True)
-    exact_share = counts * TOTAL / np.maximum(total, 1)
-    share = np.maximum(np.floor(exact_share), counts > 0).astype(np.int64)
-    for context in np.flatnonzero(total[:, 0]):
-        row, excess = share[context], int(share[context].sum()) - TOTAL
-        if excess < 0:
-            row[np.argmax(counts[context])] -= excess
-        while excess > 0:  # reduce the share whose reduction costs least
-            loss = np.where(row > 1, counts[context] / np.maximum(row, 1), np.inf)
-            row[np.argmin(loss)] -= 1
-            excess -= 1
-    return np.asarray(share, np.uint16)
+
+    context: NDArray[np.int64]
+    """int64 (contexts,): their numbers, ascending."""
+    symbols: NDArray[np.uint16]
+    """uint16 (contexts,): number of symbols in each."""
+    symbol: NDArray[np.uint8]
+    """uint8 (shares,): the symbols of all contexts, in each context by descending share."""
+    share: NDArray[np.uint16]
+    """uint16 (shares,): their shares."""
 
 
-def starts_of(share: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the start of each share within its context, in the shape of ``share``: (contexts, symbols)."""
-    start = np.zeros_like(share)
-    for part, order, ends in _by_falling_share(share):
-        first = ends - np.take_along_axis(share[part], order, axis=1)
-        np.put_along_axis(start[part], order, first.astype(np.uint16), axis=1)
-    return start
+def shares_of(levels: Levels, steps: Steps, count: NDArray[np.int64]) -> ContextShares:
+    """Return the shares of symbols, for those contexts for which they save more bits than they take.
 
-
-def model_of(share: NDArray[np.uint16]) -> Model:
-    """Return the model for decoders with these shares, shape (contexts, symbols).
-
-    :raises ValueError: if the shares of a context are not all 0 and do not add up to ``TOTAL``. With such
-        shares, decoders would search for symbols that do not exist.
+    :param steps: int64 (n,), the steps that occur, in any order: contexts of the last level, with the symbol
+        in the lowest eight bits.
+    :param count: int64 (n,), their frequencies.
     """
-    contexts, symbols = share.shape
-    if contexts and not (symbols and np.isin(share.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
+    order, kept = np.argsort(steps), list[tuple[Steps, NDArray[np.int64]]]()
+    steps, count = steps[order], count[order]
+    for level in range(len(levels) - 1, 0, -1):
+        first = _first_steps(steps)
+        in_parent, index = np.unique((steps >> 8) // levels[level] << 8 | steps & 255, return_inverse=True)
+        parent_bits = _bits(np.bincount(index, weights=count), _first_steps(in_parent))[index]
+        saved = np.add.reduceat(count * (parent_bits - _bits(count, first)), first)
+        symbols = np.diff(first, append=len(steps))
+        keep = np.repeat(saved > _CONTEXT_BITS + _SHARE_BITS * symbols, symbols)
+        kept.append((steps[keep] + (_first_number(levels, level) << 8), count[keep]))
+        rest = np.bincount(index[~keep], weights=count[~keep], minlength=len(in_parent)).astype(np.int64)
+        steps, count = in_parent[rest > 0], rest[rest > 0]
+    steps, count = map(np.concatenate, zip((steps, count), *reversed(kept), strict=True))
+    first, share = _first_steps(steps), np.zeros(len(steps), np.uint16)
+    find_shares(np.append(first, len(steps)), count, share)
+    order = np.lexsort((-share.astype(np.int64), steps >> 8))
+    symbols = np.diff(first, append=len(steps)).astype(np.uint16)
+    return ContextShares(steps[first] >> 8, symbols, (steps[order] & 255).astype(np.uint8), share[order])
+
+
+def _first_steps(steps: Steps) -> NDArray[np.int64]:
+    """Return the index of the first step of each context in sorted steps."""
+    return np.flatnonzero(np.diff(steps >> 8, prepend=-1))
+
+
+def _bits(count: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many bits each symbol takes, from its frequency.
+
+    :param first: index of the first symbol of each context.
+    """
+    total = np.add.reduceat(count, first)
+    shares = count / np.repeat(total, np.diff(first, append=len(count)))
+    return np.asarray(-np.log2(np.maximum(shares, 1 / TOTAL)))
+
+
+def _first_number(levels: Levels, level: int) -> int:
+    """Return the number of the first context of a level."""
+    return int(np.cumprod(levels[:level]).sum())
+
+
+def model_of(levels: Levels, shares: ContextShares) -> Model:
+    """Return the model for encoders and decoders.
+
+    :raises ValueError: if the contexts do not exist, or if the shares of a context do not add up to
+        ``TOTAL``. With such shares, decoders would search for symbols that do not exist.
+    """
+    context, symbols, symbol, share = shares
+    size, ends = symbols.astype(np.int64), np.cumsum(share, dtype=np.int64)
+    stop = np.cumsum(size)
+    is_whole = len(symbol) == len(share) == size.sum() and len(context) == len(size) and (share > 0).all()
+    if not (is_whole and (ends[stop - 1] == TOTAL * np.arange(1, len(size) + 1)).all() and (size > 0).all()):
         raise ValueError(f"shares that do not add up to {TOTAL}")
-    # Because of the padding, decoders find a symbol in every context, even if the context does not occur.
-    places = -(-symbols // SEARCH_WIDTH) * SEARCH_WIDTH
-    symbol = np.zeros((contexts, places), np.uint8)
-    edge, group_edge = (np.full((contexts, size), TOTAL, np.uint16) for size in (places + 1, SEARCH_WIDTH))
-    for part, order, ends in _by_falling_share(share):
-        symbol[part, :symbols], edge[part, 0], edge[part, 1:symbols] = order, 0, ends[:, :-1]
-    group_edge[:, : places // SEARCH_WIDTH] = edge[:, SEARCH_WIDTH::SEARCH_WIDTH]
-    return Model(symbol, edge, group_edge)
-
-
-def _by_falling_share(
-    share: NDArray[np.uint16],
-) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield slices of contexts, their symbols in descending order of share, and the ends of the shares in the
-    same order."""
-    for first in range(0, len(share), _CONTEXTS_PER_SORT):
-        part = slice(first, first + _CONTEXTS_PER_SORT)
-        wide = share[part].astype(np.int64)
-        order = np.argsort(-wide, axis=1, kind="stable")
-        yield part, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
+    if len(context) and context[-1] >= _first_number(levels, len(levels)):
+        raise ValueError("contexts that do not exist")
+    # In a context that does not occur, decoders find the symbol 0 in the first places.
+    places = -(-size // SEARCH_WIDTH) * SEARCH_WIDTH
+    first_place = SEARCH_WIDTH + np.cumsum(places) - places
+    place = np.repeat(first_place - stop + size, size) + np.arange(len(symbol))
+    count = SEARCH_WIDTH + int(places.sum())
+    model = Model(
+        np.zeros(levels[0], np.int32),
+        np.zeros(count, np.uint8),
+        np.zeros(count, np.uint16),
+        np.full(count, TOTAL, np.uint16),
+    )
+    model.symbol[place] = symbol
+    model.end[place] = ends - TOTAL * np.repeat(np.arange(len(size)), size)
+    model.begin[place] = model.end[place] - share
+    first, start = model.first, 0
+    for level, refined in enumerate(levels):
+        first = np.repeat(first, refined) if level else first
+        begin, end = np.searchsorted(context, (start, start + len(first)))
+        first[context[begin:end] - start] = first_place[begin:end]
+        start += len(first)
+    return replace(model, first=first)
 
 
 _BLOCKS_PER_TASK: Final = 2048
@@ -125,22 +172,18 @@ def parts_of(first: int, end: int, size: int = _BLOCKS_PER_TASK) -> list[Part]:
     return list(pairwise([*range(first, end, size), end]))
 
 
-_MAX_BLOCK_BYTES: Final = 8 * BLOCK_SLOTS
-"""Upper bound of the size of a block in bytes. A position is encoded in at most five steps, each of at most
-twelve bits. A step encodes a symbol or a byte."""
+_MAX_SLOT_BYTES: Final = 14
+"""Upper bound of the encoded size of a position in bytes. A position is encoded in at most nine steps, each
+of at most twelve bits. A step encodes a symbol or a byte."""
 _SLOTS_PER_TASK: Final = 1 << 22
 """Number of slots that one task counts or flags."""
 
 
-Shapes: TypeAlias = tuple[tuple[int, int], ...]
-"""For values, depths, functions and bytes in turn: the number of contexts and of symbols in each context."""
-
-
-_SHARE_DATASETS: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
-"""Datasets of the shares of values, depths and functions. Their shape is (contexts, symbols), or (0, 0) if
-they are unused."""
-_VALUE_DATASETS: Final = (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK)
-_FUNCTION_DATASETS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK)
+_MODELS: Final = (schema.VALUE_MODEL, schema.DEPTH_MODEL, schema.FUNCTION_MODEL)
+"""The datasets of the shares of each kind of steps."""
+_BLOCK_DATASETS: Final = (
+    *(schema.BLOCK_DATA, schema.BLOCK_LENGTH, schema.BLOCK_FUNCTION_LENGTH, schema.BLOCK_CHECK),
+)
 
 
 def escape_bytes(function_count: int) -> int:
@@ -149,49 +192,59 @@ def escape_bytes(function_count: int) -> int:
     return 2 if function_count <= 1 << 16 else 4
 
 
-def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], checksum: NDArray[np.uint16]) -> Stream:
-    """Return encoded blocks, given as bytes, lengths and checksums, in the form that decoders use."""
-    starts = np.cumsum(length, dtype=np.int64) - length
-    return Stream(data, starts[::64].copy(), length, checksum)
+def stream_of(
+    data: NDArray[np.uint8],
+    length: NDArray[np.uint16],
+    function_length: NDArray[np.uint16],
+    checksum: NDArray[np.uint16],
+) -> Stream:
+    """Return encoded blocks, given as bytes, lengths and checksums, in the form that decoders use.
+
+    ``function_length`` is empty if the table has no functions.
+    """
+    if not len(function_length):
+        function_length = np.zeros_like(length)
+    total = length.astype(np.int64) + function_length
+    return Stream(data, (np.cumsum(total) - total)[::64].copy(), length, function_length, checksum)
 
 
 def new_stream(blocks: int) -> Stream:
     """Return a stream of empty blocks."""
-    return stream_of(np.zeros(0, np.uint8), *np.zeros((2, blocks), np.uint16))
+    return stream_of(np.zeros(0, np.uint8), *np.zeros((3, blocks), np.uint16))
 
 
-def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_count: int) -> Encoding:
-    """Return an encoding of a table, still without shares. It is used to count the frequencies of steps.
+def encoding_of(
+    rows: Rows, code: NDArray[np.uint8], function_count: int, models: Sequence[Model] | None = None
+) -> Encoding:
+    """Return an encoding of a table.
 
     :param code: code of each value symbol.
     :param function_count: number of functions of the table.
+    :param models: the models of the three kinds of steps. They are not needed to count the steps.
     """
     symbol_of = np.full(256, -1, np.int64)
     symbol_of[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
-    ends = np.cumsum([contexts * symbols for contexts, symbols in shapes])
-    width = np.array([symbols for _, symbols in shapes], np.int64)
-    empty = np.zeros(0, np.uint16)
-    return Encoding(
-        rows, symbol_of, escape_bytes(function_count), np.concatenate([[0], ends[:-1]]), width, empty, empty
-    )
+    values, depths, functions = models or [model_of(levels, _NO_SHARES) for levels in KIND_LEVELS]
+    return Encoding(rows, symbol_of, escape_bytes(function_count), values, depths, functions)
 
 
-def step_shapes(value_symbols: int, depth_symbols: int, function_count: int) -> Shapes:
-    """Return the numbers of contexts and of symbols in each, for values, depths, functions and bytes in turn.
-
-    ``depth_symbols`` is the number of symbols for halved depths (``depth // 2``).
-    """
-    function_shape = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if function_count else (0, 0)
-    return (VALUE_CONTEXTS, value_symbols), (DEPTH_CONTEXTS, depth_symbols), function_shape, (1, 256)
+_NO_SHARES: Final = ContextShares(
+    np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8), np.zeros(0, np.uint16)
+)
 
 
 def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Coding:
     """Return the data needed to decode a table.
 
     :param array_of: returns the array of a dataset.
+    :raises ValueError: if the shares are not those of a table.
     """
     function_start = array_of(schema.FUNCTION_START).astype(np.int64)
-    values, depths, functions = (model_of(array_of(shares)) for shares in _SHARE_DATASETS)
+    shares = [
+        ContextShares(slots_of(array_of(step)), array_of(symbols), array_of(symbol), array_of(share))
+        for step, symbols, symbol, share in _MODELS
+    ]
+    values, depths, functions = map(model_of, KIND_LEVELS, shares)
     return Coding(
         rows,
         array_of(schema.CODE),
@@ -199,8 +252,7 @@ def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Co
         values,
         depths,
         functions,
-        stream_of(*map(array_of, _VALUE_DATASETS)),
-        stream_of(*map(array_of, _FUNCTION_DATASETS)),
+        stream_of(*map(array_of, _BLOCK_DATASETS)),
         function_start,
         array_of(schema.FUNCTION_ACCRUED),
         array_of(schema.FUNCTION_VALUE),
@@ -221,6 +273,24 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
     }
 
 
+_MIN_COUNTS: Final = 1 << 16
+"""Minimum number of places of a hash table."""
+
+
+def new_counts(size: int) -> StepCounts:
+    """Return an empty hash table with ``size`` places, a power of two."""
+    return StepCounts(np.full(size, -1, np.int64), np.zeros(size, np.int64), np.zeros(1, np.int64))
+
+
+def merged_counts(parts: Sequence[StepCounts]) -> StepCounts:
+    """Return a hash table with the sums of the frequencies of others, at most a quarter full."""
+    used = sum(int(part.used[0]) for part in parts)
+    total = new_counts(max(_MIN_COUNTS, 4 << used.bit_length()))
+    for part in parts:
+        copy_counts(part, total)
+    return total
+
+
 class Encoder:
     """Encodes one table on several threads."""
 
@@ -234,7 +304,7 @@ class Encoder:
             np.zeros(0, np.uint32) if functions is None else functions.function_numbers,
         )
         self._rows = rows_of(table.layout, positions.side)
-        self._blocks = table.layout.size // BLOCK_SLOTS
+        self._blocks = table.layout.size // (64 * self._rows.block_rows)
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the table except counts and exceptions.
@@ -244,20 +314,17 @@ class Encoder:
         :raises ValueError: if the slots that have values are not exactly those that stand for positions, or
             if the encoded table decodes to other values. Both are errors in the program.
         """
-        deepest = int(self._content.depth.max(initial=0))
         encoded = unencoded_arrays(self._table)  # before depths are flagged
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
-            code, depth_symbols = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
-            shapes = step_shapes(len(code), depth_symbols, self._function_count)
-            encoding = encoding_of(self._rows, code, shapes, self._function_count)
-            counts = np.split(self._count(pool, encoding), encoding.first_step[1:])
-            sizes = [shares(count.reshape(shape)) for count, shape in zip(counts, shapes, strict=True)]
-            encoding = replace(
-                encoding,
-                share_start=np.concatenate([starts_of(share).reshape(-1) for share in sizes]),
-                share=np.concatenate([share.reshape(-1) for share in sizes]),
-            )
-            encoded |= {schema.CODE: code, **dict(zip(_SHARE_DATASETS, sizes[:-1], strict=True))}
+            code = self._codes(pool)
+            kinds = self._count(pool, encoding_of(self._rows, code, self._function_count))
+            shares = list(pool.map(lambda levels, kind: shares_of(levels, *kind), KIND_LEVELS, kinds))
+            encoded[schema.CODE] = code
+            for model, part in zip(_MODELS, shares, strict=True):
+                encoded |= {model.step: steps_of(part.context), model.symbols: part.symbols}
+                encoded |= {model.symbol: part.symbol, model.share: part.share}
+            models = list(map(model_of, KIND_LEVELS, shares))
+            encoding = encoding_of(self._rows, code, self._function_count, models)
             encoded |= self._encoded_blocks(pool, encoding)
             self._compare(pool, encoded)
         return encoded
@@ -292,37 +359,47 @@ class Encoder:
         order = np.argsort(-total, kind="stable")[: np.count_nonzero(total)]
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
-    def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
-        """Return the frequency of each step. Each of the 256 bytes is given the frequency 1."""
+    def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> list[tuple[Steps, Steps]]:
+        """Return the steps that occur and their frequencies, for each kind. Bytes are left out."""
+        parts = iter(parts_of(0, self._blocks))  # the threads share the parts
 
-        def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
-            counts = np.zeros(encoding.first_step[BYTE_STEP] + encoding.symbol_count[BYTE_STEP], np.int64)
-            content, parts = self._content, parts_of(0, self._blocks)[worker :: self._threads]
-            return counts, [count_blocks(encoding, content, counts, BUFFERS.blocks, *part) for part in parts]
+        def count_parts(_: int) -> tuple[StepCounts, int]:
+            counts, positions = new_counts(_MIN_COUNTS), np.zeros(1, np.int64)
+            for first, end in parts:
+                while 0 <= first < end:
+                    if 2 * counts.used[0] > len(counts.step):
+                        counts = merged_counts([counts])
+                    first = count_blocks(
+                        encoding, self._content, counts, positions, BUFFERS.blocks, first, end
+                    )
+                if first < 0:
+                    return counts, -1
+            return counts, int(positions[0])
 
-        results = list(pool.map(count, range(self._threads)))
-        positions = [number for _, numbers in results for number in numbers]
+        results = list(pool.map(count_parts, range(self._threads)))
+        positions = [number for _, number in results]
         if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
             raise ValueError(f"{self._table.material} has positions in other slots than its index")
-        counts = np.asarray(np.sum([counts for counts, _ in results], axis=0), np.int64)
-        counts[encoding.first_step[BYTE_STEP] :] = 1
-        return counts
+        total = merged_counts([counts for counts, _ in results])
+        step = total.step & ((1 << KIND_BITS) - 1)
+        coded = [
+            (total.step >> KIND_BITS == kind) & (step < BYTE_CONTEXT << 8) for kind in range(len(KIND_LEVELS))
+        ]
+        return [(step[kind], total.count[kind]) for kind in coded]
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
-        """Return the datasets of the blocks of values and depths, and of the blocks of functions."""
-        values, functions = new_stream(self._blocks), new_stream(self._blocks if self._function_count else 0)
+        """Return the datasets of the blocks."""
+        stream, block_slots = new_stream(self._blocks), 64 * self._rows.block_rows
 
-        def encode(part: Part) -> list[NDArray[np.uint8]]:
-            size = (part[1] - part[0]) * _MAX_BLOCK_BYTES
-            value, function = (replace(each, data=np.empty(size, np.uint8)) for each in (values, functions))
-            end, function_end = encode_blocks(encoding, self._content, value, function, BUFFERS.blocks, *part)
-            return [value.data[:end].copy(), function.data[:function_end].copy()]
+        def encode(part: Part) -> NDArray[np.uint8]:
+            data = np.empty((part[1] - part[0]) * block_slots * _MAX_SLOT_BYTES, np.uint8)
+            end = encode_blocks(encoding, self._content, replace(stream, data=data), BUFFERS.blocks, *part)
+            return data[:end].copy()
 
-        data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
-        return {
-            **dict(zip(_VALUE_DATASETS, (next(data), values.length, values.checksum), strict=True)),
-            **dict(zip(_FUNCTION_DATASETS, (next(data), functions.length, functions.checksum), strict=True)),
-        }
+        data = np.concatenate(list(pool.map(encode, parts_of(0, self._blocks))))
+        function_length = stream.function_length[: self._blocks if self._function_count else 0]
+        arrays = data, stream.length, function_length, stream.checksum
+        return dict(zip(_BLOCK_DATASETS, arrays, strict=True))
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
         """Decode the encoded blocks, and compare them with the table."""

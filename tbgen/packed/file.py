@@ -18,16 +18,9 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, ValueFunctions
 from tbgen.packed.decoder import Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
 from tbgen.packed.encode import decoding_of
-from tbgen.packed.kernels.blocks import (
-    BLOCK_SLOTS,
-    DEPTH_CONTEXTS,
-    FUNCTION_CONTEXTS,
-    FUNCTION_ESCAPE,
-    VALUE_CONTEXTS,
-    Coding,
-)
+from tbgen.packed.kernels.blocks import Coding
 from tbgen.packed.kernels.questions import DAMAGED, UNSTORED
-from tbgen.packed.pack import rows_of
+from tbgen.packed.pack import block_rows_of, rows_of
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.schema import PACKED, slots_of
@@ -196,7 +189,7 @@ class PackedFile(StoredFile):
     @property
     def block_count(self) -> int:
         """Number of blocks."""
-        return self.coding.value_stream.length.size
+        return self.coding.stream.length.size
 
     def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
         """Return slots, values and depths of the exceptions: positions with the derived side to move whose
@@ -239,14 +232,10 @@ class PackedFile(StoredFile):
         self.side = self.stored_side
 
     def _sizes(self) -> dict[str, int]:
-        accrued, blocks = self.info.stores_accrued, self.info.size // BLOCK_SLOTS
+        blocks = self.info.size // (64 * block_rows_of(self.layout))
         return super()._sizes() | {
-            "value contexts": VALUE_CONTEXTS,
-            "depth contexts": DEPTH_CONTEXTS,
-            "function contexts": FUNCTION_CONTEXTS if accrued else 0,
-            "function symbols": FUNCTION_ESCAPE + 1 if accrued else 0,
             "coded blocks": blocks,
-            "function blocks": blocks if accrued else 0,
+            "function blocks": blocks if self.info.stores_accrued else 0,
         }
 
     def _coding(self) -> Coding:
@@ -256,10 +245,9 @@ class PackedFile(StoredFile):
         if len(start) and (start[0] or start[-1] != self.info.runs or (start[1:] < start[:-1]).any()):
             raise self.damaged("its functions do not begin and end with their entries")
         coding = decoding_of(rows_of(self.layout, self.side), self.data)
-        values, functions = coding.value_stream, coding.function_stream
-        for stream, dataset in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
-            if int(stream.length.sum(dtype=np.int64)) != len(stream.data):
-                raise self.damaged(f"its {dataset.name} has another length")
+        lengths = coding.stream.length, coding.stream.function_length
+        if sum(int(length.sum(dtype=np.int64)) for length in lengths) != len(coding.stream.data):
+            raise self.damaged(f"its {schema.BLOCK_DATA.name} has another length")
         return coding
 
     def _forget_blocks(self) -> None:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
 from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
-    BLOCK_SLOTS,
     CAPTURE_FLAG,
+    MAX_BLOCK_ROWS,
+    MAX_BLOCK_SLOTS,
     MAX_STEPS,
     Buffers,
     RowBlock,
@@ -90,6 +90,14 @@ def digit_order(layout: Layout, side: Side) -> list[int]:
     return men_of(1 - side) + men_of(side)
 
 
+def block_rows_of(layout: Layout) -> int:
+    """Return the number of rows of a block: 16, doubled for each further man of the same kind.
+
+    The more men are alike, the fewer slots are canonical.
+    """
+    return 16 << max((end - begin - 1 for begin, end in layout.like_men), default=0)
+
+
 @functools.cache
 def rows_of(layout: Layout, side: Side) -> Rows:
     """Return the rows of a table with one side to move, as the kernels read them."""
@@ -108,6 +116,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         int(np.prod(radix)),
         pawns,
         6 * (layout.free_count - 1 - order[-1]),
+        block_rows_of(layout),
         (pawns == images).all(axis=1).astype(np.int64),
     )
 
@@ -120,13 +129,14 @@ def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint6
 
 def make_buffers() -> Buffers:
     """Return the buffers of one thread."""
-    masks, checks, captures = np.zeros((3, BLOCK_ROWS), np.uint64)
+    masks, checks, captures = np.zeros((3, MAX_BLOCK_ROWS), np.uint64)
     squares, child, image = np.zeros((3, MAX_FREE_MEN), np.int64)
     moves, replies = np.zeros((2, MAX_MOVES), np.int64)
-    symbol, half = np.zeros(BLOCK_SLOTS, np.uint8), np.zeros(BLOCK_SLOTS, np.uint16)
-    block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
-    steps, above = np.zeros(MAX_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
-    return Buffers(squares, child, image, moves, replies, steps, above, block)
+    symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
+    block = RowBlock(masks, checks, captures, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
+    steps = np.zeros((3, MAX_STEPS * MAX_BLOCK_SLOTS), np.int64)
+    above, second_above = np.zeros((3, 64), np.int64), np.zeros((2, 64), np.int64)
+    return Buffers(squares, child, image, moves, replies, steps, above, second_above, block)
 
 
 def make_derivation() -> DerivationBuffers:

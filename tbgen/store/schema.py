@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,38 +169,54 @@ FUNCTION_VALUE: Final = DatasetSchema("accrued/value", (U1,), ("runs",))
 
 COUNT: Final = DatasetSchema("fresh/count", (U8,), (2, 256))
 CODE: Final = DatasetSchema("fresh/code", (U1,), ("symbols",), single_chunk=True)
-VALUE_SHARES: Final = DatasetSchema(
-    "fresh/value_share", (U2,), ("value contexts", "symbols"), single_chunk=True
-)
-DEPTH_SHARES: Final = DatasetSchema(
-    "fresh/depth_share", (U2,), ("depth contexts", "halves"), single_chunk=True
-)
-VALUE_LENGTH: Final = DatasetSchema("fresh/length", (U2,), ("coded blocks",))
-VALUE_CHECK: Final = DatasetSchema("fresh/check", (U2,), ("coded blocks",))
-VALUE_DATA: Final = DatasetSchema("fresh/data", (U1,), ("value bytes",), raw=True)
+
+
+class ModelSchema(NamedTuple):
+    """The schemas of the datasets with the shares of one kind of symbols."""
+
+    step: DatasetSchema
+    """Steps between the numbers of the contexts that have shares of their own."""
+    symbols: DatasetSchema
+    """Number of symbols of each of these contexts."""
+    symbol: DatasetSchema
+    share: DatasetSchema
+
+
+def _model_schema(kind: str) -> ModelSchema:
+    def schema(part: str, dtype: np.dtype[Any], axis: str) -> DatasetSchema:
+        return DatasetSchema(f"{kind}/{part}", (dtype,), (f"{kind} {axis}",), single_chunk=True)
+
+    return ModelSchema(
+        schema("step", U2, "steps"),
+        schema("symbols", U2, "contexts"),
+        schema("symbol", U1, "shares"),
+        schema("share", U2, "shares"),
+    )
+
+
+VALUE_MODEL: Final = _model_schema("value")
+DEPTH_MODEL: Final = _model_schema("depth")
+FUNCTION_MODEL: Final = _model_schema("function")
+BLOCK_LENGTH: Final = DatasetSchema("block/length", (U2,), ("coded blocks",))
+BLOCK_FUNCTION_LENGTH: Final = DatasetSchema("block/function_length", (U2,), ("function blocks",))
+BLOCK_CHECK: Final = DatasetSchema("block/check", (U2,), ("coded blocks",))
+BLOCK_DATA: Final = DatasetSchema("block/data", (U1,), ("block bytes",), raw=True)
 EXCEPTION_STEP: Final = DatasetSchema("exception/step", (U2,), ("steps",))
 EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",))
 EXCEPTION_DEPTH: Final = DatasetSchema(
     "exception/depth", _DTYPES, ("exceptions",), type_group="exception depth"
 )
-FUNCTION_SHARES: Final = DatasetSchema(
-    "accrued/share", (U2,), ("function contexts", "function symbols"), single_chunk=True
-)
-FUNCTION_LENGTH: Final = DatasetSchema("accrued/length", (U2,), ("function blocks",))
-FUNCTION_CHECK: Final = DatasetSchema("accrued/check", (U2,), ("function blocks",))
-FUNCTION_DATA: Final = DatasetSchema("accrued/data", (U1,), ("function bytes",), raw=True)
-
 PACKED: Final = Schema(
     "tbgen packed table",
-    3,
+    4,
     _HEADLINE,
     _MANIFEST_ATTRIBUTES,
     _OTHER_ATTRIBUTES | {"stored_side": AttributeType.INTEGER, "stored": AttributeType.TEXT},
     (
-        *(PLACEMENTS, COUNT, CODE, VALUE_SHARES, DEPTH_SHARES, VALUE_LENGTH, VALUE_CHECK, VALUE_DATA),
+        *(PLACEMENTS, COUNT, CODE, *VALUE_MODEL, *DEPTH_MODEL, *FUNCTION_MODEL),
+        *(BLOCK_LENGTH, BLOCK_FUNCTION_LENGTH, BLOCK_CHECK, BLOCK_DATA),
         *(EXCEPTION_STEP, EXCEPTION_VALUE, EXCEPTION_DEPTH),
-        *(FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE, FUNCTION_SHARES),
-        *(FUNCTION_LENGTH, FUNCTION_CHECK, FUNCTION_DATA),
+        *(FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE),
         *(EP_CONFIG, EP_VALUE, EP_DEPTH),
     ),
 )

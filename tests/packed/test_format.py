@@ -2,6 +2,7 @@
 
 import binascii
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -71,24 +72,54 @@ def after(board: chess.Board, move: chess.Move) -> chess.Board:
     return child
 
 
-@cache
-def intervals(shares: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """The symbols of a context, each with the lower bound and the size of its interval."""
-    order = sorted(range(len(shares)), key=lambda symbol: (-shares[symbol], symbol))
-    begins = itertools.accumulate((shares[symbol] for symbol in order), initial=0)
-    return [(symbol, begin, shares[symbol]) for symbol, begin in zip(order, begins, strict=False)]
+class Model:
+    """The symbols of each context with shares of its own, with the bounds of their intervals.
+
+    :param levels: contexts of the first level, and into how many each further level divides a context.
+    """
+
+    def __init__(self, file: "Loaded", kind: str, *levels: int) -> None:
+        self.levels, self.contexts, place = levels, dict[int, list[tuple[int, int, int]]](), 0
+        numbers = listed(file[f"{kind}/step"])
+        for number, size in zip(numbers, file[f"{kind}/symbols"].tolist(), strict=True):
+            shares = file[f"{kind}/share"][place : place + size].tolist()
+            symbols = file[f"{kind}/symbol"][place : place + size].tolist()
+            begins = [*itertools.accumulate(shares, initial=0)]
+            assert begins[-1] == 4096
+            self.contexts[number] = list(zip(symbols, begins, shares, strict=False))
+            place += size
+
+    def symbols(self, context: int, *finer: int) -> list[tuple[int, int, int]]:
+        """The symbols of the last context that has some: ``finer`` has what the levels add."""
+        contexts, first, found = [context], 0, None
+        for divided, part in zip(self.levels[1:], finer, strict=True):
+            contexts.append(contexts[-1] * divided + part)
+        for level, one in enumerate(contexts):
+            found = self.contexts.get(first + one, found)
+            first += math.prod(self.levels[: level + 1])
+        assert found
+        return found
+
+
+def listed(steps: Any) -> list[int]:
+    """The numbers that steps list."""
+    numbers, number = [], -1
+    for step in steps.tolist():
+        number += step if step == 65535 else step + 1
+        if step != 65535:
+            numbers.append(number)
+    return numbers
 
 
 class Decoder:
-    """The state of one block's bytes."""
+    """The state of a block's value symbols, half depths or functions."""
 
     def __init__(self, data: bytes) -> None:
         self.state, self.bytes = int.from_bytes(data[:3], "big"), data[3:]
 
-    def symbol(self, shares: Any) -> int:
+    def symbol(self, symbols: list[tuple[int, int, int]]) -> int:
         r = self.state % 4096
-        known = intervals(tuple(shares.tolist()))
-        symbol, begin, share = next(one for one in known if one[1] <= r < one[1] + one[2])
+        symbol, begin, share = next(one for one in symbols if one[1] <= r < one[1] + one[2])
         self._take(begin, share)
         return symbol
 
@@ -105,6 +136,8 @@ class Decoder:
 
 Neighbour = tuple[int, int, int]
 """Value symbol, half depth and function."""
+Neighbours = tuple[Neighbour | None, ...]
+"""The left, upper, corner, second left and second upper neighbour."""
 
 
 class Packed:
@@ -186,12 +219,12 @@ class Packed:
     @cached_property
     def exceptions(self) -> dict[int, int]:
         """Numbers of the exceptions, by slot of the derived side."""
-        found, slot = dict[int, int](), -1
-        for step in self.file["exception/step"].tolist():
-            slot += step if step == 65535 else step + 1
-            if step != 65535:
-                found[slot] = len(found)
-        return found
+        return {slot: number for number, slot in enumerate(listed(self.file["exception/step"]))}
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return 16 << max(Counter(self.letters).values()) - 1
 
     def block(self, number: int) -> dict[int, Neighbour]:
         """Value symbol, half depth and function of every position of a block, by slot."""
@@ -199,54 +232,80 @@ class Packed:
             self._blocks[number] = self._decode(number)
         return self._blocks[number]
 
-    def _bytes(self, kind: str, number: int) -> bytes:
-        length, begin = self.file[f"{kind}/length"], self._begins[kind][number]
-        data = self.file[f"{kind}/data"][begin : begin + int(length[number])].tobytes()
-        assert binascii.crc_hqx(data, 0xFFFF) == self.file[f"{kind}/check"][number]
-        return data
+    def _bytes(self, number: int) -> tuple[bytes, bytes]:
+        """The bytes of values and of functions."""
+        begin, length = self._begins[number], int(self.file["block/length"][number])
+        data = self.file["block/data"][begin : self._begins[number + 1]].tobytes()
+        assert binascii.crc_hqx(data, 0xFFFF) == self.file["block/check"][number]
+        return data[:length], data[length:]
 
     @cached_property
-    def _begins(self) -> dict[str, list[int]]:
-        kinds = ["fresh", "accrued"] if self.file.attrs["accrued"] else ["fresh"]
-        return {kind: np.cumsum([0, *self.file[f"{kind}/length"].tolist()]).tolist() for kind in kinds}
+    def _begins(self) -> list[int]:
+        lengths = self.file["block/length"].astype(int)
+        if self.file.attrs["accrued"]:
+            lengths += self.file["block/function_length"]
+        return np.cumsum([0, *lengths.tolist()]).tolist()
+
+    @cached_property
+    def _models(self) -> list[Model]:
+        levels = {"value": (4096, 8, 16), "depth": (12112, 4, 4), "function": (16384, 16)}
+        return [Model(self.file, kind, *of) for kind, of in levels.items()]
 
     def _decode(self, number: int) -> dict[int, Neighbour]:
-        fresh, found = Decoder(self._bytes("fresh", number)), {}
-        rows = [list(self.positions_of(row)) for row in range(16 * number, 16 * number + 16)]
-        hints = {slot: self._hints(board) for row in rows for _, slot, board in row}
-        above: dict[int, Neighbour] = {}
-        for row in rows:
-            left: Neighbour | None = None
-            for square, slot, _ in row:
-                up = above.get(square)
-                context = 1024 * hints[slot] + 32 * class_of(left, 0, 30) + class_of(up, 0, 30)
-                s = fresh.symbol(self.file["fresh/value_share"][context])
-                h = 0
-                if s >= 2:
-                    context = 385 * min(s, 15) + depth_context(s, left, up)
-                    h = fresh.symbol(self.file["fresh/depth_share"][context])
-                    if h == 255:
-                        h = fresh.byte() + 256 * fresh.byte()
-                        self.met["deep"] += 1
-                above[square] = left = found[slot] = (s, h, 0)
-        assert not fresh.bytes
-        assert fresh.state == (65536 if found else 0)
-        if self.file.attrs["accrued"]:
-            accrued, above = Decoder(self._bytes("accrued", number)), {}
-            for row in rows:
-                left = None
-                for square, slot, _ in row:
-                    s, h, _ = found[slot]
-                    context = 100 * min(s, 15) + 10 * class_of(left, 2, 8) + class_of(above.get(square), 2, 8)
-                    function = accrued.symbol(self.file["accrued/share"][context])
-                    if function == 255:
-                        bytes_ = 2 if len(self.file["accrued/start"]) - 1 <= 65536 else 4
-                        function = sum(accrued.byte() << 8 * byte for byte in range(bytes_))
-                        self.met["escape"] += 1
-                    above[square] = left = found[slot] = (s, h, function)
-            assert not accrued.bytes
-            assert accrued.state == (65536 if found else 0)
+        rows = [list(self.positions_of(row)) for row in range(self.rows * number, self.rows * (number + 1))]
+        found: dict[int, Neighbour] = {}
+        data, function_data = self._bytes(number)
+        values, depths = Decoder(data), Decoder(data[::-1])
+        value_model, depth_model, function_model = self._models
+        for slot, board, near in self._with_neighbours(rows, found):
+            hints = self._hints(board)
+            left, up, corner, second_left, second_up = [one[0] if one else None for one in near]
+            context = 1024 * hints + 32 * least(left, 30) + least(up, 30)
+            matches = 4 * match(second_up, up, left) + match(second_left, left, up)
+            s, h = values.symbol(value_model.symbols(context, least(corner, 6), matches)), 0
+            if s >= 2:
+                context, compared = depth_context(s, near)
+                h = depths.symbol(depth_model.symbols(context, hints, compared))
+                if h == 255:
+                    h = depths.byte() + 256 * depths.byte()
+                    self.met["deep"] += 1
+            found[slot] = (s, h, 0)
+        has_depths = any(s >= 2 for s, _, _ in found.values())
+        assert values.state == (65536 if found else 0)
+        assert not has_depths or depths.state == 65536
+        read = len(data) - len(values.bytes) + (len(data) - len(depths.bytes) if has_depths else 0)
+        assert read == len(data)
+        if function_data:
+            functions = Decoder(function_data)
+            for slot, _, near in self._with_neighbours(rows, found):
+                s, h, _ = found[slot]
+                left, up, corner, *_ = [one[2] if one else None for one in near]
+                context = 1024 * min(s, 15) + 32 * least(left, 30) + least(up, 30)
+                function = functions.symbol(function_model.symbols(context, least(corner, 14)))
+                if function == 255:
+                    bytes_ = 2 if len(self.file["accrued/start"]) - 1 <= 65536 else 4
+                    function = sum(functions.byte() << 8 * byte for byte in range(bytes_))
+                    self.met["escape"] += 1
+                found[slot] = (s, h, function)
+            assert not functions.bytes
+            assert functions.state == 65536
         return found
+
+    @staticmethod
+    def _with_neighbours(
+        rows: list[list[tuple[int, int, chess.Board]]], found: dict[int, Neighbour]
+    ) -> Iterator[tuple[int, chess.Board, Neighbours]]:
+        """Slot, board and neighbours of the positions of a block; what is ``found`` is read as it grows."""
+        above: dict[int, int] = {}  # the last slot of a column
+        lefts, uppers = dict[int | None, int | None](), dict[int | None, int | None]()
+        for row in rows:
+            left: int | None = None
+            for square, slot, board in row:
+                lefts[slot], uppers[slot] = left, above.get(square)
+                up = uppers[slot]
+                near = left, up, uppers.get(left), lefts.get(left), uppers.get(up)
+                yield slot, board, tuple(None if one is None else found[one] for one in near)
+                above[square] = left = slot
 
     @staticmethod
     def _hints(board: chess.Board) -> int:
@@ -276,7 +335,7 @@ class Packed:
         return self._derived(board, slot, score)
 
     def _symbols(self, slot: int) -> Neighbour:
-        return self.block(self.row_of(slot) // 16)[slot]
+        return self.block(self.row_of(slot) // self.rows)[slot]
 
     def _other(self, men: Men) -> Loaded:
         variant = Variant.WHOLE_GAME if self.whole_game else Variant.R_MOBILITY
@@ -382,20 +441,34 @@ class Packed:
 reader_of = cache(Packed)
 
 
-def class_of(neighbour: Neighbour | None, part: int, most: int) -> int:
-    """A neighbour's value symbol (part 0) or function (2) in a context."""
-    return most + 1 if neighbour is None else min(neighbour[part], most)
+def least(number: int | None, most: int) -> int:
+    """A neighbour's value symbol or function in a context."""
+    return most + 1 if number is None else min(number, most)
 
 
-def depth_context(s: int, left: Neighbour | None, up: Neighbour | None) -> int:
-    halves = [neighbour[1] for neighbour in (left, up) if neighbour and neighbour[0] == s]
-    if not halves:
-        return 384
-    if len(halves) == 1:
-        return 320 + min(halves[0], 63)
-    apart = abs(halves[0] - halves[1])
-    n = apart if apart < 3 else 3 if apart < 6 else 4
-    return 5 * min((sum(halves) + 1) // 2, 63) + n
+def match(one: int | None, first: int | None, second: int | None) -> int:
+    return 0 if one == first else 1 if one == second else 2
+
+
+def depth_context(s: int, near: Neighbours) -> tuple[int, int]:
+    """The context of a half depth, and how the corner compares."""
+    halves = [one[1] if one and one[0] == s else None for one in near]
+    beside, others = ([half for half in part if half is not None] for part in (halves[:2], halves[2:]))
+    expected, c = -1, 756
+    if len(beside) == 2:
+        expected, apart = sum(beside) // 2 + sum(beside) % 2, abs(beside[0] - beside[1])
+        c = 5 * half_class(expected) + (apart if apart < 3 else 3 if apart < 6 else 4)
+    elif beside:
+        expected, c = beside[0], 540 + half_class(beside[0])
+    elif others:
+        expected, c = others[0], 648 + half_class(others[0])
+    corner = halves[2]
+    compared = 3 if corner is None else 1 + (corner > expected) - (corner < expected)
+    return 757 * min(s, 15) + c, compared
+
+
+def half_class(half: int) -> int:
+    return half if half < 48 else 24 + half // 2 if half < 80 else min(44 + half // 4, 107)
 
 
 def agree(reader: Packed, plain: Loaded, board: chess.Board, scores: Iterable[int | None]) -> None:
@@ -438,7 +511,7 @@ def test_the_manifest_and_what_the_bytes_are_checked_by(tables: Path, packed: Pa
     reader, plain = reader_of(packed("KNvK"), tables), Loaded(table_path(tables, "KNvK", R))
     file = reader.file
     functions = np.zeros(int(file.attrs["size"]), np.uint32)
-    for number in range(len(file["fresh/length"])):
+    for number in range(len(file["block/length"])):
         for slot, (_, _, function) in reader.block(number).items():
             functions[slot] = function
     content = {name: plain[name] for name in ("value", "depth", "ep/config", "ep/value", "ep/depth")}

@@ -1,16 +1,21 @@
-"""Blocks of sixteen rows of a packed table. Each block is coded with rANS, and decoded only as far as needed.
+"""Blocks of rows of a packed table. Each block is coded with rANS, and decoded only as far as needed.
 
 Each position of the stored side has a *value symbol*: SELF, CAPTURE, or the symbol of an explicit value.
 After the symbol of an explicit value, half the depth is coded. Whether the depth is odd is determined by the
 side to move and the holder of the value. The *function* of a position gives V(P, A) for each accrued score A.
-The context of a symbol includes the symbols of two *neighbours*: the previous position in the row (left), and
-the previous position in the same column (up).
+
+The context of a symbol includes the symbols of *neighbours*, which are decoded earlier: the previous position
+in the row (left), and the previous position in the same column (up), the neighbours of both in the same
+direction, and the upper neighbour of the left one (corner). Contexts form trees: each level divides a context
+of the level before into ``n`` contexts. A context without shares of its own has those of its parent.
 
 The entropy coder is rANS with static frequencies, byte by byte (asymmetric numeral systems, Jarek Duda,
 arXiv:1311.2540). The *share* of a symbol is its scaled frequency in a context: the shares of a context sum to
 ``TOTAL``. Each symbol has an *interval* of the numbers below ``TOTAL``, which is as long as its share. The
 state is between ``LOW`` and ``256 * LOW - 1``. An encoder starts with the state ``LOW`` and encodes the
-symbols backwards, so a decoder ends with the state ``LOW``. Each block has a checksum.
+symbols backwards, so a decoder ends with the state ``LOW``. Value symbols, half depths and functions have
+states of their own, so a processor can decode a half depth and the next value symbol at the same time. Each
+block has a checksum.
 """
 
 from dataclasses import dataclass
@@ -24,7 +29,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.rows import Rows, row_hints, row_mask
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Plies, Word, Words, lowest
+from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Plies, Word, Words, lowest, put
 from tbgen.store.checksum import CRC_OF_BYTE
 
 TOTAL_BITS = 12
@@ -49,19 +54,21 @@ Frequencies = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Model(Struct):
-    """The shares of the symbols in each context, for decoders.
+    """The shares of the symbols in each context.
 
-    In each context, the symbols are sorted by descending share. Their number is padded to ``places``, a
-    multiple of ``SEARCH_WIDTH``.
+    The symbols of a context are sorted by descending share. Their number is padded to a multiple of
+    ``SEARCH_WIDTH`` places.
     """
 
+    first: NDArray[np.int32]
+    """int32 (contexts,): first place of each context of the last level; contexts without shares of their own
+    have the place of their parent."""
     symbol: Codes
-    """uint8 (contexts, places): the symbols by descending share."""
-    edge: Frequencies
-    """uint16 (contexts, places + 1): start of the interval of each symbol of ``symbol``, then ``TOTAL``."""
-    group_edge: Frequencies
-    """uint16 (contexts, SEARCH_WIDTH): end of the last interval in each group of ``SEARCH_WIDTH`` places,
-    padded with ``TOTAL``."""
+    """uint8 (places,): the symbols."""
+    begin: Frequencies
+    """uint16 (places,): start of the interval of each symbol."""
+    end: Frequencies
+    """uint16 (places,): end of the interval of each symbol, ``TOTAL`` in the padding."""
 
 
 @intrinsic
@@ -88,34 +95,46 @@ def _count_at_most(typing_context: Any, array: Any, first: Any, most: Any) -> An
 
 @inlined
 def find_place(model: Model, context: int, state: int) -> int:
-    """The index in ``model.symbol[context]`` of the first symbol of a state."""
-    remainder, places = state & (TOTAL - 1), model.symbol.shape[1]
-    first = context * (places + 1) + 1
-    place: int = _count_at_most(model.edge, first, remainder)
-    if place == SEARCH_WIDTH:
-        place = SEARCH_WIDTH * _count_at_most(model.group_edge, context * SEARCH_WIDTH, remainder)
-        place += _count_at_most(model.edge, first + place, remainder)
+    """The place in ``model.symbol`` of the first symbol of a state."""
+    remainder, place = state & (TOTAL - 1), int64(model.first[context])
+    smaller: int = _count_at_most(model.end, place, remainder)
+    while smaller == SEARCH_WIDTH:
+        place += SEARCH_WIDTH
+        smaller = _count_at_most(model.end, place, remainder)
+    return place + smaller
+
+
+@inlined
+def place_of(model: Model, context: int, symbol: int) -> int:
+    """The place in ``model.symbol`` of a symbol that occurs in the context."""
+    place = int64(model.first[context])
+    while model.symbol[place] != symbol:
+        place += 1
     return place
 
 
 @inlined
-def remove_symbol(model: Model, context: int, place: int, state: int) -> int:
+def remove_symbol(model: Model, place: int, state: int) -> int:
     """The state without its first symbol. A result below ``LOW`` must be refilled."""
-    start = int64(model.edge[context, place])
-    size = int64(model.edge[context, place + 1]) - start
-    return size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - start
+    begin = int64(model.begin[place])
+    size = int64(model.end[place]) - begin
+    return size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - begin
 
 
 @inlined
-def refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
-    """The state after it has been refilled from ``data[index:end]``, and the index of the next byte."""
-    if index + 2 <= end:  # two bytes always suffice, because no share is below 1
+def _refill(state: int, data: Codes, index: int, end: int, step: int) -> tuple[int, int]:
+    """The state after it has been refilled from ``data``, and the index of the next byte.
+
+    The bytes are read from ``index`` on, with increasing indices if ``step`` is 1 or with decreasing ones if
+    it is -1, and never at ``end``.
+    """
+    if step * (end - index) >= 2:  # two bytes always suffice, because no share is below 1
         missing = int64(state < LOW) + int64(state < LOW >> 8)
-        next_two = int64(data[index]) << 8 | int64(data[index + 1])
-        return state << 8 * missing | next_two >> 16 - 8 * missing, index + missing
-    while state < LOW and index < end:
+        next_two = int64(data[index]) << 8 | int64(data[index + step])
+        return state << 8 * missing | next_two >> 16 - 8 * missing, index + step * missing
+    while state < LOW and index != end:
         state = state << 8 | int(data[index])
-        index += 1
+        index += step
     return state, index
 
 
@@ -135,8 +154,8 @@ def checksum(data: Codes, start: int, stop: int) -> int:
     return crc
 
 
-BLOCK_ROWS = 16
-BLOCK_SLOTS = 64 * BLOCK_ROWS
+MAX_BLOCK_ROWS = 64
+MAX_BLOCK_SLOTS = 64 * MAX_BLOCK_ROWS
 
 SELF = 0
 """Value symbol: the value is the position score, at depth 0."""
@@ -148,33 +167,47 @@ FIRST_VALUE = 2
 NOWHERE = 255
 """Replaces the value symbol of a slot without a position."""
 
-NEIGHBOUR_VALUE_CLASSES = 32
-"""Number of classes of the value symbol of a neighbour. All symbols from 30 on have class 30; class 31 means
-that there is no neighbour."""
-VALUE_CONTEXTS = 4 * NEIGHBOUR_VALUE_CLASSES * NEIGHBOUR_VALUE_CLASSES
-"""Number of contexts of a value symbol. A context consists of two hints and the classes of the two
-neighbours. The hints are whether the side to move is in check, and whether it attacks a man."""
+Levels = tuple[int, ...]
+"""The number of contexts of the first level of a tree, and for each later level the number of contexts that
+refine one context of the level before."""
+
+_VALUE_CLASSES = 32
+"""Number of classes of the value symbol of the left or upper neighbour. All symbols from 30 on have class 30;
+class 31 means that there is no neighbour."""
+_CORNER_CLASSES = 8
+"""Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
+there is no corner."""
+_MATCHES = 4
+"""Factor for each number that says which of two symbols a third one equals: the first, the second or none."""
+VALUE_LEVELS = (4 * _VALUE_CLASSES * _VALUE_CLASSES, _CORNER_CLASSES, _MATCHES * _MATCHES)
+"""Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
+whether it attacks a man) and the left and upper neighbours, then the corner, then the neighbours of the left
+and the upper neighbour."""
 
 _SYMBOL_CLASSES = 16
 """Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
-_HALF_CLASSES = 64
+_HALF_CLASSES = 108
 """Number of classes of half depths."""
 _DIFFERENCE_CLASSES = 5
 """Number of classes of differences between two half depths."""
-_NEIGHBOUR_DEPTH_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
-"""Number of classes for the half depths of those neighbours that have the position's value symbol. If both
-neighbours have it, the class consists of the mean and the difference of their half depths. If only one has
-it, the class is its half depth. The last class is for positions without such a neighbour."""
-DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_DEPTH_CLASSES
-"""Number of contexts of a half depth. A context consists of the classes of the position's value symbol and of
-the neighbours with the same symbol."""
+_NEIGHBOUR_DEPTH_CLASSES = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 2) + 1
+"""Number of classes for the half depths of those neighbours that have the position's value symbol. If the
+left and the upper neighbour have it, the class consists of the mean and the difference of their half depths.
+If only one has it, the class is its half depth. If neither has it, the class is the half depth of another
+neighbour. The last class is for positions without such a neighbour."""
+DEPTH_LEVELS = (_SYMBOL_CLASSES * _NEIGHBOUR_DEPTH_CLASSES, 4, 4)
+"""Levels of the contexts of a half depth: first the classes of the position's value symbol and of the
+neighbours with the same symbol, then the two hints, then how the corner compares with these neighbours."""
 
-FUNCTION_CLASSES = 10
-"""Number of classes of the function of a neighbour. All functions from 8 on have class 8; class 9 means that
-there is no neighbour."""
-FUNCTION_CONTEXTS = _SYMBOL_CLASSES * FUNCTION_CLASSES * FUNCTION_CLASSES
-"""Number of contexts of a function. A context consists of the classes of the position's value symbol and of
-the neighbours' functions."""
+_FUNCTION_CLASSES = 32
+"""Number of classes of the function of the left or upper neighbour. All functions from 30 on have class 30;
+class 31 means that there is no neighbour."""
+_CORNER_FUNCTION_CLASSES = 16
+"""Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
+that there is no corner."""
+FUNCTION_LEVELS = (_SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES, _CORNER_FUNCTION_CLASSES)
+"""Levels of the contexts of a function: first the classes of the position's value symbol and of the left and
+upper neighbours' functions, then the class of the corner's function."""
 FUNCTION_ESCAPE = 255
 """Function symbol: the number of the function follows as bytes."""
 
@@ -191,14 +224,17 @@ CAPTURE_FLAG = 0x8000
 
 @dataclass(frozen=True, eq=False)
 class Stream(Struct):
-    """The coded blocks of values and depths, or the coded blocks of functions."""
+    """The coded blocks. The bytes of each block are those of its value symbols and half depths, followed by
+    those of its functions."""
 
     data: Codes
     """uint8 (n,): the bytes of all blocks."""
     start: Ints
     """int64 (ceil(blocks / 64),): index of the first byte of every 64th block."""
     length: Plies
-    """uint16 (blocks,): number of bytes of each block."""
+    """uint16 (blocks,): number of bytes of the value symbols and half depths of each block."""
+    function_length: Plies
+    """uint16 (blocks,): number of bytes of the functions of each block; 0 if all are function 0."""
     checksum: Plies
     """uint16 (blocks,): checksum of each block."""
 
@@ -215,8 +251,7 @@ class Coding(Struct):
     value_model: Model
     depth_model: Model
     function_model: Model
-    value_stream: Stream
-    function_stream: Stream
+    stream: Stream
     entry_start: Ints
     """int64 (functions + 1,): index of the first entry of each function; the last element is the number of
     entries."""
@@ -240,20 +275,20 @@ class Content(Struct):
 
 @dataclass(frozen=True, eq=False)
 class RowBlock(Struct):
-    """A decoded block: sixteen rows of 64 slots."""
+    """A decoded block: at most 64 rows of 64 slots."""
 
     masks: Words
-    """uint64 (16,): positions of each row; bit s stands for the square s of the row man."""
+    """uint64 (64,): positions of each row; bit s stands for the square s of the row man."""
     checks: Words
-    """uint64 (16,): positions of each row in which the side to move is in check."""
+    """uint64 (64,): positions of each row in which the side to move is in check."""
     captures: Words
-    """uint64 (16,): positions of each row in which the side to move attacks a man."""
+    """uint64 (64,): positions of each row in which the side to move attacks a man."""
     symbol: Codes
-    """uint8 (1024,): value symbols; NOWHERE in slots without a position."""
+    """uint8 (4096,): value symbols; NOWHERE in slots without a position."""
     half_depth: Plies
-    """uint16 (1024,): half the depth of each explicit value."""
+    """uint16 (4096,): half the depth of each explicit value."""
     function_number: NDArray[np.uint32]
-    """uint32 (1024,): number of the function of each position."""
+    """uint32 (4096,): number of the function of each position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,49 +306,122 @@ class Buffers(Struct):
     replies: Ints
     """int64 (MAX_MOVES,): moves of the position after a move."""
     steps: Ints
-    """int64 (5120,): coding steps (symbols and bytes) of a block in decoding order, as indices into
-    ``Encoding.start``."""
+    """int64 (3, 12288): coding steps (symbols and bytes) of the value symbols, half depths and functions of a
+    block in decoding order."""
     above: Ints
     """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
+    second_above: Ints
+    """int64 (2, 64): symbol and half depth of the position before the previous one in each column."""
     block: RowBlock
 
 
 @inlined
-def _value_class(symbol: int) -> int:
-    return min(symbol, NEIGHBOUR_VALUE_CLASSES - 2) if symbol < NOWHERE else NEIGHBOUR_VALUE_CLASSES - 1
+def _class_of(symbol: int, missing: int, classes: int) -> int:
+    """The class of a symbol or function, ``classes`` - 1 if there is no neighbour. ``missing`` replaces the
+    symbol of a neighbour that does not exist."""
+    return min(symbol, classes - 2) if symbol != missing else classes - 1
 
 
 @inlined
-def depth_context(symbol: int, left: int, left_half: int, up: int, up_half: int) -> int:
-    """The context of a half depth, which follows from the position's symbol, and from the symbols and half
-    depths of its neighbours."""
-    context = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 1)
-    if left == symbol and up == symbol:
-        mean = min((left_half + up_half + 1) >> 1, _HALF_CLASSES - 1)
-        difference = abs(left_half - up_half)
+def _match(symbol: int, first: int, second: int) -> int:
+    """Which of two symbols a third one equals: 0 or 1; 2 if neither."""
+    return 0 if symbol == first else (1 if symbol == second else 2)
+
+
+@inlined
+def hints_of(checks: Word, captures: Word, square: int) -> int:
+    """The hints of a square: 2 if the side to move is in check, plus 1 if it attacks a man."""
+    return 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
+
+
+@inlined
+def value_context(hints: int, left: int, up: int, corner: int, second_left: int, second_up: int) -> int:
+    """The context of a value symbol, which follows from the hints and the symbols of the neighbours."""
+    context = hints * _VALUE_CLASSES + _class_of(left, NOWHERE, _VALUE_CLASSES)
+    context = context * _VALUE_CLASSES + _class_of(up, NOWHERE, _VALUE_CLASSES)
+    context = context * _CORNER_CLASSES + _class_of(corner, NOWHERE, _CORNER_CLASSES)
+    matches = _match(second_up, up, left) * _MATCHES + _match(second_left, left, up)
+    return context * _MATCHES * _MATCHES + matches
+
+
+@inlined
+def _half_class(half: int) -> int:
+    """The class of a half depth."""
+    if half < 48:
+        return half
+    return 24 + half // 2 if half < 80 else min(44 + half // 4, _HALF_CLASSES - 1)
+
+
+Neighbour = tuple[int, int]
+"""The value symbol and the half depth of a neighbour; NOWHERE and any number if there is none."""
+
+
+@inlined
+def depth_context(
+    symbol: int,
+    hints: int,
+    left: Neighbour,
+    up: Neighbour,
+    corner: Neighbour,
+    second_left: Neighbour,
+    second_up: Neighbour,
+) -> int:
+    """The context of a half depth, which follows from the position's symbol and hints, and from the
+    neighbours."""
+    expected, context = int64(-1), int64(_NEIGHBOUR_DEPTH_CLASSES - 1)
+    if left[0] == symbol and up[0] == symbol:
+        expected, difference = (left[1] + up[1] + 1) >> 1, abs(left[1] - up[1])
         nearness = difference if difference < 3 else (3 if difference < 6 else 4)
-        context = mean * _DIFFERENCE_CLASSES + nearness
-    elif left == symbol:
-        context = _HALF_CLASSES * _DIFFERENCE_CLASSES + min(left_half, _HALF_CLASSES - 1)
-    elif up == symbol:
-        context = _HALF_CLASSES * _DIFFERENCE_CLASSES + min(up_half, _HALF_CLASSES - 1)
-    return min(symbol, _SYMBOL_CLASSES - 1) * _NEIGHBOUR_DEPTH_CLASSES + context
+        context = _half_class(expected) * _DIFFERENCE_CLASSES + nearness
+    elif left[0] == symbol or up[0] == symbol:
+        expected = left[1] if left[0] == symbol else up[1]
+        context = _HALF_CLASSES * _DIFFERENCE_CLASSES + _half_class(expected)
+    elif corner[0] == symbol or second_left[0] == symbol or second_up[0] == symbol:
+        expected = corner[1]
+        if corner[0] != symbol:
+            expected = second_left[1] if second_left[0] == symbol else second_up[1]
+        context = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 1) + _half_class(expected)
+    context += min(symbol, _SYMBOL_CLASSES - 1) * _NEIGHBOUR_DEPTH_CLASSES
+    comparison = int64(3)
+    if corner[0] == symbol:
+        comparison = 1 + int64(corner[1] > expected) - int64(corner[1] < expected)
+    return (context * 4 + hints) * 4 + comparison
+
+
+NO_FUNCTION = -1
+"""Replaces the function of a neighbour that does not exist."""
 
 
 @inlined
-def _function_class(function: int) -> int:
-    return min(function, FUNCTION_CLASSES - 2) if function >= 0 else FUNCTION_CLASSES - 1
-
-
-@inlined
-def function_context(symbol: int, left: int, up: int) -> int:
+def function_context(symbol: int, left: int, up: int, corner: int) -> int:
     """The context of a function, which follows from the position's symbol and the functions of its
-    neighbours.
+    neighbours."""
+    context = min(symbol, _SYMBOL_CLASSES - 1) * _FUNCTION_CLASSES
+    context = (context + _class_of(left, NO_FUNCTION, _FUNCTION_CLASSES)) * _FUNCTION_CLASSES
+    context += _class_of(up, NO_FUNCTION, _FUNCTION_CLASSES)
+    return context * _CORNER_FUNCTION_CLASSES + _class_of(corner, NO_FUNCTION, _CORNER_FUNCTION_CLASSES)
 
-    ``left`` and ``up`` are the numbers of these functions, -1 if there is no neighbour.
-    """
-    context = min(symbol, _SYMBOL_CLASSES - 1) * FUNCTION_CLASSES + _function_class(left)
-    return context * FUNCTION_CLASSES + _function_class(up)
+
+@inlined
+def clear_columns(buffers: Buffers) -> None:
+    """Mark all neighbours above as missing, before the first row of a block."""
+    buffers.above[:2, :] = NOWHERE
+    buffers.second_above[:] = NOWHERE
+
+
+@inlined
+def previous_in_column(buffers: Buffers, square: int) -> tuple[Neighbour, Neighbour]:
+    """The previous position in a column, and the position before it."""
+    first, second = buffers.above, buffers.second_above
+    return (first[0, square], first[1, square]), (second[0, square], second[1, square])
+
+
+@inlined
+def add_to_column(buffers: Buffers, square: int, symbol: int, half: int) -> None:
+    """Add a position to a column."""
+    first, second = buffers.above, buffers.second_above
+    second[0, square], second[1, square] = first[0, square], first[1, square]
+    first[0, square], first[1, square] = symbol, half
 
 
 @inlined
@@ -330,21 +438,15 @@ def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
 
 
 @inlined
-def value_context(checks: Word, captures: Word, square: int, left: int, up: int) -> int:
-    """The context of the value symbol on a square, which follows from the hints of its row and the symbols of
-    its neighbours."""
-    hints = 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
-    return (hints * NEIGHBOUR_VALUE_CLASSES + _value_class(left)) * NEIGHBOUR_VALUE_CLASSES + _value_class(up)
-
-
-@inlined
-def _locate_block(stream: Stream, number: int) -> tuple[int, int, bool]:
-    """Start and stop of the bytes of a block, and whether their checksum is correct."""
+def _locate_block(stream: Stream, number: int) -> tuple[int, int, int, bool]:
+    """Start of the bytes of a block, start and stop of those of its functions, and whether their checksum is
+    correct."""
     start = stream.start[number >> 6]
     for earlier in range(number & ~63, number):
-        start += stream.length[earlier]
-    stop = start + stream.length[number]
-    return start, stop, checksum(stream.data, start, stop) == stream.checksum[number]
+        start += int64(stream.length[earlier]) + int64(stream.function_length[earlier])
+    middle = start + int64(stream.length[number])
+    stop = middle + int64(stream.function_length[number])
+    return start, middle, stop, checksum(stream.data, start, stop) == stream.checksum[number]
 
 
 @inlined
@@ -354,70 +456,34 @@ def _squares_up_to(block_row: int, last: int) -> Word:
 
 
 @inlined
-def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
+def _first_state(data: Codes, index: int, end: int, step: int) -> tuple[int, int]:
+    """The first state in ``data``, and the index of the next byte."""
+    state, index = _refill(
+        0, data, index, end, step
+    )  # the state has three bytes, but a refill reads only two
+    return _refill(state, data, index, end, step)
+
+
+@inlined
+def _read_bytes(size: int, state: int, data: Codes, index: int, end: int, step: int) -> tuple[int, int, int]:
     """Decode a number of ``size`` bytes, least significant first; return it, the state after it, and the
     index of the next byte."""
     number = 0
     for byte in range(size):
         low = state & 4095
         number |= (low >> 4) << (8 * byte)
-        state, index = refill(16 * (state >> 12) + (low & 15), data, index, end)
+        state, index = _refill(16 * (state >> 12) + (low & 15), data, index, end, step)
     return number, state, index
 
 
 @inlined
 def _read_symbol(
-    model: Model, context: int, state: int, data: Codes, index: int, end: int
+    model: Model, context: int, state: int, data: Codes, index: int, end: int, step: int
 ) -> tuple[int, int, int]:
     """The first symbol of a state in a context, the state after it, and the index of the next byte."""
     place = find_place(model, context, state)
-    state, index = refill(remove_symbol(model, context, place, state), data, index, end)
-    return int(model.symbol[context, place]), state, index
-
-
-@inlined
-def _decode(coding: Coding, for_functions: bool, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the functions of a block, or its symbols and half depths, up to the slot ``last`` of the block.
-
-    Return whether the bytes are undamaged.
-    """
-    value_model, depth_model, escape_bytes = coding.value_model, coding.depth_model, coding.escape_bytes
-    stream, no_neighbour = (coding.function_stream, -1) if for_functions else (coding.value_stream, NOWHERE)
-    data, block, above = stream.data, buffers.block, buffers.above
-    begin, end, undamaged = _locate_block(stream, number)
-    if not undamaged:
-        return False
-    above[2 if for_functions else 0, :] = no_neighbour
-    state, byte = refill(0, data, begin, end)  # the state has three bytes, but a refill reads only two
-    state, byte = refill(state, data, byte, end)
-    for block_row in range(last // 64 + 1):
-        left, left_half, mask = no_neighbour, 0, block.masks[block_row] & _squares_up_to(block_row, last)
-        checks, captures = block.checks[block_row], block.captures[block_row]
-        if not for_functions:
-            block.symbol[block_row * 64 : block_row * 64 + 64] = NOWHERE
-        while mask:
-            square = lowest(mask)
-            mask &= mask - ONE
-            place = block_row * 64 + square
-            if for_functions:
-                context = function_context(int(block.symbol[place]), left, above[2, square])
-                left, state, byte = _read_symbol(coding.function_model, context, state, data, byte, end)
-                if left == FUNCTION_ESCAPE:
-                    left, state, byte = _read_bytes(escape_bytes, state, data, byte, end)
-                block.function_number[place] = above[2, square] = left
-                continue
-            up, half_depth = above[0, square], 0
-            context = value_context(checks, captures, square, left, up)
-            symbol, state, byte = _read_symbol(value_model, context, state, data, byte, end)
-            if symbol >= FIRST_VALUE:
-                context = depth_context(symbol, left, left_half, up, above[1, square])
-                half_depth, state, byte = _read_symbol(depth_model, context, state, data, byte, end)
-                if half_depth == HALF_ESCAPE:
-                    half_depth, state, byte = _read_bytes(HALF_DEPTH_BYTES, state, data, byte, end)
-            block.symbol[place], block.half_depth[place] = symbol, half_depth
-            left, left_half = symbol, half_depth
-            above[0, square], above[1, square] = symbol, half_depth
-    return last < BLOCK_SLOTS - 1 or (byte == end and (state == LOW or begin == end))
+    state, index = _refill(remove_symbol(model, place, state), data, index, end, step)
+    return int(model.symbol[place]), state, index
 
 
 @kernel
@@ -426,7 +492,43 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
 
     Return whether the bytes are undamaged.
     """
-    return _decode(coding, False, number, last, buffers)
+    data, block, depth_model = coding.stream.data, buffers.block, coding.depth_model
+    begin, end, _, undamaged = _locate_block(coding.stream, number)
+    if not undamaged:
+        return False
+    # Half depths are read backwards from the end.
+    state, byte = _first_state(data, begin, end, 1)
+    depth_state, depth_byte = int64(0), end - 1
+    clear_columns(buffers)
+    for block_row in range(last // 64 + 1):
+        mask, nobody = block.masks[block_row] & _squares_up_to(block_row, last), (int64(NOWHERE), int64(0))
+        left, second_left, corner = nobody, nobody, nobody
+        put(block.symbol, block_row * 64, ALL, NOWHERE)
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            up, second_up = previous_in_column(buffers, square)
+            hints = hints_of(block.checks[block_row], block.captures[block_row], square)
+            context = value_context(hints, left[0], up[0], corner[0], second_left[0], second_up[0])
+            symbol, state, byte = _read_symbol(coding.value_model, context, state, data, byte, end, 1)
+            half = int64(0)
+            if symbol >= FIRST_VALUE:
+                if depth_state == 0:
+                    depth_state, depth_byte = _first_state(data, end - 1, begin - 1, -1)
+                context = depth_context(symbol, hints, left, up, corner, second_left, second_up)
+                half, depth_state, depth_byte = _read_symbol(
+                    depth_model, context, depth_state, data, depth_byte, begin - 1, -1
+                )
+                if half == HALF_ESCAPE:
+                    half, depth_state, depth_byte = _read_bytes(
+                        HALF_DEPTH_BYTES, depth_state, data, depth_byte, begin - 1, -1
+                    )
+            block.symbol[block_row * 64 + square], block.half_depth[block_row * 64 + square] = symbol, half
+            add_to_column(buffers, square, symbol, half)
+            second_left, left, corner = left, (int64(symbol), half), up
+    at_end = last == 64 * coding.rows.block_rows - 1
+    is_complete = byte == depth_byte + 1 and state in (0, LOW) and depth_state in (0, LOW)
+    return is_complete or not at_end
 
 
 @kernel
@@ -435,4 +537,24 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
 
     Return whether the bytes are undamaged.
     """
-    return _decode(coding, True, number, last, buffers)
+    data, block, above = coding.stream.data, buffers.block, buffers.above
+    _, byte, end, undamaged = _locate_block(coding.stream, number)
+    if byte == end or not undamaged:
+        block.function_number[: last + 1] = 0
+        return undamaged
+    state, byte = _first_state(data, byte, end, 1)
+    above[2, :] = NO_FUNCTION
+    for block_row in range(last // 64 + 1):
+        mask = block.masks[block_row] & _squares_up_to(block_row, last)
+        left, corner = int64(NO_FUNCTION), int64(NO_FUNCTION)
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            place, up = block_row * 64 + square, above[2, square]
+            context = function_context(int64(block.symbol[place]), left, up, corner)
+            left, state, byte = _read_symbol(coding.function_model, context, state, data, byte, end, 1)
+            if left == FUNCTION_ESCAPE:
+                left, state, byte = _read_bytes(coding.escape_bytes, state, data, byte, end, 1)
+            block.function_number[place] = above[2, square] = left
+            corner = up
+    return last < 64 * coding.rows.block_rows - 1 or (byte == end and state == LOW)

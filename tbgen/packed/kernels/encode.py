@@ -1,8 +1,8 @@
 """Counting, encoding and decoding many blocks at once.
 
-A *step* is the unit of coding: a symbol in a context, or a byte. The possible steps of a table are numbered:
-first the steps of values, then the steps of depths, functions and bytes. A function gives V(P, A) for each
-accrued score A.
+A *step* is the unit of coding: a symbol in a context, or a byte. In lists of steps, it is the number of the
+context, then the symbol in the lowest eight bits; bytes have the context ``BYTE_CONTEXT``. A function gives
+V(P, A) for each accrued score A.
 
 The arrays contain the positions with the *stored side* to move, the only positions that a packed table
 stores.
@@ -14,7 +14,6 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
     CAPTURE,
     CAPTURE_FLAG,
     FIRST_VALUE,
@@ -22,6 +21,7 @@ from tbgen.packed.kernels.blocks import (
     HALF_DEPTH_BYTES,
     HALF_ESCAPE,
     LOW,
+    NO_FUNCTION,
     NOWHERE,
     RECIPROCAL,
     RECIPROCAL_BITS,
@@ -33,21 +33,30 @@ from tbgen.packed.kernels.blocks import (
     Coding,
     Content,
     Frequencies,
+    Model,
     Stream,
+    add_to_column,
     checksum,
+    clear_columns,
     decode_functions,
     decode_values,
     depth_context,
     find_mask,
     function_context,
+    hints_of,
+    place_of,
+    previous_in_column,
     value_context,
 )
 from tbgen.packed.kernels.derive import depth_of_half
 from tbgen.packed.kernels.rows import Rows, first_slot, place_row
-from tbgen.retro.kernels.words import ALL, ONE, Ints, Words, add, lowest, prefetch, put
+from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Words, add, lowest, prefetch, put
 
-VALUE_STEP, DEPTH_STEP, FUNCTION_STEP, BYTE_STEP = range(4)
-"""Types of steps. All steps of bytes have the same context."""
+VALUES, DEPTHS, FUNCTIONS = range(3)
+"""Kinds of steps. The bytes of a number have the kind of the symbol before them."""
+BYTE_CONTEXT = 1 << 32
+KIND_BITS = 48
+"""Number of bits of a step, below its kind in hash tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +68,21 @@ class Encoding(Struct):
     """int64 (256,): value symbol of each code that occurs; -1 for other codes."""
     escape_bytes: int
     """Number of bytes of a function number after FUNCTION_ESCAPE."""
-    first_step: Ints
-    """int64 (4,): first step of each type."""
-    symbol_count: Ints
-    """int64 (4,): number of symbols in a context, for each type of step."""
-    share_start: Frequencies
-    """uint16 (steps,): start of the share of each step; shares are fractions of ``TOTAL``."""
-    share: Frequencies
-    """uint16 (steps,): share of each step; 0 if the step never occurs."""
+    value_model: Model
+    depth_model: Model
+    function_model: Model
+
+
+@dataclass(frozen=True, eq=False)
+class StepCounts(Struct):
+    """The frequencies of steps: a hash table."""
+
+    step: Ints
+    """int64 (2**n,): the steps, each with its kind in the bits from ``KIND_BITS`` on; -1 in free places."""
+    count: Ints
+    """int64 (2**n,): how often they occur."""
+    used: Ints
+    """int64 (1,): number of steps in the table."""
 
 
 @kernel
@@ -98,7 +114,7 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
     """Prefetch the slots of a block if the slots of each row are adjacent."""
     if rows.row_shift:
         return
-    for row in range(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS):
+    for row in range(number * rows.block_rows, (number + 1) * rows.block_rows):
         place_row(rows, row, squares)
         first = first_slot(rows, row, squares)
         prefetch(content.value, first)
@@ -114,8 +130,8 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
     """Fill a block from the arrays of the stored side. Return its number of positions, or -1 if a position
     has no value."""
     rows, block, value, depth, count = encoding.rows, buffers.block, content.value, content.depth, 0
-    for block_row in range(len(block.masks)):
-        row = number * BLOCK_ROWS + block_row
+    for block_row in range(rows.block_rows):
+        row = number * rows.block_rows + block_row
         find_mask(rows, row, block_row, buffers)
         mask = block.masks[block_row]
         first = first_slot(rows, row, buffers.squares)
@@ -139,92 +155,179 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
 
 
 @inlined
-def _step(encoding: Encoding, kind: int, context: int, symbol: int) -> int:
-    """Number of the step of a symbol in a context."""
-    return int(encoding.first_step[kind]) + context * int(encoding.symbol_count[kind]) + symbol
+def _add_step(buffers: Buffers, kind: int, count: int, context: int, symbol: int) -> int:
+    """Append a step to the list of its kind. Return the new length of the list."""
+    buffers.steps[kind, count] = context << 8 | symbol
+    return count + 1
 
 
 @inlined
-def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: int) -> int:
-    """Append the steps of the bytes of a number to ``steps``, least significant first. Return the new
-    count."""
+def _add_number(buffers: Buffers, kind: int, count: int, number: int, size: int) -> int:
+    """Append the steps of the bytes of a number, least significant first. Return the new length of the
+    list."""
     for byte in range(size):
-        steps[count + byte] = _step(encoding, BYTE_STEP, 0, (number >> (8 * byte)) & 255)
-    return count + size
+        count = _add_step(buffers, kind, count, int64(BYTE_CONTEXT), (number >> (8 * byte)) & 255)
+    return count
 
 
-@kernel
-def _list_steps(encoding: Encoding, of_functions: bool, buffers: Buffers) -> int:
-    """List the steps of a block: those of its functions if ``of_functions``, else those of its values and
-    depths. Return the number of steps."""
-    block, steps, above, count = buffers.block, buffers.steps, buffers.above, 0
-    no_neighbour = -1 if of_functions else NOWHERE
-    above[2 if of_functions else 0, :] = no_neighbour
-    for block_row in range(len(block.masks)):
-        left, left_half, mask = no_neighbour, 0, block.masks[block_row]
-        checks, captures = block.checks[block_row], block.captures[block_row]
+@inlined
+def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
+    """List the steps of the values of a block, and those of its half depths. Return their numbers."""
+    block, count, depth_count = buffers.block, 0, 0
+    clear_columns(buffers)
+    for block_row in range(rows.block_rows):
+        mask, nobody = block.masks[block_row], (int64(NOWHERE), int64(0))
+        left, second_left, corner = nobody, nobody, nobody
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
             place = block_row * 64 + square
-            symbol, half_depth, up = int(block.symbol[place]), int(block.half_depth[place]), above[0, square]
-            if of_functions:
-                function = int(block.function_number[place])
-                context = function_context(symbol, left, above[2, square])
-                steps[count] = _step(encoding, FUNCTION_STEP, context, min(function, FUNCTION_ESCAPE))
-                count += 1
-                if function >= FUNCTION_ESCAPE:
-                    count = _add_bytes(encoding, steps, count, function, encoding.escape_bytes)
-                left = above[2, square] = function
-                continue
-            context = value_context(checks, captures, square, left, up)
-            steps[count] = _step(encoding, VALUE_STEP, context, symbol)
-            count += 1
+            symbol, half = int64(block.symbol[place]), int64(block.half_depth[place])
+            up, second_up = previous_in_column(buffers, square)
+            hints = hints_of(block.checks[block_row], block.captures[block_row], square)
+            context = value_context(hints, left[0], up[0], corner[0], second_left[0], second_up[0])
+            count = _add_step(buffers, VALUES, count, context, symbol)
             if symbol >= FIRST_VALUE:
-                context = depth_context(symbol, left, left_half, up, above[1, square])
-                steps[count] = _step(encoding, DEPTH_STEP, context, min(half_depth, HALF_ESCAPE))
-                count += 1
-                if half_depth >= HALF_ESCAPE:
-                    count = _add_bytes(encoding, steps, count, half_depth, HALF_DEPTH_BYTES)
-            left, left_half = symbol, half_depth
-            above[0, square], above[1, square] = symbol, half_depth
-    return count
+                context = depth_context(symbol, hints, left, up, corner, second_left, second_up)
+                depth_count = _add_step(buffers, DEPTHS, depth_count, context, min(half, HALF_ESCAPE))
+                if half >= HALF_ESCAPE:
+                    depth_count = _add_number(buffers, DEPTHS, depth_count, half, HALF_DEPTH_BYTES)
+            add_to_column(buffers, square, symbol, half)
+            second_left, left, corner = left, (symbol, half), up
+    return count, depth_count
+
+
+@inlined
+def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
+    """List the steps of the functions of a block. Return their number, 0 if all are function 0."""
+    block, above, count, is_needed = buffers.block, buffers.above, 0, False
+    above[2, :] = NO_FUNCTION
+    for block_row in range(rows.block_rows):
+        mask = block.masks[block_row]
+        left, corner = int64(NO_FUNCTION), int64(NO_FUNCTION)
+        while mask:
+            square = lowest(mask)
+            mask &= mask - ONE
+            place, up = block_row * 64 + square, above[2, square]
+            function = int64(block.function_number[place])
+            context = function_context(int64(block.symbol[place]), left, up, corner)
+            count = _add_step(buffers, FUNCTIONS, count, context, min(function, FUNCTION_ESCAPE))
+            if function >= FUNCTION_ESCAPE:
+                count = _add_number(buffers, FUNCTIONS, count, function, escape_bytes)
+            is_needed |= function > 0
+            left, corner, above[2, square] = function, up, function
+    return count if is_needed else 0
+
+
+@inlined
+def _list_steps(encoding: Encoding, with_functions: bool, buffers: Buffers) -> tuple[int, int, int]:
+    """List the steps of a block. Return the number of steps of each kind."""
+    values, depths = _list_values(encoding.rows, buffers)
+    functions = _list_functions(encoding.rows, encoding.escape_bytes, buffers) if with_functions else 0
+    return values, depths, functions
+
+
+@inlined
+def _find_step(counts: StepCounts, step: int) -> int:
+    """The index of a step in a hash table, or of the free place where it belongs."""
+    index = (step * 0x9E3779B97F4A7C1 >> 20) & (len(counts.step) - 1)
+    while counts.step[index] >= 0 and counts.step[index] != step:
+        index = (index + 1) & (len(counts.step) - 1)
+    return index
+
+
+@inlined
+def _count(counts: StepCounts, step: int, number: int) -> None:
+    """Add ``number`` to the frequency of a step."""
+    index = _find_step(counts, step)
+    if counts.step[index] < 0:
+        counts.step[index] = step
+        counts.used[0] += 1
+    counts.count[index] += number
+
+
+@kernel
+def copy_counts(source: StepCounts, target: StepCounts) -> None:
+    """Add all frequencies of one hash table to another one."""
+    for index in range(len(source.step)):
+        if source.step[index] >= 0:
+            _count(target, source.step[index], source.count[index])
 
 
 @kernel
 def count_blocks(
-    encoding: Encoding, content: Content, counts: Ints, buffers: Buffers, first: int, end: int
+    encoding: Encoding,
+    content: Content,
+    counts: StepCounts,
+    positions: Ints,
+    buffers: Buffers,
+    first: int,
+    end: int,
 ) -> int:
-    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,).
+    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to the hash table.
 
-    Return the number of positions, or -1 if a position has no value.
+    Add the number of positions to ``positions``, int64 (1,). Return the number of the next block. It is less
+    than ``end`` if the hash table is half full, and -1 if a position has no value.
     """
-    total = 0
     for number in range(first, end):
+        if 2 * counts.used[0] > len(counts.step):
+            return number
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
-        positions = _read_slots(encoding, content, number, buffers)
-        if positions < 0:
+        in_block = _read_slots(encoding, content, number, buffers)
+        if in_block < 0:
             return -1
-        total += positions
-        for kind in range(2 if len(content.function_number) else 1):
-            for index in range(_list_steps(encoding, kind == 1, buffers)):
-                counts[buffers.steps[index]] += 1
-    return total
+        positions[0] += in_block
+        sizes = _list_steps(encoding, len(content.function_number) > 0, buffers)
+        for kind in range(3):
+            for index in range(sizes[kind]):
+                _count(counts, kind << KIND_BITS | buffers.steps[kind, index], 1)
+    return end
 
 
 @kernel
-def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, begin: int) -> int:
-    """Encode the first ``count`` of ``steps`` as the block ``number`` of a stream.
+def find_shares(first: Ints, count: Ints, share: Frequencies) -> None:
+    """Find the share of each symbol from its frequency.
 
-    The bytes are written to the data of the stream, beginning at index ``begin``; the length and the checksum
-    of the block are also stored.
+    The shares of each context add up to ``TOTAL``, and none is 0. The symbols of context c are the elements
+    ``first[c]`` to ``first[c + 1]`` - 1 of ``count`` and ``share``.
+    """
+    for context in range(len(first) - 1):
+        begin, end, total, most = first[context], first[context + 1], 0, first[context]
+        for place in range(begin, end):
+            total += count[place]
+            most = place if count[place] > count[most] else most
+        excess = -TOTAL
+        for place in range(begin, end):
+            share[place] = max(count[place] * TOTAL // total, 1)
+            excess += int64(share[place])
+        if excess < 0:
+            share[most] -= excess
+        while excess > 0:  # reduce the share whose reduction costs least
+            cheapest, least = begin, -1.0
+            for place in range(begin, end):
+                loss = count[place] / share[place]
+                if share[place] > 1 and (least < 0 or loss < least):
+                    cheapest, least = place, loss
+            share[cheapest] -= 1
+            excess -= 1
+
+
+@kernel
+def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) -> int:
+    """Encode the first ``count`` of ``steps``, last step first, and write the bytes to ``out`` from ``begin``
+    on.
+
     The shares of the steps must not be 0. Return the index after the last byte. The element at this index may
     also have been overwritten.
     """
-    out, end, state = stream.data, begin, LOW
+    end, state = begin, LOW
     for back in range(count):
         step = steps[count - 1 - back]
-        start, size = int64(encoding.share_start[step]), int64(encoding.share[step])
+        context, symbol = step >> 8, step & 255
+        start, size = symbol * (TOTAL // 256), int64(TOTAL // 256)
+        if context != BYTE_CONTEXT:
+            place = place_of(model, context, symbol)
+            start, size = int64(model.begin[place]), int64(model.end[place]) - int64(model.begin[place])
         limit = size * ((LOW >> TOTAL_BITS) << 8)
         # At most two bytes are emitted. Bytes written after them are overwritten later.
         out[end] = state & 255
@@ -238,37 +341,39 @@ def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, c
         out[end] = state & 255
         end += 1
         state >>= 8
+    return end
+
+
+@inlined
+def _reverse(out: Codes, begin: int, end: int) -> None:
+    """Reverse the bytes ``begin`` to ``end`` - 1."""
     for place in range((end - begin) // 2):
         out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
-    stream.length[number] = end - begin
-    stream.checksum[number] = checksum(out, begin, end)
-    return end
 
 
 @kernel
 def encode_blocks(
-    encoding: Encoding,
-    content: Content,
-    values: Stream,
-    functions: Stream,
-    buffers: Buffers,
-    first: int,
-    end: int,
-) -> tuple[int, int]:
-    """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions.
+    encoding: Encoding, content: Content, stream: Stream, buffers: Buffers, first: int, end: int
+) -> int:
+    """Encode the blocks ``first`` to ``end`` - 1.
 
-    The bytes are written to the data of the two streams, beginning at index 0. Return the number of bytes in
-    each.
+    The bytes are written to the data of the stream, beginning at index 0; the lengths and the checksums of
+    the blocks are also stored. Return the number of bytes.
     """
-    size, function_size, steps = 0, 0, buffers.steps
+    out, size, steps = stream.data, 0, buffers.steps
     for number in range(first, end):
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         _read_slots(encoding, content, number, buffers)
-        size = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, buffers), size)
-        if len(content.function_number):
-            count = _list_steps(encoding, True, buffers)
-            function_size = _write_steps(encoding, functions, number, steps, count, function_size)
-    return size, function_size
+        values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
+        depth_begin = _write_steps(encoding.value_model, steps[VALUES], values, out, size)
+        _reverse(out, size, depth_begin)
+        middle = _write_steps(encoding.depth_model, steps[DEPTHS], depths, out, depth_begin)
+        stop = _write_steps(encoding.function_model, steps[FUNCTIONS], functions, out, middle)
+        _reverse(out, middle, stop)
+        stream.length[number], stream.function_length[number] = middle - size, stop - middle
+        stream.checksum[number] = checksum(out, size, stop)
+        size = stop
+    return size
 
 
 @kernel
@@ -311,18 +416,17 @@ def decode_blocks(
     blocks are undamaged and, if they are compared, equal the arrays.
     """
     rows, block, correct = coding.rows, buffers.block, True
-    # With plain constants, the compiler would unroll all loops over rows, which would take twenty seconds.
-    size, last = len(block.masks), len(block.symbol) - 1
+    size, last = rows.block_rows, 64 * rows.block_rows - 1
     for number in range(first, end):
         _prefetch_block(rows, content, min(number + 1, end - 1), buffers.squares)
         for block_row in range(size):
-            find_mask(rows, number * BLOCK_ROWS + block_row, block_row, buffers)
+            find_mask(rows, number * size + block_row, block_row, buffers)
         correct &= decode_values(coding, number, last, buffers)
         if len(content.function_number):
             correct &= decode_functions(coding, number, last, buffers)
         for block_row in range(size):
-            place_row(rows, number * BLOCK_ROWS + block_row, buffers.squares)
-            slot_of_row = first_slot(rows, number * BLOCK_ROWS + block_row, buffers.squares)
+            place_row(rows, number * size + block_row, buffers.squares)
+            slot_of_row = first_slot(rows, number * size + block_row, buffers.squares)
             mask = block.masks[block_row]
             while mask:
                 square = lowest(mask)

@@ -23,8 +23,6 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.table import FRESH
 from tbgen.packed.kernels.blocks import (
-    BLOCK_ROWS,
-    BLOCK_SLOTS,
     CAPTURE,
     SELF,
     Buffers,
@@ -109,9 +107,9 @@ def _question(rows: Rows, phase: int, squares: Ints, with_function: bool) -> int
 
 
 @inlined
-def block_of(question: int) -> int:
+def block_of(rows: Rows, question: int) -> int:
     """The number of the block that contains the answer to a question."""
-    return question // (2 * BLOCK_SLOTS)
+    return question // (128 * rows.block_rows)
 
 
 @inlined
@@ -179,21 +177,26 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: i
     """
     rows, block = coding.rows, buffers.block
     while first < end:
-        block_number, last, needs_function, group_end = block_of(batch.question[order[first]]), 0, 0, first
-        while group_end < end and block_of(batch.question[order[group_end]]) == block_number:
+        block_number, last, needs_function, group_end = (
+            block_of(rows, batch.question[order[first]]),
+            0,
+            0,
+            first,
+        )
+        while group_end < end and block_of(rows, batch.question[order[group_end]]) == block_number:
             question = batch.question[order[group_end]]
-            last = max(last, question // 2 % BLOCK_SLOTS)
+            last = max(last, question // 2 % (64 * rows.block_rows))
             needs_function |= question & 1
             group_end += 1
         for block_row in range(last // 64 + 1):
-            find_mask(rows, block_number * BLOCK_ROWS + block_row, block_row, buffers)
+            find_mask(rows, block_number * rows.block_rows + block_row, block_row, buffers)
         values_undamaged = decode_values(coding, block_number, last, buffers)
         functions_undamaged = values_undamaged
         if values_undamaged and needs_function:
             functions_undamaged = decode_functions(coding, block_number, last, buffers)
         for index in order[first:group_end]:
             question = batch.question[index]
-            place = question // 2 % BLOCK_SLOTS
+            place = question // 2 % (64 * rows.block_rows)
             undamaged = functions_undamaged if question & 1 else values_undamaged
             batch.symbol[index] = int64(block.symbol[place]) if undamaged else DAMAGED
             batch.half_depth[index] = block.half_depth[place]

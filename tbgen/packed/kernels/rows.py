@@ -57,6 +57,8 @@ class Rows(Struct):
     """uint64 (phases, 2): squares of White's and Black's pawns."""
     row_shift: int
     """Shift of the row man's square in a slot."""
+    block_rows: int
+    """Number of rows of a block, a power of two."""
     is_symmetric: Ints
     """int64 (phases,): 1 if the placement of the phase is its own mirror image, else 0."""
 
