@@ -17,8 +17,12 @@ from tbgen.board.score import NONE
 from tbgen.index.table import Table, count_positions
 from tbgen.packed.kernels.blocks import (
     DEPTH_LEVELS,
+    FIRST_SYMBOL,
     FIRST_VALUE,
     FUNCTION_LEVELS,
+    LINE_BYTES,
+    LINE_EDGES,
+    LINE_WORDS,
     SEARCH_WIDTH,
     TOTAL,
     VALUE_LEVELS,
@@ -30,7 +34,8 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.kernels.encode import (
     BYTE_CONTEXT,
-    KIND_BITS,
+    COUNT_BITS,
+    STEP_BITS,
     Encoding,
     StepCounts,
     copy_counts,
@@ -52,7 +57,7 @@ KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 """The levels of contexts for each kind of steps."""
 _SHARE_BITS: Final = 12
 """About how many bits a share takes in a file."""
-_CONTEXT_BITS: Final = 20
+_CONTEXT_BITS: Final = 500
 """About how many bits a context takes in a file, without its shares."""
 
 
@@ -136,27 +141,32 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
         raise ValueError(f"shares that do not add up to {TOTAL}")
     if len(context) and context[-1] >= _first_number(levels, len(levels)):
         raise ValueError("contexts that do not exist")
-    # In a context that does not occur, decoders find the symbol 0 in the first places.
-    places = -(-size // SEARCH_WIDTH) * SEARCH_WIDTH
-    first_place = SEARCH_WIDTH + np.cumsum(places) - places
-    place = np.repeat(first_place - stop + size, size) + np.arange(len(symbol))
-    count = SEARCH_WIDTH + int(places.sum())
-    model = Model(
-        np.zeros(levels[0], np.int32),
-        np.zeros(count, np.uint8),
-        np.zeros(count, np.uint16),
-        np.full(count, TOTAL, np.uint16),
+    # Line 0 is for contexts that do not occur. Then come the first lines of all contexts, then the others.
+    more = (size - 1) // SEARCH_WIDTH
+    first_more, line_count = 1 + len(size) + np.cumsum(more) - more, 1 + len(size) + int(more.sum())
+    memory = np.zeros((line_count + 2) * LINE_BYTES, np.uint8)
+    edge = memory[-memory.ctypes.data % 64 :][: line_count * LINE_BYTES].view(np.uint16)
+    edges, symbols_ = edge.reshape(-1, LINE_EDGES), edge.view(np.uint8).reshape(-1, LINE_BYTES)
+    order, number = (
+        np.arange(len(symbol)) - np.repeat(stop - size, size),
+        np.repeat(np.arange(len(size)), size),
     )
-    model.symbol[place] = symbol
-    model.end[place] = ends - TOTAL * np.repeat(np.arange(len(size)), size)
-    model.begin[place] = model.end[place] - share
-    first, start = model.first, 0
+    line, place = first_more[number] + order // SEARCH_WIDTH - 1, order % SEARCH_WIDTH
+    line[order < SEARCH_WIDTH] = 1 + number[order < SEARCH_WIDTH]
+    begin = ends - share - TOTAL * number
+    edges[:, 1 : SEARCH_WIDTH + 1] = TOTAL
+    edges[line, place + 1], symbols_[line, FIRST_SYMBOL + place] = begin + share, symbol
+    edges[line[place == 0], 0] = begin[place == 0]
+    next_lines = edge.view(np.uint32).reshape(-1, LINE_WORDS)[:, -1]
+    next_lines[:] = np.arange(line_count) + 1
+    next_lines[1 : len(size) + 1] = first_more
+    first, start = np.zeros(levels[0], np.uint16), 0
     for level, refined in enumerate(levels):
         first = np.repeat(first, refined) if level else first
-        begin, end = np.searchsorted(context, (start, start + len(first)))
-        first[context[begin:end] - start] = first_place[begin:end]
+        inside = slice(*np.searchsorted(context, (start, start + len(first))))
+        first[context[inside] - start] = np.arange(len(size))[inside] + 1
         start += len(first)
-    return replace(model, first=first)
+    return Model(first, edge, edge.view(np.uint8), edge.view(np.uint32))
 
 
 _BLOCKS_PER_TASK: Final = 2048
@@ -279,7 +289,7 @@ _MIN_COUNTS: Final = 1 << 16
 
 def new_counts(size: int) -> StepCounts:
     """Return an empty hash table with ``size`` places, a power of two."""
-    return StepCounts(np.full(size, -1, np.int64), np.zeros(size, np.int64), np.zeros(1, np.int64))
+    return StepCounts(np.zeros(size, np.int64), np.zeros(1, np.int64))
 
 
 def merged_counts(parts: Sequence[StepCounts]) -> StepCounts:
@@ -367,7 +377,7 @@ class Encoder:
             counts, positions = new_counts(_MIN_COUNTS), np.zeros(1, np.int64)
             for first, end in parts:
                 while 0 <= first < end:
-                    if 2 * counts.used[0] > len(counts.step):
+                    if 2 * counts.used[0] > len(counts.entry):
                         counts = merged_counts([counts])
                     first = count_blocks(
                         encoding, self._content, counts, positions, BUFFERS.blocks, first, end
@@ -380,12 +390,11 @@ class Encoder:
         positions = [number for _, number in results]
         if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
             raise ValueError(f"{self._table.material} has positions in other slots than its index")
-        total = merged_counts([counts for counts, _ in results])
-        step = total.step & ((1 << KIND_BITS) - 1)
-        coded = [
-            (total.step >> KIND_BITS == kind) & (step < BYTE_CONTEXT << 8) for kind in range(len(KIND_LEVELS))
-        ]
-        return [(step[kind], total.count[kind]) for kind in coded]
+        entry = merged_counts([counts for counts, _ in results]).entry
+        coded = entry[entry > 0]
+        step, count = coded >> COUNT_BITS & ((1 << STEP_BITS) - 1), coded & ((1 << COUNT_BITS) - 1)
+        kind = np.where(step < BYTE_CONTEXT << 8, (coded >> COUNT_BITS + STEP_BITS) - 1, -1)
+        return [(step[kind == each], count[kind == each]) for each in range(len(KIND_LEVELS))]
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the blocks."""

@@ -53,8 +53,9 @@ def test_every_flipped_byte_is_noticed(path: Path) -> None:
 def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: Path, tables: Path) -> None:
     """Probes of all positions in the block detect the damage before they use a value."""
     with h5py.File(path) as raw:
-        offset = raw["fresh/data"].id.get_offset()
-        length, number = (raw["fresh/length"][...], int(np.argmax(raw["fresh/length"][...])))
+        offset = raw["block/data"].id.get_offset()
+        length = raw["block/length"][...].astype(int) + raw["block/function_length"][...]
+        number = int(np.argmax(length))
     begin = offset + int(length[:number].sum())
     content = path.read_bytes()
     values = Values([tables], variant=R, max_open_files=64, cache_bytes=1 << 24)
@@ -84,7 +85,7 @@ def test_a_file_that_is_replaced_is_read_as_it_was_opened(path: Path) -> None:
         other = path.with_name("other")
         other.write_bytes(bytes(len(whole)))
         other.replace(path)
-        data = file.coding.value_stream.data.tobytes()
+        data = file.coding.stream.data.tobytes()
     assert data.strip(b"\0")
     assert data in whole
 
@@ -95,8 +96,9 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
     for name, change in (
         ("accrued/start", lambda data: data + 1),
         ("accrued/start", lambda data: data[::-1].copy()),
-        ("fresh/value_share", turn_a_bit),
-        ("fresh/depth_share", lambda data: data[:, :0]),
+        ("value/share", turn_a_bit),
+        ("depth/symbol", lambda data: data[:-1]),
+        ("function/step", lambda data: data + 60000),
         ("exception/step", lambda data: np.zeros(1, np.uint16)),
     ):
         path.write_bytes(whole)
@@ -109,20 +111,20 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
 
 
 CHANGES: list[tuple[Change, str]] = [
-    (set_attribute("format_version", 2), "its format version 2 is that of an older tbgen"),
-    (set_attribute("format_version", 4), "format version 4 and this tbgen reads version 3"),
+    (set_attribute("format_version", 3), "its format version 3 is that of an older tbgen"),
+    (set_attribute("format_version", 5), "format version 5 and this tbgen reads version 4"),
     (set_attribute("complete", 0), "interrupted"),
     (set_attribute("stored_side", 5), "its stored_side 5 is not a side"),
     (lambda file: file.attrs.__delitem__("stored_side"), "damaged"),
     (set_attribute("stored", np.bytes_("value uint8 1 0")), "its placements does not match its digest"),
     (set_attribute("runs", 1), "its accrued/from has another shape"),
     (set_attribute("digest", np.bytes_("0" * 64)), "its manifest does not match its digest"),
-    (lambda file: file.__delitem__("fresh/data"), "damaged"),
-    (replaced("fresh/data", shape_but(slice(-1))), "fresh/data"),
-    (replaced("fresh/data", turn_a_bit), "its fresh/data does not match its digest"),
-    (replaced("fresh/check", turn_a_bit), "its fresh/check does not match its digest"),
-    (replaced("fresh/length", shape_but(slice(1, None))), "its fresh/length has another shape"),
-    (replaced("accrued/share", shape_but(..., slice(9))), "its accrued/share has another shape"),
+    (lambda file: file.__delitem__("block/data"), "damaged"),
+    (replaced("block/data", shape_but(slice(-1))), "block/data"),
+    (replaced("block/data", turn_a_bit), "its block/data does not match its digest"),
+    (replaced("block/check", turn_a_bit), "its block/check does not match its digest"),
+    (replaced("block/length", shape_but(slice(1, None))), "its block/length has another shape"),
+    (replaced("value/share", shape_but(slice(9))), "its value/share has another shape"),
     (replaced("fresh/code", lambda data: data.astype(np.int64)), "its fresh/code is of another type"),
 ]
 

@@ -15,7 +15,7 @@ from tbgen.packed.pack import NeedFinder
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
 from tbgen.store.dataset import AnyArray, unchanged_arrays
-from tbgen.store.schema import FUNCTION_LENGTH, DatasetSchema
+from tbgen.store.schema import BLOCK_FUNCTION_LENGTH, DatasetSchema
 from tests.packed.test_format import Packed
 from tests.support import packed_tables
 from tests.support.exhaustive import sample
@@ -37,7 +37,7 @@ def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
             assert file.fresh(file.side, slot) == (value[slot], wanted[slot])
     reader = Packed(path, three_men)
     for slot in np.flatnonzero(said)[:: sample(3000, 97)].tolist():
-        _, half, _ = reader.block(reader.row_of(slot) // 16)[slot]
+        _, half, _ = reader.block(reader.row_of(slot) // reader.rows)[slot]
         assert half == wanted[slot] >> 1
     assert reader.met["deep"]
     assert {508, 509, 510, 511} & {*wanted[said].tolist()}
@@ -64,7 +64,7 @@ def test_functions_that_all_take_bytes(three_men: Path) -> None:
     functions.function_numbers[there] = many - 1 - np.arange(np.count_nonzero(there), dtype=np.uint32)
     functions.start = np.zeros(many + 1, np.int64)
     encoded = Encoder(table, needed, 2).encode()
-    assert encoded[FUNCTION_LENGTH].max() > 2 * 1024
+    assert encoded[BLOCK_FUNCTION_LENGTH].max() > 2 * 1024
 
 
 def test_arrays_of_a_table_are_taken_before_depths_are_flagged(

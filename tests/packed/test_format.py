@@ -248,7 +248,7 @@ class Packed:
 
     @cached_property
     def _models(self) -> list[Model]:
-        levels = {"value": (4096, 8, 16), "depth": (12112, 4, 4), "function": (16384, 16)}
+        levels = {"value": (128, 32, 8, 9), "depth": (128, 108, 4, 4), "function": (513, 32, 16)}
         return [Model(self.file, kind, *of) for kind, of in levels.items()]
 
     def _decode(self, number: int) -> dict[int, Neighbour]:
@@ -260,12 +260,14 @@ class Packed:
         for slot, board, near in self._with_neighbours(rows, found):
             hints = self._hints(board)
             left, up, corner, second_left, second_up = [one[0] if one else None for one in near]
-            context = 1024 * hints + 32 * least(left, 30) + least(up, 30)
-            matches = 4 * match(second_up, up, left) + match(second_left, left, up)
-            s, h = values.symbol(value_model.symbols(context, least(corner, 6), matches)), 0
+            matches = 3 * match(second_up, up, left) + match(second_left, left, up)
+            s = values.symbol(
+                value_model.symbols(32 * hints + least(left, 30), least(up, 30), least(corner, 6), matches)
+            )
+            h = 0
             if s >= 2:
-                context, compared = depth_context(s, near)
-                h = depths.symbol(depth_model.symbols(context, hints, compared))
+                source, expected, compared = depth_context(s, near)
+                h = depths.symbol(depth_model.symbols(8 * min(s, 15) + source, expected, hints, compared))
                 if h == 255:
                     h = depths.byte() + 256 * depths.byte()
                     self.met["deep"] += 1
@@ -280,11 +282,20 @@ class Packed:
             for slot, _, near in self._with_neighbours(rows, found):
                 s, h, _ = found[slot]
                 left, up, corner, *_ = [one[2] if one else None for one in near]
-                context = 1024 * min(s, 15) + 32 * least(left, 30) + least(up, 30)
-                function = functions.symbol(function_model.symbols(context, least(corner, 14)))
-                if function == 255:
-                    bytes_ = 2 if len(self.file["accrued/start"]) - 1 <= 65536 else 4
-                    function = sum(functions.byte() << 8 * byte for byte in range(bytes_))
+                function = functions.symbol(
+                    function_model.symbols(
+                        32 * min(s, 15) + least(left, 30), least(up, 30), least(corner, 14)
+                    )
+                )
+                if function in (253, 254):
+                    same = left if function == 253 else up
+                    assert same is not None
+                    self.met["left" if function == 253 else "up"] += 1
+                    function = same
+                elif function == 255:
+                    lower = 1 if len(self.file["accrued/start"]) - 1 <= 65536 else 3
+                    function = functions.symbol(function_model.symbols(512, 0, 0)) << 8 * lower
+                    function += sum(functions.byte() << 8 * byte for byte in range(lower))
                     self.met["escape"] += 1
                 found[slot] = (s, h, function)
             assert not functions.bytes
@@ -450,21 +461,21 @@ def match(one: int | None, first: int | None, second: int | None) -> int:
     return 0 if one == first else 1 if one == second else 2
 
 
-def depth_context(s: int, near: Neighbours) -> tuple[int, int]:
-    """The context of a half depth, and how the corner compares."""
+def depth_context(s: int, near: Neighbours) -> tuple[int, int, int]:
+    """Where the expected half depth comes from, its class, and how the corner compares."""
     halves = [one[1] if one and one[0] == s else None for one in near]
     beside, others = ([half for half in part if half is not None] for part in (halves[:2], halves[2:]))
-    expected, c = -1, 756
+    source, expected = 7, 0
     if len(beside) == 2:
         expected, apart = sum(beside) // 2 + sum(beside) % 2, abs(beside[0] - beside[1])
-        c = 5 * half_class(expected) + (apart if apart < 3 else 3 if apart < 6 else 4)
+        source = apart if apart < 3 else 3 if apart < 6 else 4
     elif beside:
-        expected, c = beside[0], 540 + half_class(beside[0])
+        source, expected = 5, beside[0]
     elif others:
-        expected, c = others[0], 648 + half_class(others[0])
+        source, expected = 6, others[0]
     corner = halves[2]
     compared = 3 if corner is None else 1 + (corner > expected) - (corner < expected)
-    return 757 * min(s, 15) + c, compared
+    return source, half_class(expected), compared
 
 
 def half_class(half: int) -> int:
@@ -489,7 +500,7 @@ def test_positions_with_accrued_scores(whole_game_tables: Path, packed: PackedTa
         ("KPvK", R, "", sample(8, 50), "CAPTURE value better exception function"),
         ("KPvKP", R, "", sample(4, 20), "value worse exception"),
         ("KNvK", Variant.WHOLE_GAME, 172, sample(6, 200), "value better worse stays"),
-        *[("KBvKN", R, "", 12, "SELF CAPTURE value better exception function escape")] * sample(0, 1),
+        *[("KBvKN", R, "", 12, "SELF CAPTURE value better exception function escape left up")] * sample(0, 1),
     ):
         reader = reader_of(packed(name, variant), whole_game_tables)
         plain = Loaded(table_path(whole_game_tables, name, variant))

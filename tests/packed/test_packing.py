@@ -178,7 +178,7 @@ def test_two_packings_are_the_same_file_but_for_times(
     paths = [packed("KPvK"), pack(tables, "KPvK", tmp_path)]
     with PackedFile(paths[0]) as one, PackedFile(paths[1]) as other:
         assert one.info.digest == other.info.digest
-        assert one.coding.value_stream.data.tobytes() == other.coding.value_stream.data.tobytes()
+        assert one.coding.stream.data.tobytes() == other.coding.stream.data.tobytes()
     assert os.path.getsize(paths[0]) == os.path.getsize(paths[1])
 
 

@@ -179,7 +179,7 @@ def test_damaged_and_missing_tables(packed: PackedTables, three_men: Path, tmp_p
     with tbgen.open_tablebase(tmp_path) as tables, pytest.raises(MissingTableError, match=r"KvK|KQvK"):
         tables.probe_arrays("KPk", squares, side)
     with PackedFile(path) as file:
-        dataset = file._file[schema.VALUE_DATA.name]
+        dataset = file._file[schema.BLOCK_DATA.name]
         offset, size = dataset.id.get_offset(), dataset.shape[0]
     data = bytearray(path.read_bytes())
     for at in range(offset, offset + size, 7):

@@ -52,23 +52,35 @@ rounded down. The rounding error of the reciprocal is too small to change the re
 Frequencies = NDArray[np.uint16]
 
 
+LINE_BYTES = 64
+"""Size in bytes of a *line* of a model, which is also that of a line in a processor's cache."""
+LINE_EDGES = LINE_BYTES // 2
+"""Number of uint16 elements of a line. The first ``SEARCH_WIDTH`` + 1 are edges."""
+FIRST_SYMBOL = 2 * (SEARCH_WIDTH + 1)
+"""Index of the first symbol among the bytes of a line."""
+LINE_WORDS = LINE_BYTES // 4
+"""Number of uint32 elements of a line. The last is the number of the line with the next symbols."""
+MAX_CONTEXTS = (1 << 16) - 1
+"""Maximum number of contexts of a model with shares of their own."""
+
+
 @dataclass(frozen=True, eq=False)
 class Model(Struct):
     """The shares of the symbols in each context.
 
-    The symbols of a context are sorted by descending share. Their number is padded to a multiple of
-    ``SEARCH_WIDTH`` places.
+    The symbols of a context are sorted by descending share. A line has up to ``SEARCH_WIDTH`` of them.
     """
 
-    first: NDArray[np.int32]
-    """int32 (contexts,): first place of each context of the last level; contexts without shares of their own
-    have the place of their parent."""
+    first: Frequencies
+    """uint16 (contexts,): first line of each context of the last level; contexts without shares of their own
+    have the line of their parent."""
+    edge: Frequencies
+    """uint16 (lines * ``LINE_EDGES``,): in each line, the start of the first interval, then the end of each
+    interval; ``TOTAL`` in unused places."""
     symbol: Codes
-    """uint8 (places,): the symbols."""
-    begin: Frequencies
-    """uint16 (places,): start of the interval of each symbol."""
-    end: Frequencies
-    """uint16 (places,): end of the interval of each symbol, ``TOTAL`` in the padding."""
+    """uint8 (lines * ``LINE_BYTES``,): the same memory; in each line, the symbols of the intervals."""
+    next_line: NDArray[np.uint32]
+    """uint32 (lines * ``LINE_WORDS``,): the same memory; in each line, the number of the next line."""
 
 
 @intrinsic
@@ -94,31 +106,32 @@ def _count_at_most(typing_context: Any, array: Any, first: Any, most: Any) -> An
 
 
 @inlined
-def find_place(model: Model, context: int, state: int) -> int:
-    """The place in ``model.symbol`` of the first symbol of a state."""
-    remainder, place = state & (TOTAL - 1), int64(model.first[context])
-    smaller: int = _count_at_most(model.end, place, remainder)
-    while smaller == SEARCH_WIDTH:
-        place += SEARCH_WIDTH
-        smaller = _count_at_most(model.end, place, remainder)
-    return place + smaller
+def find_symbol(model: Model, context: int, state: int) -> tuple[int, int, int]:
+    """The first symbol of a state, and the start and the size of its interval."""
+    remainder, line = state & (TOTAL - 1), int64(model.first[context])
+    place: int = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
+    while place == SEARCH_WIDTH:
+        line = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1])
+        place = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
+    return _interval(model, line, place)
 
 
 @inlined
-def place_of(model: Model, context: int, symbol: int) -> int:
-    """The place in ``model.symbol`` of a symbol that occurs in the context."""
-    place = int64(model.first[context])
-    while model.symbol[place] != symbol:
+def interval_of(model: Model, context: int, symbol: int) -> tuple[int, int, int]:
+    """A symbol that occurs in the context, and the start and the size of its interval."""
+    line, place = int64(model.first[context]), 0
+    while model.symbol[line * LINE_BYTES + FIRST_SYMBOL + place] != symbol:
         place += 1
-    return place
+        if place == SEARCH_WIDTH:
+            line, place = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1]), 0
+    return _interval(model, line, place)
 
 
 @inlined
-def remove_symbol(model: Model, place: int, state: int) -> int:
-    """The state without its first symbol. A result below ``LOW`` must be refilled."""
-    begin = int64(model.begin[place])
-    size = int64(model.end[place]) - begin
-    return size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - begin
+def _interval(model: Model, line: int, place: int) -> tuple[int, int, int]:
+    begin = int64(model.edge[line * LINE_EDGES + place])
+    size = int64(model.edge[line * LINE_EDGES + place + 1]) - begin
+    return int64(model.symbol[line * LINE_BYTES + FIRST_SYMBOL + place]), begin, size
 
 
 @inlined
@@ -177,27 +190,25 @@ class 31 means that there is no neighbour."""
 _CORNER_CLASSES = 8
 """Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
 there is no corner."""
-_MATCHES = 4
-"""Factor for each number that says which of two symbols a third one equals: the first, the second or none."""
-VALUE_LEVELS = (4 * _VALUE_CLASSES * _VALUE_CLASSES, _CORNER_CLASSES, _MATCHES * _MATCHES)
+_MATCHES = 3
+"""A third symbol equals the first of two symbols, the second, or neither."""
+VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES, _MATCHES * _MATCHES)
 """Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
-whether it attacks a man) and the left and upper neighbours, then the corner, then the neighbours of the left
-and the upper neighbour."""
+whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner, then the
+neighbours of the left and the upper neighbour."""
 
 _SYMBOL_CLASSES = 16
 """Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
+_ONE_BESIDE, _ONE_NEAR, _NONE_NEAR = 5, 6, 7
+"""How the expected half depth of a position follows from the neighbours with its symbol, if the left and the
+upper neighbour do not both have it: from one of these two, from another neighbour, or not at all. Smaller
+numbers are classes of the difference between the half depths of the left and the upper neighbour."""
 _HALF_CLASSES = 108
 """Number of classes of half depths."""
-_DIFFERENCE_CLASSES = 5
-"""Number of classes of differences between two half depths."""
-_NEIGHBOUR_DEPTH_CLASSES = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 2) + 1
-"""Number of classes for the half depths of those neighbours that have the position's value symbol. If the
-left and the upper neighbour have it, the class consists of the mean and the difference of their half depths.
-If only one has it, the class is its half depth. If neither has it, the class is the half depth of another
-neighbour. The last class is for positions without such a neighbour."""
-DEPTH_LEVELS = (_SYMBOL_CLASSES * _NEIGHBOUR_DEPTH_CLASSES, 4, 4)
-"""Levels of the contexts of a half depth: first the classes of the position's value symbol and of the
-neighbours with the same symbol, then the two hints, then how the corner compares with these neighbours."""
+DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4)
+"""Levels of the contexts of a half depth: first the class of the position's value symbol and how the expected
+half depth follows, then the class of the expected half depth, then the two hints, then how the corner
+compares with the expected half depth."""
 
 _FUNCTION_CLASSES = 32
 """Number of classes of the function of the left or upper neighbour. All functions from 30 on have class 30;
@@ -205,11 +216,15 @@ class 31 means that there is no neighbour."""
 _CORNER_FUNCTION_CLASSES = 16
 """Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
 that there is no corner."""
-FUNCTION_LEVELS = (_SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES, _CORNER_FUNCTION_CLASSES)
-"""Levels of the contexts of a function: first the classes of the position's value symbol and of the left and
-upper neighbours' functions, then the class of the corner's function."""
-FUNCTION_ESCAPE = 255
-"""Function symbol: the number of the function follows as bytes."""
+FUNCTION_LEVELS = (_SYMBOL_CLASSES * _FUNCTION_CLASSES + 1, _FUNCTION_CLASSES, _CORNER_FUNCTION_CLASSES)
+"""Levels of the contexts of a function: first the classes of the position's value symbol and of the left
+neighbour's function, then the class of the upper neighbour's function, then that of the corner's function.
+The last context of the first level is that of the highest byte of a function's number."""
+HIGH_BYTE_CONTEXT = _SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES * _CORNER_FUNCTION_CLASSES
+"""Context of the highest byte of a function's number."""
+SAME_AS_LEFT, SAME_AS_UP, FUNCTION_ESCAPE = 253, 254, 255
+"""Function symbols that do not stand for functions of the same number: the function is that of the left or
+the upper neighbour, or its number follows as bytes."""
 
 HALF_ESCAPE = 255
 """Symbol of a half depth: the half depth follows as bytes."""
@@ -347,9 +362,8 @@ def value_context(hints: int, left: int, up: int, corner: int, second_left: int,
 @inlined
 def _half_class(half: int) -> int:
     """The class of a half depth."""
-    if half < 48:
-        return half
-    return 24 + half // 2 if half < 80 else min(44 + half // 4, _HALF_CLASSES - 1)
+    coarse = 24 + (half >> 1) if half < 80 else min(44 + (half >> 2), _HALF_CLASSES - 1)
+    return half if half < 48 else coarse
 
 
 Neighbour = tuple[int, int]
@@ -368,23 +382,21 @@ def depth_context(
 ) -> int:
     """The context of a half depth, which follows from the position's symbol and hints, and from the
     neighbours."""
-    expected, context = int64(-1), int64(_NEIGHBOUR_DEPTH_CLASSES - 1)
-    if left[0] == symbol and up[0] == symbol:
-        expected, difference = (left[1] + up[1] + 1) >> 1, abs(left[1] - up[1])
-        nearness = difference if difference < 3 else (3 if difference < 6 else 4)
-        context = _half_class(expected) * _DIFFERENCE_CLASSES + nearness
-    elif left[0] == symbol or up[0] == symbol:
-        expected = left[1] if left[0] == symbol else up[1]
-        context = _HALF_CLASSES * _DIFFERENCE_CLASSES + _half_class(expected)
-    elif corner[0] == symbol or second_left[0] == symbol or second_up[0] == symbol:
-        expected = corner[1]
-        if corner[0] != symbol:
-            expected = second_left[1] if second_left[0] == symbol else second_up[1]
-        context = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 1) + _half_class(expected)
-    context += min(symbol, _SYMBOL_CLASSES - 1) * _NEIGHBOUR_DEPTH_CLASSES
-    comparison = int64(3)
-    if corner[0] == symbol:
-        comparison = 1 + int64(corner[1] > expected) - int64(corner[1] < expected)
+    is_left, is_up, is_corner = left[0] == symbol, up[0] == symbol, corner[0] == symbol
+    # Selections compile to code without branches, which would be mispredicted.
+    expected = second_up[1] if second_up[0] == symbol else 0
+    expected = second_left[1] if second_left[0] == symbol else expected
+    expected = corner[1] if is_corner else expected
+    expected = up[1] if is_up else expected
+    expected = left[1] if is_left else expected
+    difference = abs(left[1] - up[1])
+    nearness = difference if difference < 3 else (3 if difference < 6 else 4)
+    is_near = is_corner | (second_left[0] == symbol) | (second_up[0] == symbol)
+    source = _ONE_BESIDE if is_left | is_up else (_ONE_NEAR if is_near else _NONE_NEAR)
+    source = nearness if is_left & is_up else source
+    expected = (left[1] + up[1] + 1) >> 1 if is_left & is_up else expected
+    context = (min(symbol, _SYMBOL_CLASSES - 1) * 8 + source) * _HALF_CLASSES + _half_class(expected)
+    comparison = 1 + int64(corner[1] > expected) - int64(corner[1] < expected) if is_corner else 3
     return (context * 4 + hints) * 4 + comparison
 
 
@@ -481,9 +493,10 @@ def _read_symbol(
     model: Model, context: int, state: int, data: Codes, index: int, end: int, step: int
 ) -> tuple[int, int, int]:
     """The first symbol of a state in a context, the state after it, and the index of the next byte."""
-    place = find_place(model, context, state)
-    state, index = _refill(remove_symbol(model, place, state), data, index, end, step)
-    return int(model.symbol[place]), state, index
+    symbol, begin, size = find_symbol(model, context, state)
+    state = size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - begin
+    state, index = _refill(state, data, index, end, step)
+    return symbol, state, index
 
 
 @kernel
@@ -537,7 +550,7 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
 
     Return whether the bytes are undamaged.
     """
-    data, block, above = coding.stream.data, buffers.block, buffers.above
+    data, block, above, model = coding.stream.data, buffers.block, buffers.above, coding.function_model
     _, byte, end, undamaged = _locate_block(coding.stream, number)
     if byte == end or not undamaged:
         block.function_number[: last + 1] = 0
@@ -552,9 +565,15 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
             mask &= mask - ONE
             place, up = block_row * 64 + square, above[2, square]
             context = function_context(int64(block.symbol[place]), left, up, corner)
-            left, state, byte = _read_symbol(coding.function_model, context, state, data, byte, end, 1)
-            if left == FUNCTION_ESCAPE:
-                left, state, byte = _read_bytes(coding.escape_bytes, state, data, byte, end, 1)
-            block.function_number[place] = above[2, square] = left
-            corner = up
+            function, state, byte = _read_symbol(model, context, state, data, byte, end, 1)
+            if function == SAME_AS_LEFT:
+                function = left
+            elif function == SAME_AS_UP:
+                function = up
+            elif function == FUNCTION_ESCAPE:
+                high, state, byte = _read_symbol(model, HIGH_BYTE_CONTEXT, state, data, byte, end, 1)
+                low, state, byte = _read_bytes(coding.escape_bytes - 1, state, data, byte, end, 1)
+                function = high << 8 * (coding.escape_bytes - 1) | low
+            block.function_number[place] = above[2, square] = function
+            left, corner = function, up
     return last < 64 * coding.rows.block_rows - 1 or (byte == end and state == LOW)

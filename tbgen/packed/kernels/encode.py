@@ -20,11 +20,14 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_ESCAPE,
     HALF_DEPTH_BYTES,
     HALF_ESCAPE,
+    HIGH_BYTE_CONTEXT,
     LOW,
     NO_FUNCTION,
     NOWHERE,
     RECIPROCAL,
     RECIPROCAL_BITS,
+    SAME_AS_LEFT,
+    SAME_AS_UP,
     SELF,
     STATE_BYTES,
     TOTAL,
@@ -44,7 +47,7 @@ from tbgen.packed.kernels.blocks import (
     find_mask,
     function_context,
     hints_of,
-    place_of,
+    interval_of,
     previous_in_column,
     value_context,
 )
@@ -54,9 +57,11 @@ from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Words, add, lowest,
 
 VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""
-BYTE_CONTEXT = 1 << 32
-KIND_BITS = 48
-"""Number of bits of a step, below its kind in hash tables."""
+BYTE_CONTEXT = 1 << 20
+STEP_BITS = 29
+"""Number of bits of a step."""
+COUNT_BITS = 32
+"""Number of bits of a frequency in hash tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +82,9 @@ class Encoding(Struct):
 class StepCounts(Struct):
     """The frequencies of steps: a hash table."""
 
-    step: Ints
-    """int64 (2**n,): the steps, each with its kind in the bits from ``KIND_BITS`` on; -1 in free places."""
-    count: Ints
-    """int64 (2**n,): how often they occur."""
+    entry: Ints
+    """int64 (2**n,): 0, or the frequency of a step in the lowest ``COUNT_BITS`` bits, above it the step, and
+    above the step its kind plus 1."""
     used: Ints
     """int64 (1,): number of steps in the table."""
 
@@ -211,9 +215,15 @@ def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
             place, up = block_row * 64 + square, above[2, square]
             function = int64(block.function_number[place])
             context = function_context(int64(block.symbol[place]), left, up, corner)
-            count = _add_step(buffers, FUNCTIONS, count, context, min(function, FUNCTION_ESCAPE))
-            if function >= FUNCTION_ESCAPE:
-                count = _add_number(buffers, FUNCTIONS, count, function, escape_bytes)
+            symbol = function
+            if function >= SAME_AS_LEFT:
+                symbol = FUNCTION_ESCAPE if function != up else SAME_AS_UP
+                symbol = SAME_AS_LEFT if function == left else symbol
+            count = _add_step(buffers, FUNCTIONS, count, context, symbol)
+            if symbol == FUNCTION_ESCAPE:
+                high = function >> 8 * (escape_bytes - 1)
+                count = _add_step(buffers, FUNCTIONS, count, int64(HIGH_BYTE_CONTEXT), high)
+                count = _add_number(buffers, FUNCTIONS, count, function, escape_bytes - 1)
             is_needed |= function > 0
             left, corner, above[2, square] = function, up, function
     return count if is_needed else 0
@@ -228,30 +238,24 @@ def _list_steps(encoding: Encoding, with_functions: bool, buffers: Buffers) -> t
 
 
 @inlined
-def _find_step(counts: StepCounts, step: int) -> int:
-    """The index of a step in a hash table, or of the free place where it belongs."""
-    index = (step * 0x9E3779B97F4A7C1 >> 20) & (len(counts.step) - 1)
-    while counts.step[index] >= 0 and counts.step[index] != step:
-        index = (index + 1) & (len(counts.step) - 1)
-    return index
-
-
-@inlined
-def _count(counts: StepCounts, step: int, number: int) -> None:
-    """Add ``number`` to the frequency of a step."""
-    index = _find_step(counts, step)
-    if counts.step[index] < 0:
-        counts.step[index] = step
+def _count(counts: StepCounts, key: int, number: int) -> None:
+    """Add ``number`` to the frequency of a step. ``key`` is the step with its kind, as in the entries."""
+    mask = len(counts.entry) - 1
+    index = (key * 0x9E3779B97F4A7C1 >> 20) & mask
+    while counts.entry[index] and counts.entry[index] >> COUNT_BITS != key:
+        index = (index + 1) & mask
+    if counts.entry[index] == 0:
+        counts.entry[index] = key << COUNT_BITS
         counts.used[0] += 1
-    counts.count[index] += number
+    counts.entry[index] += number
 
 
 @kernel
 def copy_counts(source: StepCounts, target: StepCounts) -> None:
     """Add all frequencies of one hash table to another one."""
-    for index in range(len(source.step)):
-        if source.step[index] >= 0:
-            _count(target, source.step[index], source.count[index])
+    for entry in source.entry:
+        if entry:
+            _count(target, entry >> COUNT_BITS, entry & ((1 << COUNT_BITS) - 1))
 
 
 @kernel
@@ -270,7 +274,7 @@ def count_blocks(
     than ``end`` if the hash table is half full, and -1 if a position has no value.
     """
     for number in range(first, end):
-        if 2 * counts.used[0] > len(counts.step):
+        if 2 * counts.used[0] > len(counts.entry):
             return number
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         in_block = _read_slots(encoding, content, number, buffers)
@@ -280,7 +284,7 @@ def count_blocks(
         sizes = _list_steps(encoding, len(content.function_number) > 0, buffers)
         for kind in range(3):
             for index in range(sizes[kind]):
-                _count(counts, kind << KIND_BITS | buffers.steps[kind, index], 1)
+                _count(counts, (kind + 1) << STEP_BITS | buffers.steps[kind, index], 1)
     return end
 
 
@@ -326,8 +330,7 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
         context, symbol = step >> 8, step & 255
         start, size = symbol * (TOTAL // 256), int64(TOTAL // 256)
         if context != BYTE_CONTEXT:
-            place = place_of(model, context, symbol)
-            start, size = int64(model.begin[place]), int64(model.end[place]) - int64(model.begin[place])
+            _, start, size = interval_of(model, context, symbol)
         limit = size * ((LOW >> TOTAL_BITS) << 8)
         # At most two bytes are emitted. Bytes written after them are overwritten later.
         out[end] = state & 255
