@@ -97,7 +97,7 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
         ("accrued/start", lambda data: data + 1),
         ("accrued/start", lambda data: data[::-1].copy()),
         ("value/share", turn_a_bit),
-        ("depth/symbol", lambda data: data[:-1]),
+        ("depth/symbols", lambda data: data + 1),
         ("function/step", lambda data: data + 60000),
         ("exception/step", lambda data: np.zeros(1, np.uint16)),
     ):
@@ -140,6 +140,7 @@ def test_altered_and_truncated_files_are_refused(path: Path) -> None:
         refused(path, word, reader=PackedFile)
     path.write_bytes(whole)
     edit(path, set_attribute("format", np.bytes_("tbgen table")))  # it says that it is plain
+    edit(path, set_attribute("format_version", 3))
     with pytest.raises(DamagedTableError, match="damaged"):
         TableFile(path)
 
