@@ -322,17 +322,22 @@ static struct board swapped(const struct board *b) {
 
 /* -------------------------------------------------------------------------------------------------- files */
 
-enum { PAGE = 4096, VERSION = 1, HEAD = 80, NAME_SIZE = 16 };
+enum { PAGE = 4096, VERSION = 2, HEAD = 80, NAME_SIZE = 16 };
 enum { EXCEPTION_BITS = 16, WIDE = 16, STEP_SIZE = 64, TOTAL_BITS = 12, TOTAL = 1 << TOTAL_BITS };
-enum { BLOCK_ROWS = 16, BLOCK_SLOTS = 64 * BLOCK_ROWS };
-enum { VALUE_CONTEXTS = 4096, DEPTH_CONTEXTS = 6160, FUNCTION_CONTEXTS = 1600 };
+enum { LEAST_ROWS = 16, MOST_ROWS = 64, MOST_SLOTS = 64 * MOST_ROWS }; /* of a block */
+
+/* The contexts of level 1, and into how many parts each further level divides one. */
+static const uint32_t VALUE_LEVELS[] = {4096, 8, 16, 0}, DEPTH_LEVELS[] = {12112, 4, 4, 0},
+                      FUNCTION_LEVELS[] = {16384, 16, 0}, NO_LEVELS[] = {0};
+
+#define DIVIDED (UINT32_C(1) << 31) /* in the entry of a context: its parts have entries of their own */
 
 /* clang-format off */
 enum section {
     PHASE, EP_CONFIG, /* those before VALUE are checked when the file is opened */
     CODE, VALUE_START, VALUE_STEP, DEPTH_START, DEPTH_STEP, FUNCTION_START, FUNCTION_STEP,
     VALUE, DEPTH, RUN_MASK, RUN_START, RUN_RANK, RUN_VALUE, RUN_DEPTH,
-    BLOCK_START, BLOCK_DATA, FUNCTION_BLOCK_START, FUNCTION_BLOCK_DATA,
+    BLOCK_START, BLOCK_DATA,
     EXCEPTION_START, EXCEPTION_SLOT, EXCEPTION_VALUE, EXCEPTION_DEPTH,
     ENTRY_START, ENTRY_FROM, ENTRY_VALUE, EP_VALUE, EP_DEPTH,
     CHECKS, SECTIONS
@@ -358,6 +363,7 @@ struct table {
     int kind[MOST_MEN], colour[MOST_MEN];
     int order[MOST_MEN]; /* of a packed table: free men from the first digit of a row to the row man */
     int like_pairs, like[MOST_MEN]; /* free men that are of the kind and colour of the one before */
+    int block_rows;
     uint64_t phases, phase_size;
 };
 
@@ -490,10 +496,12 @@ static bool lay_out(struct table *t, int men[2][KINDS]) {
     t->kind[0] = t->kind[1] = KING;
     t->colour[0] = WHITE;
     t->colour[1] = BLACK;
+    t->block_rows = LEAST_ROWS;
     for (int side = WHITE; side <= BLACK; side++) {
         for (int kind = QUEEN; kind <= KNIGHT; kind++) {
             for (int man = 0; man < men[side][kind]; man++) {
                 if (man) t->like[t->like_pairs++] = t->free;
+                if (LEAST_ROWS << man > t->block_rows) t->block_rows = LEAST_ROWS << man;
                 t->kind[t->free] = kind;
                 t->colour[t->free++] = side;
             }
@@ -525,18 +533,26 @@ static bool has_depths(const struct table *t, enum section section, enum section
     return t->of[section].size == t->of[bytes].size || t->of[section].size == 2 * t->of[bytes].size;
 }
 
-static bool has_model(const struct table *t, enum section start, uint64_t contexts) {
-    const struct part *step = &t->of[start + 1];
-    uint64_t steps = step->size / STEP_SIZE;
-    if (!has(t, start, contexts, 4) || !has(t, start + 1, steps, STEP_SIZE)) return false;
-    for (uint64_t context = 0; context < contexts; context++)
-        if (u32_at(t, start, context) >= steps) return false;
-    return !steps || u16_at(t, start + 1, steps * (STEP_SIZE / 2) - STEP_SIZE / 2 + WIDE) == TOTAL;
+/* Whether a model has all entries of its contexts, level by level, and steps that end. */
+static bool has_model(const struct table *t, enum section start, const uint32_t *levels) {
+    uint64_t steps = t->of[start + 1].size / STEP_SIZE, first = 0, end = levels[0];
+    for (int level = 0; levels[level]; level++) {
+        uint64_t parts = levels[level + 1], next = end;
+        if (end > t->of[start].size / 4) return false;
+        for (; first < end; first++) {
+            uint64_t entry = u32_at(t, start, first);
+            if (entry & DIVIDED ? !parts || entry != (DIVIDED | next) : entry >= steps) return false;
+            if (entry & DIVIDED) next += parts;
+        }
+        end = next;
+    }
+    return has(t, start, end, 4) && has(t, start + 1, steps, STEP_SIZE) &&
+           (!steps || u16_at(t, start + 1, steps * (STEP_SIZE / 2) - STEP_SIZE / 2 + WIDE) == TOTAL);
 }
 
 /* Whether the sections have the sizes that the material asks for. */
 static bool fits(const struct table *t, enum tbgen_rules rules) {
-    uint64_t size = t->phases * t->phase_size, blocks = size / BLOCK_SLOTS,
+    uint64_t size = t->phases * t->phase_size, blocks = size / 64 / (unsigned)t->block_rows,
              configs = t->of[EP_CONFIG].size / 4;
     bool accrued = rules == TBGEN_R_MOBILITY;
     if (!has(t, EP_CONFIG, configs, 4) || !has(t, EP_VALUE, configs * t->phase_size, 1)) return false;
@@ -548,10 +564,9 @@ static bool fits(const struct table *t, enum tbgen_rules rules) {
                has_depths(t, RUN_DEPTH, RUN_RANK);
     }
     uint64_t functions = t->of[ENTRY_START].size / 4;
-    return has_model(t, VALUE_START, VALUE_CONTEXTS) && has_model(t, DEPTH_START, DEPTH_CONTEXTS) &&
-           has_model(t, FUNCTION_START, accrued ? FUNCTION_CONTEXTS : 0) &&
-           has(t, BLOCK_START, blocks + 1, 4) &&
-           has(t, FUNCTION_BLOCK_START, (accrued ? blocks : 0) + 1, 4) &&
+    return has_model(t, VALUE_START, VALUE_LEVELS) && has_model(t, DEPTH_START, DEPTH_LEVELS) &&
+           has_model(t, FUNCTION_START, accrued ? FUNCTION_LEVELS : NO_LEVELS) &&
+           has(t, BLOCK_START, 2 * blocks + 1, 4) &&
            has(t, EXCEPTION_START, (size >> EXCEPTION_BITS) + 2, 4) &&
            has(t, EXCEPTION_SLOT, t->of[EXCEPTION_VALUE].size, 2) &&
            has_depths(t, EXCEPTION_DEPTH, EXCEPTION_VALUE) && has(t, ENTRY_START, functions, 4) &&
@@ -1052,10 +1067,10 @@ struct block {
     const struct table *table;
     uint64_t number;
     int values, functions; /* how many places have been decoded */
-    squares mask[BLOCK_ROWS];
-    uint8_t symbol[BLOCK_SLOTS];
-    uint16_t half[BLOCK_SLOTS];
-    uint32_t function[BLOCK_SLOTS];
+    squares mask[MOST_ROWS];
+    uint8_t symbol[MOST_SLOTS];
+    uint16_t half[MOST_SLOTS];
+    uint32_t function[MOST_SLOTS];
 };
 
 enum { SETS = 64, WAYS = 4 };
@@ -1067,10 +1082,12 @@ struct tbgen_room {
     struct block block[SETS][WAYS];
 };
 
-/* An asymmetric numeral system (docs/format.md), and what is left to read. */
+/* An asymmetric numeral system (docs/format.md), and what is left to read: the bytes from `at` on before
+ * `end`, or where `step` is -1, backwards. */
 struct decoder {
     uint32_t state;
     const uint8_t *at, *end;
+    int step;
 };
 
 /* Sixteen symbols of a context, by falling share: the interval of number n is from edge[n] to
@@ -1082,7 +1099,7 @@ struct step_of_model {
 };
 
 struct model {
-    const uint32_t *start; /* number of the first step of a context */
+    const uint32_t *start; /* a context's entry: the number of its first step, or where its parts begin */
     const struct step_of_model *step;
 };
 
@@ -1092,14 +1109,22 @@ static struct model model_of(const struct table *t, enum section start) {
 }
 
 static INLINED void refill(struct decoder *d) {
-    if (d->end - d->at >= 2) { /* it never wants more, and no branch has to be guessed */
+    if (d->step * (d->end - d->at) >= 2) { /* it never wants more, and no branch has to be guessed */
         unsigned wanted = d->state < LOW >> 8 ? 2 : d->state < LOW;
-        uint32_t two = (uint32_t)d->at[0] << 8 | d->at[1];
+        uint32_t two = (uint32_t)d->at[0] << 8 | d->at[d->step];
         d->state = d->state << 8 * wanted | two >> (16 - 8 * wanted);
-        d->at += wanted;
-    } else if (d->state < LOW && d->at < d->end) {
-        d->state = d->state << 8 | *d->at++;
+        d->at += d->step * (int)wanted;
+    } else if (d->state < LOW && d->at != d->end) {
+        d->state = d->state << 8 | *d->at;
+        d->at += d->step;
     }
+}
+
+static INLINED struct decoder begun(const uint8_t *at, const uint8_t *end, int step) {
+    struct decoder d = {0, at, end, step};
+    refill(&d); /* two bytes of three */
+    refill(&d);
+    return d;
 }
 
 /* Which of WIDE ascending numbers is the first above `low`; WIDE if none is. */
@@ -1116,8 +1141,14 @@ static INLINED uint32_t first_above(const uint16_t *end, uint32_t low) {
 #endif
 }
 
-/* Decode a symbol. (Where a context does not occur, or its shares are no shares, this is no symbol of a sound
- * file, but it comes from one of the steps: the last one is complete.) */
+/* The place of the entry of a part of a context, or that of the context where it is not divided. */
+static INLINED uint32_t part_of(const struct model *m, uint32_t context, uint32_t part) {
+    uint32_t entry = m->start[context], place = (entry ^ DIVIDED) + part;
+    return entry & DIVIDED ? place : context; /* no branch has to be guessed */
+}
+
+/* Decode a symbol in the context of an entry. (Where a context does not occur, or its shares are no shares,
+ * this is no symbol of a sound file, but it comes from one of the steps: the last one is complete.) */
 static INLINED uint32_t take_symbol(const struct model *m, uint32_t context, struct decoder *d) {
     uint32_t low = d->state % TOTAL, found;
     const struct step_of_model *step = m->step + m->start[context];
@@ -1140,41 +1171,72 @@ static INLINED uint32_t take_bytes(int count, struct decoder *d) {
     return number;
 }
 
-/* Begin with the bytes of a block; false if they are not what was written. */
-static bool begin_block(
-    const struct tbgen *tables, const struct table *t, enum section start, uint64_t number,
-    struct decoder *d) {
-    if (!sound(tables, t, start, number, 2, 4)) return false;
-    uint64_t begin = u32_at(t, start, number), end = u32_at(t, start, number + 1);
-    if (begin > end || !sound(tables, t, start + 1, begin, end - begin, 1)) return false;
-    *d = (struct decoder){0, t->of[start + 1].at + begin, t->of[start + 1].at + end};
-    for (int byte = 0; byte < 3 && d->at < d->end; byte++) d->state = d->state << 8 | *d->at++;
-    return true;
+/* Find the bytes of a block, of its functions or all others; false if they are not what was written. */
+static bool
+find_bytes(const struct tbgen *tables, const struct block *block, bool functions, struct part *found) {
+    const struct table *t = block->table;
+    uint64_t number = 2 * block->number + functions;
+    if (!sound(tables, t, BLOCK_START, number, 2, 4)) return false;
+    uint64_t begin = u32_at(t, BLOCK_START, number), size = u32_at(t, BLOCK_START, number + 1) - begin;
+    *found = (struct part){t->of[BLOCK_DATA].at + begin, size};
+    return sound(tables, t, BLOCK_DATA, begin, size, 1);
 }
 
-/* Whether a block of which all is decoded has come to its end. */
-static INLINED bool has_ended(const struct decoder *d) {
-    return d->at == d->end && (d->state == LOW || !d->state);
-}
+/* Whether a decoder of which all is decoded has come to its end, or has not begun. */
+static bool has_ended(const struct decoder *d) { return d->state == LOW || !d->state; }
 
 static uint32_t least(uint32_t one, uint32_t other) { return one < other ? one : other; }
 
-static INLINED uint32_t value_class(int symbol) {
-    return symbol == NOWHERE ? 31 : least((uint32_t)symbol, 30);
+/* What has been decoded of a position before: its value symbol, or NOWHERE, and its half depth. */
+struct neighbour {
+    uint16_t symbol, half;
+};
+
+struct neighbours {
+    struct neighbour left, up, corner, second_left, second_up;
+};
+
+/* The class of a neighbour's symbol, up to `most`, or of none. */
+static INLINED uint32_t class_of(uint32_t symbol, uint32_t most) {
+    return symbol == NOWHERE ? most + 1 : least(symbol, most);
 }
 
-/* The context of a half depth, from the neighbours' symbols and halves. */
-static INLINED uint32_t depth_context(int symbol, int left, uint32_t left_half, int up, uint32_t up_half) {
-    uint32_t context = 384;
-    if (left == symbol && up == symbol) {
-        uint32_t apart = left_half > up_half ? left_half - up_half : up_half - left_half;
-        context = 5 * least((left_half + up_half + 1) >> 1, 63) + (apart < 3 ? apart : apart < 6 ? 3 : 4);
-    } else if (left == symbol) {
-        context = 320 + least(left_half, 63);
-    } else if (up == symbol) {
-        context = 320 + least(up_half, 63);
+/* Which of two symbols another one is: the first, the second or none. */
+static INLINED uint32_t match(uint32_t symbol, uint32_t first, uint32_t second) {
+    return (uint32_t)(symbol != first) << (symbol != second); /* 0, 1 or 2 */
+}
+
+static INLINED uint32_t value_context(const struct model *m, uint32_t hints, const struct neighbours *by) {
+    uint32_t left = by->left.symbol, up = by->up.symbol,
+             context = 1024 * hints + 32 * class_of(left, 30) + class_of(up, 30);
+    context = part_of(m, context, class_of(by->corner.symbol, 6));
+    return part_of(
+        m, context, 4 * match(by->second_up.symbol, up, left) + match(by->second_left.symbol, left, up));
+}
+
+static INLINED uint32_t half_class(uint32_t half) {
+    return least(least(half, 24 + half / 2), least(44 + half / 4, 107));
+}
+
+static INLINED uint32_t
+depth_context(const struct model *m, uint32_t symbol, uint32_t hints, const struct neighbours *by) {
+    bool left = by->left.symbol == symbol, up = by->up.symbol == symbol, corner = by->corner.symbol == symbol,
+         second_left = by->second_left.symbol == symbol, second_up = by->second_up.symbol == symbol;
+    uint32_t expected = 0, context = 756;
+    if (left && up) {
+        int apart = abs(by->left.half - by->up.half);
+        expected = (by->left.half + by->up.half + 1u) / 2;
+        context = 5 * half_class(expected) + (uint32_t)(apart < 3 ? apart : apart < 6 ? 3 : 4);
+    } else if (left || up) {
+        expected = left ? by->left.half : by->up.half;
+        context = 540 + half_class(expected);
+    } else if (corner || second_left || second_up) {
+        expected = corner ? by->corner.half : second_left ? by->second_left.half : by->second_up.half;
+        context = 648 + half_class(expected);
     }
-    return 385 * least((uint32_t)symbol, 15) + context;
+    context = part_of(m, 757 * least(symbol, 15) + context, hints);
+    uint32_t comparison = 1u + (by->corner.half > expected) - (by->corner.half < expected);
+    return part_of(m, context, corner ? comparison : 3);
 }
 
 /* The squares of row `at` that come before a place of the block. */
@@ -1182,68 +1244,74 @@ static squares before(int at, int places) {
     return places >= 64 * at + 64 ? ~UINT64_C(0) : bit(places - 64 * at) - 1;
 }
 
-/* Decode the value symbols and half depths of the first places of a block. */
+/* Decode the value symbols and half depths of the first places of a block. Half depths are read backwards. */
 static bool decode_values(const struct tbgen *tables, struct block *block, struct frame *frame, int places) {
     const struct table *t = block->table;
+    const struct neighbour nobody = {NOWHERE, 0};
     struct model values = model_of(t, VALUE_START), depths = model_of(t, DEPTH_START);
-    struct decoder begun;
-    uint8_t above[64];
-    uint16_t above_half[64];
-    if (!begin_block(tables, t, BLOCK_START, block->number, &begun)) return false;
-    struct decoder d = begun;
-    memset(above, NOWHERE, sizeof above);
-    memset(above_half, 0, sizeof above_half);
+    struct neighbour above[64], second_above[64];
+    struct part bytes;
+    if (!find_bytes(tables, block, false, &bytes)) return false;
+    const uint8_t *before_first = bytes.at - 1, *last = before_first + bytes.size;
+    struct decoder d = begun(bytes.at, last + 1, 1), backwards = {0, last, before_first, -1};
+    for (int square = 0; square < 64; square++) above[square] = second_above[square] = nobody;
     memset(block->symbol, NOWHERE, (size_t)places);
     for (int at = 0; 64 * at < places; at++) {
         struct row row;
-        int left = NOWHERE;
-        uint32_t left_half = 0;
-        find_row(t, block->number * BLOCK_ROWS + (uint64_t)at, frame, &row);
+        struct neighbours by = {nobody, nobody, nobody, nobody, nobody};
+        find_row(t, block->number * (uint64_t)t->block_rows + (uint64_t)at, frame, &row);
         block->mask[at] = row.mask;
         for (squares set = row.mask & before(at, places); set; set &= set - 1) {
-            int square = lowest(set), up = above[square];
-            uint32_t hints = (uint32_t)(2 * (row.checks >> square & 1) + (row.captures >> square & 1)),
-                     half = 0;
-            int symbol =
-                (int)take_symbol(&values, 1024 * hints + 32 * value_class(left) + value_class(up), &d);
+            int square = lowest(set);
+            uint32_t hints = (uint32_t)(2 * (row.checks >> square & 1) + (row.captures >> square & 1));
+            by.up = above[square];
+            by.second_up = second_above[square];
+            uint32_t symbol = take_symbol(&values, value_context(&values, hints, &by), &d), half = 0;
             if (symbol >= FIRST_VALUE) {
-                half =
-                    take_symbol(&depths, depth_context(symbol, left, left_half, up, above_half[square]), &d);
-                if (half == ESCAPE) half = take_bytes(2, &d);
+                if (!backwards.state) backwards = begun(last, before_first, -1);
+                half = take_symbol(&depths, depth_context(&depths, symbol, hints, &by), &backwards);
+                if (half == ESCAPE) half = take_bytes(2, &backwards);
             }
-            block->symbol[64 * at + square] = above[square] = (uint8_t)symbol;
-            block->half[64 * at + square] = above_half[square] = (uint16_t)half;
-            left = symbol;
-            left_half = half;
+            block->symbol[64 * at + square] = (uint8_t)symbol;
+            block->half[64 * at + square] = (uint16_t)half;
+            second_above[square] = by.up;
+            by.second_left = by.left;
+            by.corner = by.up;
+            by.left = above[square] = (struct neighbour){(uint16_t)symbol, (uint16_t)half};
         }
     }
     block->values = places;
-    return places < BLOCK_SLOTS || has_ended(&d);
+    return places < 64 * t->block_rows ||
+           (d.at == backwards.at + 1 && has_ended(&d) && has_ended(&backwards));
 }
 
 /* Decode the functions of the first places of a block, whose value symbols are known. */
 static bool decode_functions(const struct tbgen *tables, struct block *block, int places) {
     const struct table *t = block->table;
     struct model functions = model_of(t, FUNCTION_START);
-    struct decoder begun;
-    uint8_t above[64]; /* functions, those from 8 on as one, 9 for none */
-    int bytes = t->of[ENTRY_START].size / 4 <= 65537 ? 2 : 4;
-    if (!begin_block(tables, t, FUNCTION_BLOCK_START, block->number, &begun)) return false;
-    struct decoder d = begun;
-    memset(above, 9, sizeof above);
-    for (int at = 0; 64 * at < places; at++) {
-        uint32_t left = 9;
+    uint8_t above[64]; /* functions, those from 30 on as one */
+    int width = t->of[ENTRY_START].size / 4 <= 65537 ? 2 : 4;
+    struct part bytes;
+    if (!find_bytes(tables, block, true, &bytes)) return false;
+    struct decoder d = begun(bytes.at, bytes.at + bytes.size, 1);
+    memset(above, NOWHERE, sizeof above);
+    if (!bytes.size) memset(block->function, 0, (size_t)places * sizeof *block->function);
+    for (int at = 0; bytes.size && 64 * at < places; at++) {
+        uint32_t left = NOWHERE, corner = NOWHERE;
         for (squares set = block->mask[at] & before(at, places); set; set &= set - 1) {
-            int square = lowest(set), symbol = block->symbol[64 * at + square];
-            uint32_t context = 100 * least((uint32_t)symbol, 15) + 10 * left + above[square];
-            uint32_t function = take_symbol(&functions, context, &d);
-            if (function == ESCAPE) function = take_bytes(bytes, &d);
+            int square = lowest(set);
+            uint32_t symbol = block->symbol[64 * at + square], up = above[square];
+            uint32_t context = 1024 * least(symbol, 15) + 32 * class_of(left, 30) + class_of(up, 30);
+            uint32_t function =
+                take_symbol(&functions, part_of(&functions, context, class_of(corner, 14)), &d);
+            if (function == ESCAPE) function = take_bytes(width, &d);
             block->function[64 * at + square] = function;
-            above[square] = (uint8_t)(left = least(function, 8));
+            above[square] = (uint8_t)(left = least(function, 30));
+            corner = up;
         }
     }
     block->functions = places;
-    return places < BLOCK_SLOTS || has_ended(&d);
+    return places < 64 * t->block_rows || (d.at == d.end && has_ended(&d));
 }
 
 /* What the blocks say of a position of the stored side. */
@@ -1271,15 +1339,15 @@ static outcome
 ask(struct tbgen_room *room, const struct table *t, const struct board *b, const struct place *place,
     bool function, struct said *said) {
     uint64_t row = row_of(t, place);
-    struct block *block = block_of(room, t, row / BLOCK_ROWS);
-    int at = (int)(row % BLOCK_ROWS * 64) + place->square[t->order[t->free - 1]];
+    struct block *block = block_of(room, t, row / (unsigned)t->block_rows);
+    int at = (int)(row % (unsigned)t->block_rows * 64) + place->square[t->order[t->free - 1]];
     if (at >= block->values) {
         struct frame frame;
         for (int side = WHITE; side <= BLACK; side++)
             frame.pawns[side] = place->mirrored ? mirrored(b->of[side][PAWN]) : b->of[side][PAWN];
         frame.self_mirrored =
             mirrored(frame.pawns[0]) == frame.pawns[0] && mirrored(frame.pawns[1]) == frame.pawns[1];
-        int places = block->values ? BLOCK_SLOTS : at + 1;
+        int places = block->values ? 64 * t->block_rows : at + 1;
         block->values = block->functions = 0;
         if (!decode_values(room->tables, block, &frame, places)) return TBGEN_DAMAGED;
     }

@@ -82,7 +82,7 @@ struct tbgen_move {
 };
 
 struct tbgen;      /* the tables of a directory */
-struct tbgen_room; /* what one thread works with: 2 MiB */
+struct tbgen_room; /* what one thread works with: 7 MiB */
 
 /* Open all flat files of a directory for one set of rules; after an error `tables` receives NULL. A file that
  * is damaged is an error only when it is probed. */

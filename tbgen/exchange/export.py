@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import permutations, product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,17 @@ from tbgen.board.variant import Variant, unlisted_error
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
+from tbgen.packed.tables import AnyTable, open_table
 from tbgen.store import schema
 from tbgen.store.format import table_path
-from tbgen.store.schema import slots_of
-from tbgen.store.table_file import StoredFile
+from tbgen.store.table_file import StoredFile, TableFile
 from tbgen.system.files import atomic_write, make_directory, write_errors
 
-VERSION: Final = 1
+if TYPE_CHECKING:
+    from tbgen.packed.file import PackedFile
+    from tbgen.packed.kernels.blocks import Levels, Model
+
+VERSION: Final = 2
 """Version of the format, incremented by every change that an older reader would misread."""
 PAGE_BYTES: Final = 4096
 """Number of bytes that each checksum covers."""
@@ -35,7 +39,7 @@ SECTIONS: Final = (
     *("phase", "ep_config"),
     *("code", "value_start", "value_step", "depth_start", "depth_step", "function_start", "function_step"),
     *("value", "depth", "run_mask", "run_start", "run_rank", "run_value", "run_depth"),
-    *("block_start", "block_data", "function_block_start", "function_block_data"),
+    *("block_start", "block_data"),
     *("exception_start", "exception_slot", "exception_value", "exception_depth"),
     *("entry_start", "entry_from", "entry_value", "ep_value", "ep_depth"),
 )
@@ -60,10 +64,10 @@ _STEP_DTYPE: Final = np.dtype(
         "itemsize": 64,
     }
 )
-"""A step. Of the numbers from 0 to ``_SHARES_TOTAL`` - 1, those from ``edge[n]`` up to (not including)
+"""A step. Of the numbers below the sum of all shares, those from ``edge[n]`` up to (not including)
 ``edge[n + 1]`` belong to symbol n of the step."""
-_SHARES_TOTAL: Final = 4096
-"""Sum of the shares of the symbols in a context (docs/format.md)."""
+_DIVIDED: Final = 1 << 31
+"""Flag in the entry of a context: the index of an entry follows, not the number of a step."""
 _EXCEPTION_BITS: Final = 16
 """Number of low bits of a slot that the list of exceptions stores."""
 _NO_PHASE: Final = 0xFFFFFFFF
@@ -95,7 +99,7 @@ def is_flat_file_of(path: Path, table: StoredFile) -> bool:
     return np.array_equal(stated_checksums, np.fromiter(_page_checksums(path, end), "<u4"))
 
 
-def write_flat(table: StoredFile, path: Path) -> int:
+def write_flat(table: AnyTable, path: Path) -> int:
     """Write the flat file of a table. The file gets its final name once it is complete and checked.
 
     :returns: size of the file in bytes.
@@ -104,7 +108,7 @@ def write_flat(table: StoredFile, path: Path) -> int:
     """
     if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
-    sections = _packed_sections(table) if table.info.packed else _plain_sections(table)
+    sections = _plain_sections(table) if isinstance(table, TableFile) else _packed_sections(table)
     with atomic_write(path) as temporary, write_errors(path):
         with temporary.open("wb") as file:
             file.write(bytes(PAGE_BYTES))
@@ -175,7 +179,7 @@ def _check_sections(path: Path, sections: Sections, extents: list[tuple[int, int
                 raise DamagedTableError(f"{path} differs from what was written: check the disk, try again")
 
 
-def _plain_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
+def _plain_sections(table: TableFile) -> dict[str, NDArray[Any]]:
     """Return the sections of a plain table."""
     mask = table.data(schema.RUN_MASK).view("<u8")
     return {
@@ -238,59 +242,69 @@ def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
     return entries
 
 
-def _packed_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
+def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     """Return the sections of a packed table."""
-    exception_slots = slots_of(table.data(schema.EXCEPTION_STEP))
+    from tbgen.packed.encode import KIND_LEVELS  # imports numba
+
+    coding, stream = table.coding, table.coding.stream
+    models = coding.value_model, coding.depth_model, coding.function_model
+    lengths = np.stack([stream.length, stream.function_length], axis=1)
+    exception_slots, exception_values, _ = table.exceptions()
     buckets = np.arange((table.info.size >> _EXCEPTION_BITS) + 2) << _EXCEPTION_BITS
-    return {
+    sections = {
         **_shared_sections(table),
-        "code": table.data(schema.CODE),
-        **_model_sections("value", table.data(schema.VALUE_SHARES)),
-        **_model_sections("depth", table.data(schema.DEPTH_SHARES)),
-        **_model_sections("function", table.data(schema.FUNCTION_SHARES)),
-        "block_start": _block_starts(table.data(schema.VALUE_LENGTH)),
-        "block_data": table.data(schema.VALUE_DATA),
-        "function_block_start": _block_starts(table.data(schema.FUNCTION_LENGTH)),
-        "function_block_data": table.data(schema.FUNCTION_DATA),
+        "code": coding.code,
+        "block_start": np.cumsum([0, *lengths.reshape(-1)], dtype=np.int64).astype("<u4"),
+        "block_data": stream.data,
         "exception_start": np.searchsorted(exception_slots, buckets).astype("<u4"),
         "exception_slot": (exception_slots & (1 << _EXCEPTION_BITS) - 1).astype("<u2"),
-        "exception_value": table.data(schema.EXCEPTION_VALUE),
+        "exception_value": exception_values,
         "exception_depth": table.data(schema.EXCEPTION_DEPTH),
         "entry_start": table.data(schema.FUNCTION_START),
-        "entry_from": table.data(schema.FUNCTION_ACCRUED),
-        "entry_value": table.data(schema.FUNCTION_VALUE),
+        "entry_from": coding.entry_accrued,
+        "entry_value": coding.entry_value,
     }
+    kinds = ("value", "depth", "function") if table.info.stores_accrued else ("value", "depth")
+    for kind, levels, model in zip(kinds, KIND_LEVELS, models, strict=False):
+        sections[f"{kind}_start"] = _context_entries(levels, model.first // _STEP_SYMBOLS)
+        sections[f"{kind}_step"] = _steps(model).view(np.uint8)
+    return sections
 
 
-def _block_starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
-    """Return the offsets of consecutive blocks, with the end of the last one appended."""
-    return np.concatenate([[0], np.cumsum(length, dtype=np.int64)]).astype("<u4")
+def _steps(model: "Model") -> NDArray[np.void]:
+    """Return the shares (frequencies) of symbols in each context as groups of 16 symbols, called *steps*.
 
-
-def _model_sections(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
-    """Return the sections of a model, which states the shares (frequencies) of symbols in each context.
-
-    The symbols of a context are sorted by descending share and stored in groups of 16, called *steps*. All
-    contexts without symbols use the first step.
-
-    :param share: uint16 (contexts, symbols).
+    All contexts without shares use the first step.
     """
-    shares = share.astype(np.int64)
-    symbol_counts = np.count_nonzero(shares, axis=1)
-    step_counts = -(-symbol_counts // _STEP_SYMBOLS)
-    first_steps = np.where(symbol_counts, np.cumsum(step_counts) - step_counts + 1, 0)
-    contexts = np.repeat(np.arange(len(shares)), symbol_counts)
-    order = np.arange(len(contexts)) - np.repeat(np.cumsum(symbol_counts) - symbol_counts, symbol_counts)
-    symbols = np.argsort(-shares, axis=1, kind="stable")[contexts, order]
-    total = shares.sum(axis=1)
-    ends = np.cumsum(shares[contexts, symbols]) - (np.cumsum(total) - total)[contexts]
-    step = np.zeros(1 + step_counts.sum() if len(shares) else 0, _STEP_DTYPE)
-    step["edge"][:, 1:] = _SHARES_TOTAL
-    place = first_steps[contexts] + order // _STEP_SYMBOLS, order % _STEP_SYMBOLS
-    step["edge"][place[0], place[1] + 1], step["symbol"][place] = ends, symbols
-    later_steps = place[0][(order > 0) & (order % _STEP_SYMBOLS == 0)]
-    step["edge"][later_steps, 0] = step["edge"][later_steps - 1, _STEP_SYMBOLS]
-    return {f"{name}_start": first_steps.astype("<u4"), f"{name}_step": step.view(np.uint8)}
+    step = np.zeros(len(model.symbol) // _STEP_SYMBOLS, _STEP_DTYPE)
+    step["edge"][:, 0] = model.begin[::_STEP_SYMBOLS]
+    step["edge"][:, 1:] = model.end.reshape(-1, _STEP_SYMBOLS)
+    step["symbol"] = model.symbol.reshape(-1, _STEP_SYMBOLS)
+    return step
+
+
+def _context_entries(levels: "Levels", first_step: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """Return the entries of a tree of contexts, level by level.
+
+    The entry of a context is its first step if all contexts that refine it have this step. Otherwise it is
+    the index of the first entry of the contexts that refine it on the next level, plus ``_DIVIDED``.
+
+    :param first_step: int32 (contexts,): first step of each context of the last level.
+    """
+    found = [first_step.astype(np.int64)]
+    for divided in reversed(levels[1:]):
+        children = found[0].reshape(-1, divided)
+        alike = (children == children[:, :1]).all(axis=1)
+        found.insert(0, np.where(alike, children[:, 0], -1))
+    contexts, entries = np.arange(levels[0]), np.zeros(0, "<u4")
+    for level, divided in zip(found, (*levels[1:], 0), strict=True):
+        entry = level[contexts]
+        parents = contexts[entry < 0]
+        end = len(entries) + len(entry)
+        entry[entry < 0] = _DIVIDED + end + divided * np.arange(len(parents))
+        entries = np.append(entries, entry.astype("<u4"))
+        contexts = (parents[:, None] * divided + np.arange(divided)).reshape(-1)
+    return entries
 
 
 class ExportedTable(NamedTuple):
@@ -342,7 +356,7 @@ def export(
 
 def _export_table(directory: Path, target: Path, material: Material, variant: Variant) -> ExportedTable:
     path = flat_path(target, material.name, variant)
-    with StoredFile(table_path(directory, material.name, variant), material=material) as table:
+    with open_table(table_path(directory, material.name, variant), material) as table:
         written = not is_flat_file_of(path, table)
         if written:
             table.check()
