@@ -327,8 +327,8 @@ enum { EXCEPTION_BITS = 16, WIDE = 16, STEP_SIZE = 64, TOTAL_BITS = 12, TOTAL = 
 enum { LEAST_ROWS = 16, MOST_ROWS = 64, MOST_SLOTS = 64 * MOST_ROWS }; /* of a block */
 
 /* The contexts of level 1, and into how many parts each further level divides one. */
-static const uint32_t VALUE_LEVELS[] = {4096, 8, 16, 0}, DEPTH_LEVELS[] = {12112, 4, 4, 0},
-                      FUNCTION_LEVELS[] = {16384, 16, 0}, NO_LEVELS[] = {0};
+static const uint32_t VALUE_LEVELS[] = {128, 32, 8, 9, 0}, DEPTH_LEVELS[] = {128, 108, 4, 4, 0},
+                      FUNCTION_LEVELS[] = {513, 32, 16, 0}, NO_LEVELS[] = {0};
 
 #define DIVIDED (UINT32_C(1) << 31) /* in the entry of a context: its parts have entries of their own */
 
@@ -546,8 +546,12 @@ static bool has_model(const struct table *t, enum section start, const uint32_t 
         }
         end = next;
     }
-    return has(t, start, end, 4) && has(t, start + 1, steps, STEP_SIZE) &&
-           (!steps || u16_at(t, start + 1, steps * (STEP_SIZE / 2) - STEP_SIZE / 2 + WIDE) == TOTAL);
+    for (uint64_t step = 0; step < steps; step++) {
+        uint64_t next = u32_at(t, start + 1, (step + 1) * (STEP_SIZE / 4) - 1);
+        bool last = u16_at(t, start + 1, step * (STEP_SIZE / 2) + WIDE) == TOTAL;
+        if (!last && (next <= step || next >= steps)) return false;
+    }
+    return has(t, start, end, 4) && has(t, start + 1, steps, STEP_SIZE);
 }
 
 /* Whether the sections have the sizes that the material asks for. */
@@ -1061,7 +1065,8 @@ static void find_row(const struct table *t, uint64_t number, struct frame *frame
 
 /* ------------------------------------------------------------------------- packed tables: decoding blocks */
 
-enum { SELF, CAPTURE, FIRST_VALUE, NOWHERE = 255, ESCAPE = 255, LOW = 1 << 16 };
+enum { SELF, CAPTURE, FIRST_VALUE, NOWHERE = 255, SAME_AS_LEFT = 253, ESCAPE = 255, LOW = 1 << 16 };
+enum { HIGH_BYTE = 512 }; /* the context of the highest byte of a function's number */
 
 struct block {
     const struct table *table;
@@ -1091,11 +1096,12 @@ struct decoder {
 };
 
 /* Sixteen symbols of a context, by falling share: the interval of number n is from edge[n] to
- * edge[n + 1] - 1. A context has one step after the other until its shares are complete. */
+ * edge[n + 1] - 1. If the shares of a context are not complete, the step `next` has more of them. */
 struct step_of_model {
     uint16_t edge[WIDE + 1];
     uint8_t symbol[WIDE];
-    uint8_t unused[STEP_SIZE - 3 * WIDE - 2];
+    uint8_t unused[STEP_SIZE - 3 * WIDE - 6];
+    uint32_t next;
 };
 
 struct model {
@@ -1148,11 +1154,11 @@ static INLINED uint32_t part_of(const struct model *m, uint32_t context, uint32_
 }
 
 /* Decode a symbol in the context of an entry. (Where a context does not occur, or its shares are no shares,
- * this is no symbol of a sound file, but it comes from one of the steps: the last one is complete.) */
+ * this is no symbol of a sound file, but it comes from one of the steps.) */
 static INLINED uint32_t take_symbol(const struct model *m, uint32_t context, struct decoder *d) {
     uint32_t low = d->state % TOTAL, found;
     const struct step_of_model *step = m->step + m->start[context];
-    while ((found = first_above(step->edge + 1, low)) == WIDE) step++;
+    while ((found = first_above(step->edge + 1, low)) == WIDE) step = m->step + step->next;
     uint32_t begin = step->edge[found];
     d->state = (step->edge[found + 1] - begin) * (d->state >> TOTAL_BITS) + low - begin;
     refill(d);
@@ -1196,9 +1202,9 @@ struct neighbours {
     struct neighbour left, up, corner, second_left, second_up;
 };
 
-/* The class of a neighbour's symbol, up to `most`, or of none. */
-static INLINED uint32_t class_of(uint32_t symbol, uint32_t most) {
-    return symbol == NOWHERE ? most + 1 : least(symbol, most);
+/* The class of a neighbour's symbol or function, up to `most`, or of none. */
+static INLINED uint32_t class_of(uint32_t symbol, uint32_t none, uint32_t most) {
+    return symbol == none ? most + 1 : least(symbol, most);
 }
 
 /* Which of two symbols another one is: the first, the second or none. */
@@ -1207,11 +1213,11 @@ static INLINED uint32_t match(uint32_t symbol, uint32_t first, uint32_t second) 
 }
 
 static INLINED uint32_t value_context(const struct model *m, uint32_t hints, const struct neighbours *by) {
-    uint32_t left = by->left.symbol, up = by->up.symbol,
-             context = 1024 * hints + 32 * class_of(left, 30) + class_of(up, 30);
-    context = part_of(m, context, class_of(by->corner.symbol, 6));
+    uint32_t left = by->left.symbol, up = by->up.symbol;
+    uint32_t context = part_of(m, 32 * hints + class_of(left, NOWHERE, 30), class_of(up, NOWHERE, 30));
+    context = part_of(m, context, class_of(by->corner.symbol, NOWHERE, 6));
     return part_of(
-        m, context, 4 * match(by->second_up.symbol, up, left) + match(by->second_left.symbol, left, up));
+        m, context, 3 * match(by->second_up.symbol, up, left) + match(by->second_left.symbol, left, up));
 }
 
 static INLINED uint32_t half_class(uint32_t half) {
@@ -1222,21 +1228,21 @@ static INLINED uint32_t
 depth_context(const struct model *m, uint32_t symbol, uint32_t hints, const struct neighbours *by) {
     bool left = by->left.symbol == symbol, up = by->up.symbol == symbol, corner = by->corner.symbol == symbol,
          second_left = by->second_left.symbol == symbol, second_up = by->second_up.symbol == symbol;
-    uint32_t expected = 0, context = 756;
+    uint32_t expected = 0, source = 7;
     if (left && up) {
         int apart = abs(by->left.half - by->up.half);
         expected = (by->left.half + by->up.half + 1u) / 2;
-        context = 5 * half_class(expected) + (uint32_t)(apart < 3 ? apart : apart < 6 ? 3 : 4);
+        source = (uint32_t)(apart < 3 ? apart : apart < 6 ? 3 : 4);
     } else if (left || up) {
         expected = left ? by->left.half : by->up.half;
-        context = 540 + half_class(expected);
+        source = 5;
     } else if (corner || second_left || second_up) {
         expected = corner ? by->corner.half : second_left ? by->second_left.half : by->second_up.half;
-        context = 648 + half_class(expected);
+        source = 6;
     }
-    context = part_of(m, 757 * least(symbol, 15) + context, hints);
+    uint32_t context = part_of(m, 8 * least(symbol, 15) + source, half_class(expected));
     uint32_t comparison = 1u + (by->corner.half > expected) - (by->corner.half < expected);
-    return part_of(m, context, corner ? comparison : 3);
+    return part_of(m, part_of(m, context, hints), corner ? comparison : 3);
 }
 
 /* The squares of row `at` that come before a place of the block. */
@@ -1289,24 +1295,30 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
 static bool decode_functions(const struct tbgen *tables, struct block *block, int places) {
     const struct table *t = block->table;
     struct model functions = model_of(t, FUNCTION_START);
-    uint8_t above[64]; /* functions, those from 30 on as one */
+    const uint32_t nobody = UINT32_MAX;
+    uint32_t above[64];
     int width = t->of[ENTRY_START].size / 4 <= 65537 ? 2 : 4;
     struct part bytes;
     if (!find_bytes(tables, block, true, &bytes)) return false;
     struct decoder d = begun(bytes.at, bytes.at + bytes.size, 1);
-    memset(above, NOWHERE, sizeof above);
+    for (int square = 0; square < 64; square++) above[square] = nobody;
     if (!bytes.size) memset(block->function, 0, (size_t)places * sizeof *block->function);
     for (int at = 0; bytes.size && 64 * at < places; at++) {
-        uint32_t left = NOWHERE, corner = NOWHERE;
+        uint32_t left = nobody, corner = nobody;
         for (squares set = block->mask[at] & before(at, places); set; set &= set - 1) {
             int square = lowest(set);
             uint32_t symbol = block->symbol[64 * at + square], up = above[square];
-            uint32_t context = 1024 * least(symbol, 15) + 32 * class_of(left, 30) + class_of(up, 30);
+            uint32_t context = part_of(&functions, 32 * least(symbol, 15) + class_of(left, nobody, 30), class_of(up, nobody, 30));
             uint32_t function =
-                take_symbol(&functions, part_of(&functions, context, class_of(corner, 14)), &d);
-            if (function == ESCAPE) function = take_bytes(width, &d);
-            block->function[64 * at + square] = function;
-            above[square] = (uint8_t)(left = least(function, 30));
+                take_symbol(&functions, part_of(&functions, context, class_of(corner, nobody, 14)), &d);
+            if (function == ESCAPE) {
+                uint32_t high_byte = part_of(&functions, part_of(&functions, HIGH_BYTE, 0), 0);
+                uint32_t high = take_symbol(&functions, high_byte, &d);
+                function = high << 8 * (width - 1) | take_bytes(width - 1, &d);
+            } else if (function >= SAME_AS_LEFT) {
+                function = function == SAME_AS_LEFT ? left : up;
+            }
+            block->function[64 * at + square] = above[square] = left = function;
             corner = up;
         }
     }

@@ -27,7 +27,7 @@ from tbgen.system.files import atomic_write, make_directory, write_errors
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
-    from tbgen.packed.kernels.blocks import Levels, Model
+    from tbgen.packed.kernels.blocks import Levels
 
 VERSION: Final = 2
 """Version of the format, incremented by every change that an older reader would misread."""
@@ -54,18 +54,6 @@ _CHECKSUM_OFFSET: Final = 12
 """Offset of the checksum in the header, in bytes."""
 _ALIGNMENT_BYTES: Final = 64
 """Alignment of sections in bytes."""
-_STEP_SYMBOLS: Final = 16
-"""Number of symbols in a *step*, a group of symbols of a context that a decoder compares at once."""
-_STEP_DTYPE: Final = np.dtype(
-    {
-        "names": ["edge", "symbol"],
-        "formats": [("<u2", _STEP_SYMBOLS + 1), ("u1", _STEP_SYMBOLS)],
-        "offsets": [0, 2 * _STEP_SYMBOLS + 2],
-        "itemsize": 64,
-    }
-)
-"""A step. Of the numbers below the sum of all shares, those from ``edge[n]`` up to (not including)
-``edge[n + 1]`` belong to symbol n of the step."""
 _DIVIDED: Final = 1 << 31
 """Flag in the entry of a context: the index of an entry follows, not the number of a step."""
 _EXCEPTION_BITS: Final = 16
@@ -266,30 +254,18 @@ def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     }
     kinds = ("value", "depth", "function") if table.info.stores_accrued else ("value", "depth")
     for kind, levels, model in zip(kinds, KIND_LEVELS, models, strict=False):
-        sections[f"{kind}_start"] = _context_entries(levels, model.first // _STEP_SYMBOLS)
-        sections[f"{kind}_step"] = _steps(model).view(np.uint8)
+        sections[f"{kind}_start"] = _context_entries(levels, model.first)
+        sections[f"{kind}_step"] = model.symbol  # the lines of the model are the steps
     return sections
 
 
-def _steps(model: "Model") -> NDArray[np.void]:
-    """Return the shares (frequencies) of symbols in each context as groups of 16 symbols, called *steps*.
-
-    All contexts without shares use the first step.
-    """
-    step = np.zeros(len(model.symbol) // _STEP_SYMBOLS, _STEP_DTYPE)
-    step["edge"][:, 0] = model.begin[::_STEP_SYMBOLS]
-    step["edge"][:, 1:] = model.end.reshape(-1, _STEP_SYMBOLS)
-    step["symbol"] = model.symbol.reshape(-1, _STEP_SYMBOLS)
-    return step
-
-
-def _context_entries(levels: "Levels", first_step: NDArray[np.int32]) -> NDArray[np.uint32]:
+def _context_entries(levels: "Levels", first_step: NDArray[np.uint16]) -> NDArray[np.uint32]:
     """Return the entries of a tree of contexts, level by level.
 
     The entry of a context is its first step if all contexts that refine it have this step. Otherwise it is
     the index of the first entry of the contexts that refine it on the next level, plus ``_DIVIDED``.
 
-    :param first_step: int32 (contexts,): first step of each context of the last level.
+    :param first_step: uint16 (contexts,): first step of each context of the last level.
     """
     found = [first_step.astype(np.int64)]
     for divided in reversed(levels[1:]):
