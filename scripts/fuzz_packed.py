@@ -21,6 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,6 @@ from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
 
 R = Variant.R_MOBILITY
-CODED_DATASETS = (
-    (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK),
-    (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK),
-)
 CHANGED_ATTRIBUTES = ("runs", "max_depth", "ep_positions", "accrued")
 PROBES = 40
 """Number of probed positions per side to move."""
@@ -107,16 +104,14 @@ def damaged(data: AnyArray, rng: random.Random) -> AnyArray:
 
 def correct_checks(arrays: Arrays, rng: random.Random) -> None:
     """Correct the checksums of blocks. In nine of ten cases, first make their bytes match their lengths."""
-    for data, length, check in CODED_DATASETS:
-        if rng.randrange(10) and len(lengths := arrays[length]):
-            total = int(lengths.sum(dtype=np.int64))
-            arrays[data] = np.resize(arrays[data], total) if len(arrays[data]) else np.zeros(total, np.uint8)
-        ends = np.cumsum(arrays[length], dtype=np.int64)
-        checks = np.zeros(len(ends), np.uint16)
-        for number, end in enumerate(np.minimum(ends, len(arrays[data])).tolist()):
-            begin = min(end - int(arrays[length][number]), end) if number else 0
-            checks[number] = python_of(checksum)(arrays[data], max(begin, 0), end)
-        arrays[check] = checks
+    lengths, data = arrays[schema.BLOCK_LENGTH].astype(np.int64), arrays[schema.BLOCK_DATA]
+    function_lengths = arrays[schema.BLOCK_FUNCTION_LENGTH][: len(lengths)]
+    lengths[: len(function_lengths)] += function_lengths
+    edges = np.cumsum([0, *lengths.tolist()])
+    if rng.randrange(10):
+        data = np.resize(data, edges[-1]) if len(data) else np.zeros(edges[-1], np.uint8)
+    checks = [python_of(checksum)(data, *edge) for edge in pairwise(np.minimum(edges, len(data)).tolist())]
+    arrays[schema.BLOCK_DATA], arrays[schema.BLOCK_CHECK] = data, np.array(checks, np.uint16)
 
 
 def change(path: Path, rng: random.Random) -> None:

@@ -136,8 +136,8 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     context, symbols, symbol, share = shares
     size, ends = symbols.astype(np.int64), np.cumsum(share, dtype=np.int64)
     stop = np.cumsum(size)
-    is_whole = len(symbol) == len(share) == size.sum() and len(context) == len(size) and (share > 0).all()
-    if not (is_whole and (ends[stop - 1] == TOTAL * np.arange(1, len(size) + 1)).all() and (size > 0).all()):
+    is_whole = len(context) == len(size) and len(symbol) == len(share) == size.sum() and (size > 0).all()
+    if not (is_whole and (share > 0).all() and (ends[stop - 1] == TOTAL * np.arange(1, len(size) + 1)).all()):
         raise ValueError(f"shares that do not add up to {TOTAL}")
     if len(context) and context[-1] >= _first_number(levels, len(levels)):
         raise ValueError("contexts that do not exist")
