@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import Material
+from tbgen.errors import LimitError
 from tbgen.index.table import Table
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
@@ -50,7 +51,7 @@ def test_a_depth_that_does_not_fit(three_men: Path, monkeypatch: pytest.MonkeyPa
             super().__call__(phase, workspace, pool, *rest)
 
     monkeypatch.setattr(packed_tables, "NeedFinder", Deepened)
-    with pytest.raises(OverflowError, match="KRvK: depths of 32768 plies do not fit"):
+    with pytest.raises(LimitError, match="KRvK: depths of 32768 plies do not fit"):
         to_pack(three_men, "KRvK")
 
 
