@@ -28,7 +28,7 @@ from tbgen.packed.decoder import empty_batch
 from tbgen.packed.encode import _MAX_BLOCK_BYTES
 from tbgen.packed.kernels.questions import ask
 from tbgen.packed.kernels.zeroing import MAX_ZEROING
-from tbgen.packed.pack import make_buffers, rows_of, stored_side
+from tbgen.packed.pack import MAX_DERIVED_RANK, make_buffers, rows_of, stored_side
 from tbgen.probe import values
 from tbgen.retro import solver
 from tbgen.retro.kernels import numbering, update
@@ -65,7 +65,6 @@ def moves_beside_en_passant(layout: Layout) -> int:
 
 
 INT32 = 1 << 31
-MAX_RANKED_MOVES = (MAX_CODED_RANK - 1) // 2
 LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
     "nodes": (lambda each: 2 * each.solved_slots, layouts.MAX_NODES),
     "pairs of paths": (lambda each: each.solved_slots, numbering.MAX_NUMBERS),
@@ -77,8 +76,8 @@ LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
     "keys of a probe": (lambda each: each.size, 1 << values._SLOT_BITS),
     "zeroing moves": (zeroing_moves, MAX_ZEROING),
     "men of a proof": (lambda each: each.material.men, game._MAX_TABLE_MEN),
-    "moves of the derived side": (lambda each: moves(each, 1 - stored_side(each)), MAX_RANKED_MOVES),
-    "moves beside en passant": (moves_beside_en_passant, MAX_RANKED_MOVES),
+    "moves of the derived side": (lambda each: moves(each, 1 - stored_side(each)), MAX_DERIVED_RANK // 2),
+    "moves beside en passant": (moves_beside_en_passant, (MAX_CODED_RANK - 1) // 2),
 }
 
 

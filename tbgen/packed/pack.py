@@ -65,6 +65,10 @@ _MIN_ADVANTAGE_PAWNS = 2
 """Minimum advantage of White for which the positions with White to move are stored."""
 
 
+MAX_DERIVED_RANK: Final = 127
+"""Greatest position rank of the derived side whose position score the derivation orders correctly."""
+
+
 def stored_side(layout: Layout) -> Side:
     """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
 
@@ -200,8 +204,8 @@ class NeedFinder:
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, mapper: Map) -> None:
         """Process a solved phase. ``mapper`` may distribute ``parts`` parts of its words over threads.
 
-        :raises LimitError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``. No table of
-            five men has such depths.
+        :raises LimitError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``, or a position
+            rank of the derived side exceeds :data:`MAX_DERIVED_RANK`. No table of five men has such numbers.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         frame = workspace.frame
@@ -226,6 +230,8 @@ class NeedFinder:
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
         run_parts(find_ranks, data.phase, data.rank)
+        if (highest := int(data.rank[derived].max())) > MAX_DERIVED_RANK:
+            raise LimitError(f"{layout.material}: ranks of {highest} to derive do not fit into packed tables")
         run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical, exits)
         run_parts(flag_by_exit, data, side)
         run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical, exits)
