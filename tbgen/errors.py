@@ -158,6 +158,10 @@ class DamagedTableError(TbgenError, OSError):
     code = "damaged_table"
 
 
+class LimitError(TbgenError, OverflowError):
+    """A number that a table or its proof needs is greater than the program can store."""
+
+
 class NamedChoice(StrEnum):
     """Base class of enumerations that users select by name, in upper or lower case, with or without hyphens.
 

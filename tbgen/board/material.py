@@ -37,8 +37,9 @@ _PROMOTION_LETTERS = [PIECE_ORDER[kind] for kind in PROMOTIONS]
 _SIDE_PATTERN = rf"((?:[{_LETTERS}]|\[[^][]*\])+)"
 _NAME_PATTERN = re.compile(f"{_SIDE_PATTERN}v{_SIDE_PATTERN}", re.ASCII | re.IGNORECASE)
 _MAN_PATTERN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
-_MAX_MOVES: Final = 127
-"""Maximum number of legal moves that tables can count in a position."""
+_MAX_MOVES: Final = 126
+"""Maximum number of legal moves that tables can count in a position. The rank of a position is less than 255,
+which stands for no position in a proof."""
 _MAX_CODED_MOVES: Final = 62
 """Greatest number of legal moves whose score has a code. At most one side of a material may be able to make
 more moves."""
@@ -147,14 +148,9 @@ class Material:
             )
         if (self.white, self.black) != _canonical_sides(self.white, self.black):
             raise UsageError(f"{quote(self.name)} is not canonical: read it with Material.parse instead")
-        if self.is_described:
-            self._check_described()
-
-    def _check_described(self) -> None:
-        if self.pawns:
+        if self.is_described and self.pawns:
             raise UsageError(f"{quote(self.name)} has pawns, which tables do not support with described men")
-        kinds = {kind.name: kind for kind in self.kinds}
-        move_counts = sorted(sum(_max_target_count(kinds[man]) for man in side) for side in self.sides)
+        move_counts = sorted(sum(map(_max_move_count, side)) for side in self.sides)
         if move_counts[1] > _MAX_MOVES or move_counts[0] > _MAX_CODED_MOVES:
             raise UsageError(f"the men of {quote(self.name)} have more moves than tables can count")
 
@@ -356,7 +352,12 @@ def _kinds_of(name: str) -> tuple[Kind, ...]:
     return *KINDS, *(described_kind(man[1:-1]) for man in _sorted_men(described_men))
 
 
-def _max_target_count(kind: Kind) -> int:
+@cache
+def _max_move_count(man: str) -> int:
+    """Return an upper bound of the number of moves of a man. A pawn has three targets to promote on."""
+    if man == "P":
+        return 3 * len(PROMOTIONS)
+    kind = described_kind(man[1:-1]) if len(man) > 1 else KINDS[_LETTERS.index(man)]
     return max(map(int.bit_count, reach(kind)))
 
 

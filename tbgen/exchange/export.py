@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant, unlisted_error
-from tbgen.errors import DamagedTableError, MissingTableError
+from tbgen.errors import DamagedTableError, LimitError, MissingTableError
 from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
 from tbgen.packed.tables import AnyTable, open_table
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 VERSION: Final = 2
 """Version of the format, incremented by every change that an older reader would misread."""
+MAX_NUMBER: Final = (1 << 32) - 1
+"""Greatest number that the sections with four bytes for each number can store."""
 PAGE_BYTES: Final = 4096
 """Number of bytes that each checksum covers."""
 SUFFIX: Final = ".flat"
@@ -189,7 +191,17 @@ def _first_runs(slot_counts: NDArray[np.uint8], run_ranks: NDArray[np.uint8]) ->
     :param run_ranks: uint8 (runs,): rank of each run; the highest bit marks the last run of a slot.
     """
     ends = np.concatenate([[0], np.flatnonzero(run_ranks >> 7) + 1])
-    return np.asarray(ends[np.cumsum(slot_counts, dtype=np.int64) - slot_counts], "<u4")
+    return _four_bytes(ends[np.cumsum(slot_counts, dtype=np.int64) - slot_counts])
+
+
+def _four_bytes(numbers: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return numbers as four bytes each.
+
+    :raises LimitError: if a number exceeds :data:`MAX_NUMBER`.
+    """
+    if numbers.max(initial=0) > MAX_NUMBER:
+        raise LimitError(f"the table is too large for a flat file: a number is greater than {MAX_NUMBER}")
+    return numbers.astype("<u4")
 
 
 def _shared_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
@@ -242,9 +254,9 @@ def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     sections = {
         **_shared_sections(table),
         "code": coding.code,
-        "block_start": np.cumsum([0, *lengths.reshape(-1)], dtype=np.int64).astype("<u4"),
+        "block_start": _four_bytes(np.cumsum([0, *lengths.reshape(-1)], dtype=np.int64)),
         "block_data": stream.data,
-        "exception_start": np.searchsorted(exception_slots, buckets).astype("<u4"),
+        "exception_start": _four_bytes(np.searchsorted(exception_slots, buckets)),
         "exception_slot": (exception_slots & (1 << _EXCEPTION_BITS) - 1).astype("<u2"),
         "exception_value": exception_values,
         "exception_depth": table.data(schema.EXCEPTION_DEPTH),

@@ -29,6 +29,7 @@ from tbgen.generator.one_table import (
     usable_memory,
 )
 from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
+from tbgen.index.layout import check_nodes, layout_of
 from tbgen.progress import Reporter
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
@@ -89,9 +90,13 @@ def missing_tables(
 
     :param forced: materials to build even if their tables exist.
     :raises DamagedTableError: if an existing table cannot be used.
+    :raises LimitError: if a table to build has phases that are too large for the solver.
     """
     forced_tables = set(forced)
-    return [m for m in closure(materials) if m in forced_tables or not _table_exists(m, directory, variant)]
+    todo = [m for m in closure(materials) if m in forced_tables or not _table_exists(m, directory, variant)]
+    for material in todo:
+        check_nodes(layout_of(material).solved_slots, material.name)
+    return todo
 
 
 def build(

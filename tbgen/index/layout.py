@@ -22,6 +22,7 @@ from typing import Final, NewType
 
 from tbgen.board.kinds import KING
 from tbgen.board.material import Material
+from tbgen.errors import LimitError
 
 TRIANGLE: Final = (0, 1, 2, 3, 9, 10, 11, 18, 19, 27)
 """a1 b1 c1 d1 b2 c2 d2 c3 d3 d4: one square of each orbit under the eight symmetries."""
@@ -81,6 +82,20 @@ pairs that are solved."""
 def mirror_rank(square: int) -> int:
     """Return the square in the same file on the mirrored rank: its image when colours are swapped."""
     return square ^ 56
+
+
+MAX_NODES: Final = 1 << 32
+"""Maximum number of nodes of a phase (docs/glossary.md), because the solver stores a node in four bytes."""
+
+
+def check_nodes(slots: int, owner: str) -> None:
+    """Check that the solver can number the nodes of a phase with ``slots`` slots for one side to move.
+
+    :param owner: what the phase belongs to, for the message.
+    :raises LimitError: if there are more than :data:`MAX_NODES` nodes.
+    """
+    if 2 * slots > MAX_NODES:
+        raise LimitError(f"{owner} has {2 * slots} nodes; the solver numbers at most {MAX_NODES}")
 
 
 _PAWN_SQUARES: Final = range(8, 56)

@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from tbgen.board.kinds import KING, PROMOTIONS
-from tbgen.board.material import Material
+from tbgen.board.material import MAX_MEN, Material
 from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, mirror_rank
 
-CAPTURED_PAWN: Final = 6
+CAPTURED_PAWN: Final = MAX_MEN + 1
 """Stands for a captured pawn. 1 + i stands for the captured free man i, and 0 for no capture."""
 NO_SQUARE: Final = 64
 """Used in routes (docs/glossary.md) in place of a square if no frozen man or pawn is moved or captured."""

@@ -16,7 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import python_of
+from tbgen.errors import LimitError
 from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
 from tbgen.packed.kernels.blocks import (
     CAPTURE_FLAG,
@@ -37,7 +39,7 @@ from tbgen.packed.kernels.derive import (
     find_usable,
     flag_by_exit,
 )
-from tbgen.packed.kernels.rows import MAX_FREE_MEN, MAX_MOVES, Rows
+from tbgen.packed.kernels.rows import MAX_MOVES, Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
@@ -61,6 +63,10 @@ _PIECE_VALUES = (0, 9, 5, 3, 3)
 
 _MIN_ADVANTAGE_PAWNS = 2
 """Minimum advantage of White for which the positions with White to move are stored."""
+
+
+MAX_DERIVED_RANK: Final = 127
+"""Greatest position rank of the derived side whose position score the derivation orders correctly."""
 
 
 def stored_side(layout: Layout) -> Side:
@@ -130,7 +136,7 @@ def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint6
 def make_buffers() -> Buffers:
     """Return the buffers of one thread."""
     masks, checks, captures = np.zeros((3, MAX_BLOCK_ROWS), np.uint64)
-    squares, child, image = np.zeros((3, MAX_FREE_MEN), np.int64)
+    squares, child, image = np.zeros((3, MAX_MEN), np.int64)
     moves, replies = np.zeros((2, MAX_MOVES), np.int64)
     symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
@@ -151,14 +157,14 @@ def make_derivation() -> DerivationBuffers:
         np.zeros(1, np.uint64),
         value,
         plies[2],
-        np.zeros(8, np.int64),
+        np.zeros(MAX_MEN, np.int64),
         Children(values, np.zeros(192, np.uint16), ranks),
     )
 
 
 def make_zeroing_buffers() -> ZeroingBuffers:
     """Return buffers for listing zeroing moves."""
-    squares, child = np.zeros((2, MAX_FREE_MEN), np.int64)
+    squares, child = np.zeros((2, MAX_MEN), np.int64)
     return ZeroingBuffers(squares, python_of(men_buffer)(), child)
 
 
@@ -208,8 +214,8 @@ class NeedFinder:
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, mapper: Map) -> None:
         """Process a solved phase. ``mapper`` may distribute ``parts`` parts of its words over threads.
 
-        :raises OverflowError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``. No table of
-            five men has such depths.
+        :raises LimitError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``, or a position
+            rank of the derived side exceeds :data:`MAX_DERIVED_RANK`. No table of five men has such numbers.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         frame = workspace.frame
@@ -227,13 +233,15 @@ class NeedFinder:
         data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
         if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:
-            raise OverflowError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
+            raise LimitError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
 
         def expand() -> None:
             sets = data.phase.canonical, data.phase.legal[side]
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
         run_parts(find_ranks, data.phase, data.rank)
+        if (highest := int(data.rank[derived].max())) > MAX_DERIVED_RANK:
+            raise LimitError(f"{layout.material}: ranks of {highest} to derive do not fit into packed tables")
         run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical, exits)
         run_parts(flag_by_exit, data, side)
         run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical, exits)

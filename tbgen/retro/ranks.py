@@ -26,7 +26,9 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
+from tbgen.board.score import MAX_CODED_RANK
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
+from tbgen.errors import LimitError
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
@@ -221,6 +223,8 @@ class PhaseSolver:
         workspace, nodes = self._workspace, self._workspace.frame.words * 64
         positions, start = make_ep_positions(nodes), self._pool.targets.ep_offset + config.number * nodes
         find_ep_positions(workspace, self._pool, config.square, positions)
+        if (rank := int(positions.rank.max())) > MAX_CODED_RANK:
+            raise LimitError(f"scores of rank {rank}, as of an en passant position, have no code in a table")
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
         pool, fresh = self._pool, workspace.fresh
         return lambda ranks: solve_ep_positions(attacker, fresh, positions, ranks, pool, start)

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.board.variant import Variant
+from tbgen.errors import LimitError
 from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
+    MAX_PATHS,
     NO_STEP,
     FunctionNumbers,
     Log,
@@ -38,7 +40,7 @@ from tbgen.retro.kernels.functions import (
     write_renumbered,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
-from tbgen.retro.kernels.numbering import numbering
+from tbgen.retro.kernels.numbering import MAX_NUMBERS, numbering
 from tbgen.retro.kernels.phase import NOTHING, RUNS, Records, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
@@ -98,18 +100,25 @@ class FunctionNumbering:
         :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
             depends neither on the parts nor on the number of threads.
         :param mapper: called like ``map``; may distribute the parts over threads.
+        :raises LimitError: if there are more paths or functions than can be numbered.
         """
+        self._check("paths", max(int(each.steps.length[0]) for each in paths), MAX_PATHS)
 
         def convert(part: tuple[int, int]) -> None:
             path_pairs = number_path_pairs(phase, paths, fresh, *part)
             with self._lock:
                 self._functions, new_numbers = functions_of(path_pairs, paths, self._functions)
+                self._check("functions", int(self._functions.length[0]), MAX_NUMBERS)
                 highest = max(paths[0].steps.length[0], len(new_numbers), self._functions.length[0])
             renumber(_part_of(paths[0].path_numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
         for _ in mapper(convert, pairwise(edges)):
             pass
+
+    def _check(self, noun: str, count: int, limit: int) -> None:
+        if count > limit:
+            raise LimitError(f"{self._layout.material} has more than the {limit} {noun} that can be numbered")
 
     def finish(self, mapper: Map) -> ValueFunctions:
         """Return the functions of the table, numbered by falling frequency. No phase can be added after this.
@@ -192,8 +201,8 @@ def solve(
     :param after_phase: called after each phase.
     :raises UsageError: if the solver does not support the variant.
     :raises ValueError: if ``wide`` is true for a table with en passant positions.
-    :raises OverflowError: if a value has no code or a depth is too large. Materials of up to five men are far
-        from these limits.
+    :raises LimitError: if a value has no code, a depth is too large, or there are too many positions or
+        functions. Materials of up to five men are far from these limits.
     """
     layout, stages = layout_of(material), stages or StageTimes()
     if wide and len(en_passant_configs(layout)):
@@ -300,9 +309,9 @@ class _TableSolver:
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Check the depths and ranks of a phase, and count its layers; ``rank`` - 1 is its last rank."""
         if max(attacker.scratch.max_depth[0] for attacker in workspace.attackers) > MAX_DEPTH:
-            raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies cannot be stored")
+            raise LimitError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies cannot be stored")
         if rank > MAX_CODED_RANK + 1:
-            raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
+            raise LimitError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
         if self.variant.layered:
             with self._lock:
                 self.stages.layer_count = max(self.stages.layer_count, 2 * (rank - FIRST_LAYER))

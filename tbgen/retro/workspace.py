@@ -36,7 +36,7 @@ from numpy.typing import DTypeLike, NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.compiler.jit import python_of
-from tbgen.index.layout import IMAGE, MIRROR_FILES, TRANSPOSE, TRIANGLE, Layout
+from tbgen.index.layout import IMAGE, MIRROR_FILES, TRANSPOSE, TRIANGLE, Layout, check_nodes
 from tbgen.retro.geometry import ORTHODOX, TRIANGLE_SQUARE, movement_of
 from tbgen.retro.kernels.best_exits import ExitBuffer, Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
@@ -60,8 +60,6 @@ _MIN_LARGE_BYTES: Final = 4 << 20
 """Minimum size in bytes of an array with its own memory mapping."""
 QUARTERS: Final = 4
 """Number of elements for each slot in the arrays of values and of depths."""
-_MAX_NODES: Final = 1 << 32
-"""Maximum number of nodes of a phase, because events store nodes in four bytes."""
 
 
 def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -262,10 +260,9 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
 def make_phase(words: int, score_resets: bool) -> Phase:
     """Return the sets and counters of one phase, all zeros.
 
-    :raises OverflowError: if it has more nodes than events can tell apart.
+    :raises LimitError: if it has more nodes than events can tell apart.
     """
-    if (nodes := 2 * 64 * words) > _MAX_NODES:
-        raise OverflowError(f"{nodes} nodes are more than the {_MAX_NODES} that four bytes can number")
+    check_nodes(64 * words, "the phase")
     legal, alive, settled = zeros((3, 2, words), np.uint64)
     return Phase(
         legal,

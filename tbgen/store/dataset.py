@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.errors import LimitError
 from tbgen.index.layout import Layout
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.store import schema
@@ -69,6 +70,7 @@ def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, An
     """Return the datasets of a file in the order of ``schemas``, each with the narrowest type that fits.
 
     :param arrays: the elements of each dataset, as in :attr:`Dataset.data`.
+    :raises LimitError: if an element is too large for the widest type.
     """
 
     def dtype_of(item: DatasetSchema) -> np.dtype[Any]:
@@ -77,6 +79,9 @@ def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, An
         for candidate in narrow:
             if all(data.max(initial=0) <= np.iinfo(candidate).max for data in group):
                 return candidate
+        data, most = arrays[item], np.iinfo(widest).max
+        if data.dtype.itemsize > widest.itemsize and data.max(initial=0) > most:
+            raise LimitError(f"{item.name} has numbers above {most}, which a file cannot store")
         return widest
 
     return [Dataset(each, dtype_of(each), arrays[each]) for each in schemas]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
+from tbgen.errors import LimitError
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
 from tbgen.verify.kernels.checks import check_values, prove, survey
@@ -29,6 +30,10 @@ _MAX_TASK_FINDINGS: Final = 1000
 """Maximum number of findings that one task keeps. A task counts all its findings."""
 _MAX_FINDINGS: Final = 20_000
 """Number of findings after which the proof only counts further ones."""
+
+
+MAX_BATCH_STATES: Final = 1 << 31
+"""Maximum number of slots of a batch, for both sides to move, because images are stored as int32."""
 
 
 class ProofThreads(ThreadPoolExecutor):
@@ -142,7 +147,11 @@ class StateProof:
         """Set the initial grades of the batch, for an accrued score whose rank exceeds that of all values.
 
         A grade is a result as one integer (:mod:`tbgen.verify.kernels.results`).
+
+        :raises LimitError: if the batch has more than :data:`MAX_BATCH_STATES` slots.
         """
+        if self.game.grade.size > MAX_BATCH_STATES:
+            raise LimitError(f"a proof numbers at most {MAX_BATCH_STATES} slots, not {self.game.grade.size}")
         self.ranges = self.workers.ranges(self.game.grade.shape[1])
         self._images = self.workers.run(self._begin, ((part,) for part in self.ranges))
 

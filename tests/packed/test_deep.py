@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import Material
+from tbgen.errors import LimitError
 from tbgen.index.table import Table
+from tbgen.packed import pack
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
@@ -50,7 +52,13 @@ def test_a_depth_that_does_not_fit(three_men: Path, monkeypatch: pytest.MonkeyPa
             super().__call__(phase, workspace, pool, *rest)
 
     monkeypatch.setattr(packed_tables, "NeedFinder", Deepened)
-    with pytest.raises(OverflowError, match="KRvK: depths of 32768 plies do not fit"):
+    with pytest.raises(LimitError, match="KRvK: depths of 32768 plies do not fit"):
+        to_pack(three_men, "KRvK")
+
+
+def test_a_rank_that_the_derivation_would_misjudge(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack, "MAX_DERIVED_RANK", 16)
+    with pytest.raises(LimitError, match="KRvK: ranks of 17 to derive do not fit"):
         to_pack(three_men, "KRvK")
 
 

@@ -17,10 +17,12 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
+from tbgen.errors import LimitError
 from tbgen.index import zeroing
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
 from tbgen.index.table import ArraySource, Table
 from tbgen.retro import pool as pools
+from tbgen.retro import ranks
 from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.ranks import EpConfig, PhaseSolver, find_moves
@@ -143,12 +145,12 @@ def test_depths_without_room_are_refused(wide: bool) -> None:
     sub = Material.parse("KvK")
     value, depth = made_up(layout_of(sub), 5)
     depth[:] = MAX_DEPTH
-    with pytest.raises(OverflowError, match="KNvK: depths beyond 65000 plies"):
+    with pytest.raises(LimitError, match="KNvK: depths beyond 65000 plies"):
         solve(material, {sub: ArraySource(value, depth)}, Variant.R_MOBILITY, wide=wide)
 
 
 def test_more_nodes_than_four_bytes_can_number_are_refused() -> None:
-    with pytest.raises(OverflowError, match="8589934592 nodes are more than"):
+    with pytest.raises(LimitError, match="the phase has 8589934592 nodes"):
         make_phase(1 << 26, True)
 
 
@@ -216,6 +218,10 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     none = make_function_numbers(0)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solver = PhaseSolver(workspace, pool, empty)
+    with monkeypatch.context() as low:
+        low.setattr(ranks, "MAX_CODED_RANK", 9)
+        with pytest.raises(LimitError, match="as of an en passant position"):
+            next(solver.solve_ranks([EpConfig(0, square)]))
     for _ in solver.solve_ranks([EpConfig(0, square)]):
         pass
     loader.store(phase, workspace)

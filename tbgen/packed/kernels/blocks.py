@@ -311,11 +311,11 @@ class Buffers(Struct):
     """Buffers of one thread for encoding, decoding and looking up positions."""
 
     squares: Ints
-    """int64 (5,): squares of the men in the current row or position."""
+    """int64 (MAX_MEN,): squares of the men in the current row or position."""
     child: Ints
-    """int64 (5,): squares of the men after a move."""
+    """int64 (MAX_MEN,): squares of the men after a move."""
     image: Ints
-    """int64 (5,): squares of the men in the image of a position under a symmetry."""
+    """int64 (MAX_MEN,): squares of the men in the image of a position under a symmetry."""
     moves: Ints
     """int64 (MAX_MOVES,): moves of the current position."""
     replies: Ints

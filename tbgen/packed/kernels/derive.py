@@ -173,7 +173,7 @@ class DerivationBuffers(Struct):
     depth: Plies
     """uint16 (64,): derived depths."""
     squares: Ints
-    """int64 (8,): scratch memory."""
+    """int64 (MAX_MEN,): scratch memory."""
     padded_children: Children
     """Copy of the word with the other side to move, with 64 unused elements before and after it. A move of
     the bit man by n squares leads to the element at a distance of n."""

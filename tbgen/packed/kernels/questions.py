@@ -141,7 +141,9 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: in
         buffers.child[man] = target
         make_canonical(rows, phase, buffers.child, buffers.image)
         _, rank = list_moves(rows, PlacedMen(buffers.child, phase), other, buffers.replies)
-        is_needed = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
+        # A position score of greater rank than the accrued score may have no code, so it is not compared.
+        excess = rank - rank_of_code(accrued)
+        is_needed = accrued >= 0 and (excess > 0 or (excess == 0 and position_score(other, rank) != accrued))
         batch.question[index] = _question(rows, phase, buffers.child, is_needed)
         batch.question_rank[index] = rank
         index += 1

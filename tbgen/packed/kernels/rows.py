@@ -29,9 +29,6 @@ from tbgen.retro.kernels.canonical import sort_like_men
 from tbgen.retro.kernels.frame import attacks_along, pawn_attacks, reach
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, lowest
 
-MAX_FREE_MEN = 5
-"""Maximum number of free men of a packed table."""
-
 
 @dataclass(frozen=True, eq=False)
 class Rows(Struct):

@@ -67,11 +67,11 @@ class ZeroingBuffers(Struct):
     """Buffers of one thread for listing zeroing moves."""
 
     squares: Ints
-    """int64 (5,): squares of the free men before the move."""
+    """int64 (MAX_MEN,): squares of the free men before the move."""
     after: Men
     """The men after the move, with their numbers before it."""
     child: Ints
-    """int64 (5,): squares of the free men after the move, in the order of the target's table."""
+    """int64 (MAX_MEN,): squares of the free men after the move, in the order of the target's table."""
 
 
 class ZeroingTurn(NamedTuple):

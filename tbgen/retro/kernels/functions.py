@@ -156,7 +156,9 @@ _MAX_CHANGES = 256
 _INITIAL_CAPACITY = 1024
 """Number of paths for which memory is allocated at first."""
 _BYTE_BITS, _ENTRY_BITS, _NUMBER_BITS = np.uint64(8), np.uint64(16), np.uint64(28)
-_BYTE_MASK, _ENTRY_MASK, _NUMBER_MASK = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64((1 << 28) - 1)
+MAX_PATHS = 1 << 28
+"""Maximum number of paths of one holder in one phase. The key of a pair has this many bits for each path."""
+_BYTE_MASK, _ENTRY_MASK, _NUMBER_MASK = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64(MAX_PATHS - 1)
 NO_STEP = np.uint64(NONE)
 """Key of the empty path, on which the value is A itself."""
 

@@ -17,6 +17,9 @@ _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 on all bits of the key."""
 _HALF_BITS = np.uint64(32)
 
+MAX_NUMBERS = 1 << 31
+"""Maximum number of keys, because the hash table stores their numbers as int32."""
+
 
 class Numbering(NamedTuple):
     """Keys and their numbers."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
@@ -35,14 +36,14 @@ class Targets(Struct):
     """
 
     number: Ints
-    """int64 (2, 7, 5): number of the target of a move, by side to move, captured man and kind of the promoted
-    man. An index of 0 stands for no captured or promoted man."""
+    """int64 (2, CAPTURED_PAWN + 1, 5): number of the target of a move, by side to move, captured man and kind
+    of the promoted man. An index of 0 stands for no captured or promoted man."""
     swapped: Ints
     """int64: 1 if the colours are swapped in the target, else 0."""
     free_count: Ints
     """int64: number of free men."""
     source: Ints
-    """int64 (targets, 5): index in ``Men.squares`` of each free man of the target."""
+    """int64 (targets, MAX_MEN): index in ``Men.squares`` of each free man of the target."""
     pawn_count: Ints
     """int64: number of pawns."""
     phase_size: Ints
@@ -123,13 +124,13 @@ class Men(NamedTuple):
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns."""
     scratch: Ints
-    """int64 (6,): scratch memory of ``slots_after``."""
+    """int64 (MAX_MEN,): scratch memory of ``slots_after``."""
 
 
 @jit
 def men_buffer() -> Men:
     """Return buffers for the men of a position."""
-    return Men(np.zeros(zeroing.PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64))
+    return Men(np.zeros(zeroing.PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(MAX_MEN, np.int64))
 
 
 @inlined
