@@ -81,6 +81,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
 
 
+def join_words(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> join_words(["KvK"]), join_words(["KvK", "KBvK", "KNvK"]), join_words([])
+    ('KvK', 'KvK, KBvK and KNvK', '')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
 def screen_width(text: str) -> int:
     """Return the width of a string in columns of a terminal.
 
