@@ -63,6 +63,21 @@ def sanitise(text: str, table: LegibleTable = _LEGIBLE_TABLE) -> str:
     return _SOFT_HYPHEN.sub("-", text).translate(table) if UNUSUAL_CHARACTER.search(text) else text
 
 
+def decode(data: bytes) -> str:
+    r"""Decode text in UTF-8, with or without a byte order mark.
+
+    >>> decode(b"\xef\xbb\xbfrounds = 2")
+    'rounds = 2'
+
+    :raises UsageError: if the bytes are not UTF-8; the message names the line.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"line {line} is not text in UTF-8") from None
+
+
 def number(count: int) -> str:
     """Return a number with thousands separators.
 
