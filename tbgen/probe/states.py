@@ -187,7 +187,7 @@ def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed,
     if accrued is None or accrued is FRESH:
         return score
     if accrued.rank < 2:
-        raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
+        raise UsageError(f"the accrued score {accrued} ends the game, but this position has legal moves")
     return fold(to_signed(accrued), score)
 
 
