@@ -63,6 +63,21 @@ def sanitise(text: str, table: LegibleTable = _LEGIBLE_TABLE) -> str:
     return _SOFT_HYPHEN.sub("-", text).translate(table) if UNUSUAL_CHARACTER.search(text) else text
 
 
+def decode(data: bytes) -> str:
+    r"""Decode text in UTF-8, with or without a byte order mark.
+
+    >>> decode(b"\xef\xbb\xbfrounds = 2")
+    'rounds = 2'
+
+    :raises UsageError: if the bytes are not UTF-8; the message names the line.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"line {line} is not text in UTF-8") from None
+
+
 def number(count: int) -> str:
     """Return a number with thousands separators.
 
@@ -79,6 +94,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 table', '1,200 tables', '2 plies')
     """
     return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> join_words(["KvK"]), join_words(["KvK", "KBvK", "KNvK"]), join_words([])
+    ('KvK', 'KvK, KBvK and KNvK', '')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def screen_width(text: str) -> int:

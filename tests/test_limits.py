@@ -25,7 +25,8 @@ from tbgen.index.layout import WHITE_TO_MOVE, Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.packed.decoder import empty_batch
-from tbgen.packed.encode import _MAX_BLOCK_BYTES
+from tbgen.packed.encode import _MAX_SLOT_BYTES
+from tbgen.packed.kernels.blocks import MAX_BLOCK_SLOTS
 from tbgen.packed.kernels.questions import ask
 from tbgen.packed.kernels.zeroing import MAX_ZEROING
 from tbgen.packed.pack import MAX_DERIVED_RANK, make_buffers, rows_of, stored_side
@@ -106,7 +107,7 @@ def test_no_table_exceeds_a_limit_and_those_of_six_men_only_limits_that_are_chec
     pawnless = {(name, False) for name in ("nodes", "pairs of paths", "slots of a proof")}
     assert broken(6) == pawnless | {("moves beside en passant", True)}
     assert 2 * proof._MAX_BATCH_SLOTS <= state_proof.MAX_BATCH_STATES
-    assert _MAX_BLOCK_BYTES < 1 << 16
+    assert _MAX_SLOT_BYTES * MAX_BLOCK_SLOTS < 1 << 16
 
 
 def test_men_with_more_moves_than_a_byte_can_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from tbgen.board.kinds import Kind, kind_of_letters
 from tbgen.errors import UsageError, quote
+from tbgen.text import decode
 
 FILE_NAME: Final = "men.toml"
 """Name of the file in the working directory; the environment variable ``TBGEN_MEN`` may name another path."""
@@ -81,11 +82,11 @@ def _men_path() -> Path:
 def _read_men(path: Path, modified_ns: int) -> Mapping[str, NamedMan]:
     """Return the men of a file. ``modified_ns``, its modification time, makes the cache notice changes."""
     try:
-        men = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), dict[str, NamedMan])
+        men = msgspec.convert(tomllib.loads(decode(path.read_bytes())), dict[str, NamedMan])
         for name, man in men.items():
             _check_man(name, man, path.parent)
         return men
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, UsageError) as error:
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UsageError) as error:
         example = '[ghost] and below it moves = "WD" and, optionally, value = 3.1'
         raise UsageError(f"{quote(str(path))} is not a file of men ({error}): write {example}") from None
 

@@ -36,11 +36,11 @@ from tbgen.text import counted, duration, size_text
 class Journal(AbstractContextManager["Journal"]):
     """Reports a build to a terminal or a log. As a context manager, it prints totals at the end."""
 
-    def __init__(self, directory: Path, quiet: bool) -> None:
-        """If ``quiet``, nothing is printed on stdout."""
+    def __init__(self, directory: Path, quiet: bool, forced: Sequence[Material] = ()) -> None:
+        """If ``quiet``, nothing is printed on stdout. ``forced`` tables are built even if they exist."""
         self._line = ProgressLine()
         self._directory = directory
-        self._quiet = quiet
+        self._quiet, self._forced = quiet, forced
         self._table_begun = self._expected = 0.0
         self._table, self._count = "", 0
         self._begun_at: dict[Material, float] = {}
@@ -99,7 +99,9 @@ class Journal(AbstractContextManager["Journal"]):
         if len(self._built) == self._count:
             self._line.note(f"{tables} {totals}")
         else:
-            advice = "the same command, without --force, continues from there"
+            done = {built.info.material for built in self._built}
+            rest = " ".join(dict.fromkeys(m.name for m in self._forced if m.name not in done))
+            advice = f"the same command continues from there{rest and f' if it names only {rest}'}"
             self._line.note(f"stopped: {len(self._built)} of {tables} {totals}; {advice}")
 
     def _print_row(self, built: BuiltTable) -> None:
@@ -183,7 +185,7 @@ def run(
             check_memory(estimates, memory)
         return
     options: dict[str, Any] = {"force": force, "memory": memory, "variant": variant}
-    with Journal(directory, quiet=json) as journal:
+    with Journal(directory, json, targets if force else ()) as journal:
         if scheduler is None:
             built = build(targets, directory, journal, jobs=job_count, threads=thread_count, **options)
         else:

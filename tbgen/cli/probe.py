@@ -109,6 +109,8 @@ def positions_of(words: Sequence[str]) -> list[str]:
 
     A word with a slash begins the next position. A word with spaces was quoted and is a complete position.
 
+    :raises UsageError: if one of the positions is ``-``, the name of standard input.
+
     >>> positions_of(["8/8/8/4KBk1/8/8/8/8", "b", "-", "-", "8/8/8/2K3k1/8/8/8/8 w - - 0 1"])
     ['8/8/8/4KBk1/8/8/8/8 b - -', '8/8/8/2K3k1/8/8/8/8 w - - 0 1']
     """
@@ -120,6 +122,8 @@ def positions_of(words: Sequence[str]) -> list[str]:
             complete = " " in word.strip()
         else:
             texts[-1] += f" {word.strip()}"
+    if "-" in texts:
+        raise UsageError("- stands for FENs on standard input: give either FENs or -, not both")
     return texts
 
 

@@ -144,6 +144,8 @@ def run(
         raise UsageError(
             "--json prints the document: to write it into the directory of --out, use --format json"
         )
+    if json and form not in (None, "json"):
+        raise UsageError(f"--json means --format json: leave out --json or --format {form}")
     forms = _formats("json" if json else form, out, order)
     event = TcecEvent() if "tcec-json" in forms else None
     if explorer is not None and "html" not in forms:

@@ -22,7 +22,7 @@ _EMPTY_LINE: Final = re.compile(rb"(?:\r\n|\n|\r){2}\Z")
 
 
 class _UnreadableError(UsageError):
-    """None of the games for an output file can be read."""
+    """There is no game for an output file, or none that can be read."""
 
 
 @command
@@ -124,7 +124,7 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
 def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
     """Write the tagged games of some files into one file.
 
-    :raises _UnreadableError: if no game can be read.
+    :raises _UnreadableError: if there is no game, or none can be read.
     """
     buffered: list[bytes] = []
     tally, size, buffer_limit = adjudication.tally, 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
@@ -137,10 +137,12 @@ def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
             if tally.games > tagged_before or size > buffer_limit:
                 sink.write(b"".join(buffered))
                 buffered.clear()
-        if tally.broken > broken_before and tally.games == tagged_before:
+        if tally.games == tagged_before:
             name = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
             fate = "so all were copied unchanged" if size > buffer_limit > 0 else "so nothing is written"
-            raise _UnreadableError(f"no game of {name} can be read, {fate}")
+            is_broken = tally.broken > broken_before
+            fault = f"no game of {name} can be read" if is_broken else f"there is no game in {name}"
+            raise _UnreadableError(f"{fault}, {fate}")
         sink.write(b"".join(buffered))
 
 

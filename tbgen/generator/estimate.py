@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
@@ -15,9 +14,7 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, fresh_bytes
 from tbgen.store.format import accrued_form_of, is_packed
 from tbgen.system.memory import total_memory
-from tbgen.text import counted
-
-_MIB: Final = 1 << 20
+from tbgen.text import counted, size_text
 
 
 @dataclass(frozen=True)
@@ -117,8 +114,8 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     if cap is not None:
         owner, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
     raise TbgenError(
-        f"{first.material} needs about {needed_bytes / _MIB:,.0f} MiB of memory{usage_text} and {owner} "
-        f"{limit / _MIB:,.0f} MiB{others_text}: {remedy}"
+        f"{first.material} needs about {size_text(needed_bytes)} of memory{usage_text} and {owner} "
+        f"{size_text(limit)}{others_text}: {remedy}"
     )
 
 
@@ -134,7 +131,7 @@ def check_disk(estimates: Collection[Estimate], directory: Path, copy_bytes: Map
         names = [table.material.name for table in estimates]
         subject = f"{names[0]} needs" if len(names) == 1 else f"the {len(names)} tables need"
         raise TbgenError(
-            f"the disk is full: {subject} about {needed_bytes / _MIB:,.1f} MiB and {directory} has "
-            f"{free_bytes / _MIB:,.1f} MiB left; free some space and build again, or choose another "
+            f"the disk is full: {subject} about {size_text(needed_bytes)} and {directory} has "
+            f"{size_text(free_bytes)} left; free some space and build again, or choose another "
             "directory with --dir"
         )

@@ -22,6 +22,7 @@ from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import OpeningSettings, StartKind
+from tbgen.text import decode
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 
@@ -270,7 +271,7 @@ def read_toml_options(path: Path) -> dict[str, Any]:
     :raises UsageError: if the file cannot be read, or contains a value of any other kind.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(decode(path.read_bytes()))
     except FileNotFoundError:
         raise UsageError(
             f"the event file {quote(str(path))} does not exist: name one such as EVENT.toml"

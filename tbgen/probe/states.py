@@ -1,7 +1,9 @@
 """Conversion of a board and an accrued score to a state to look up, and of the state's goal to a result."""
 
+import sys
 import warnings
 from dataclasses import dataclass
+from traceback import walk_stack
 from typing import NamedTuple, TypeAlias
 
 import chess
@@ -90,7 +92,7 @@ def read_position(
         fen = parse_position(position)
         board, fen_score = fen.board, fen.accrued_in(variant)
         if accrued is None and (note := fen.note(variant)):
-            warnings.warn(note, stacklevel=5)
+            warnings.warn(note, stacklevel=_caller_level())
     else:
         raise TypeError(f"the position is a {type(position).__name__}: expected a chess.Board or a FEN")
     if accrued is None:
@@ -103,6 +105,15 @@ def read_position(
         f"the accrued score is a {type(accrued).__name__}: expected a G-score, text such as 'G3.5', "
         "tbgen.FRESH, or None"
     )
+
+
+def _caller_level() -> int:
+    """Return the stack level, for a warning of the calling function, of the code that has called the package.
+
+    Python 3.12 has ``skip_file_prefixes`` for this.
+    """
+    names = (frame.f_globals.get("__name__", "") for frame, _ in walk_stack(sys._getframe(1)))
+    return next((level for level, name in enumerate(names, 1) if name.split(".")[0] != "tbgen"), 1)
 
 
 def read_chess(
@@ -176,7 +187,7 @@ def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed,
     if accrued is None or accrued is FRESH:
         return score
     if accrued.rank < 2:
-        raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
+        raise UsageError(f"the accrued score {accrued} ends the game, but this position has legal moves")
     return fold(to_signed(accrued), score)
 
 

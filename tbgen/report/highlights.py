@@ -17,8 +17,8 @@ from tbgen.report.difference import Difference
 from tbgen.report.endgames import UNUSUAL_SHARE
 from tbgen.report.mating import mating_rule
 from tbgen.report.model import SIDES, MatingPotential, OverallRecord, TableReport, Verdict, ratio
-from tbgen.report.wording import COLOURS, NO_MATE_TEXT, join_words, pawn_lead_text, percent, score_text
-from tbgen.text import counted, plies
+from tbgen.report.wording import COLOURS, NO_MATE_TEXT, pawn_lead_text, percent, score_text
+from tbgen.text import counted, join_words, plies
 
 NOTABLE_SHARE: Final = 0.005
 """Minimum share of positions that is worth a sentence."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -50,15 +50,6 @@ def percent(share: float) -> str:
     """
     text = share_text(share).replace("\N{NO-BREAK SPACE}", " ")
     return text.replace("<", "less than ").replace(">", "more than ")
-
-
-def join_words(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence.
-
-    >>> join_words(["KvK"]), join_words(["KvK", "KBvK", "KNvK"]), join_words([])
-    ('KvK', 'KvK, KBvK and KNvK', '')
-    """
-    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 TO_MOVE_WORDS: Final = Sides("White to move", "Black to move")

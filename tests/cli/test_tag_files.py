@@ -58,7 +58,6 @@ def test_compressed_files(place: Path, suffix: str) -> None:
     for data, tagged in (
         (compress(DATA), expected()),
         (compress(DRAW.encode()) + compress(MATE.encode()), expected()),
-        (compress(b""), b""),
     ):
         source.write_bytes(data)
         assert main(["tag", str(source), str(target), "--jobs", "1"]) == 0

@@ -77,7 +77,7 @@ def test_an_interrupted_build(moment: str, number: signal.Signals, jobs: int, tm
         code, error = end(running)
     assert (code, error.splitlines()[-1]) == (128 + number, f"tbgen: {said}")
     sums = logged(error.removesuffix(f"tbgen: {said}\n"))[-1]
-    goes_on = "the same command, without --force, continues from there"
+    goes_on = "the same command continues from there"
     found = set(tables_in(tmp_path, R))
     assert re.fullmatch(rf"stopped: {3 if jobs == 1 else '[1-4]'} of 6 tables built in .*; {goes_on}", sums)
     assert {Material.parse("KvK")} <= found < {*all_materials(3)} - {KBVK}

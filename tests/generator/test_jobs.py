@@ -241,13 +241,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_an_interrupted_command(
     empty: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The message says how to resume."""
+    """The message says how to resume; with --force, without building finished tables again."""
     failing("KPvK", KeyboardInterrupt(), monkeypatch)
-    assert main(["build", "--men", "3", "--dir", str(empty)]) == 130
-    *_, sums, last = capsys.readouterr().err.splitlines()
-    assert last == "tbgen: interrupted"
-    goes_on = "the same command, without --force, continues from there"
-    assert re.search(rf"stopped: 4 of 5 tables built in .*; {goes_on}$", sums)
+    for words, built, names in (
+        ("--men 3", "4 of 5", ""),
+        ("KBvK KPvK --force --jobs 1", "1 of 2", " if it names only KPvK"),
+    ):
+        assert main(["build", *words.split(), "--dir", str(empty)]) == 130
+        *_, sums, _ = capsys.readouterr().err.splitlines()
+        goes_on = f"the same command continues from there{names}"
+        assert re.search(rf"stopped: {built} tables built in .*; {goes_on}$", sums)
 
 
 def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_a_cap_on_memory(
     sentence = capsys.readouterr().err
     assert sentence.startswith("tbgen: KvK needs about ")
     assert sentence.endswith(
-        " MiB of memory and --memory allows 128 MiB (too large as well: 3 other tables): "
+        " MiB of memory and --memory allows 128.00 MiB (too large as well: 3 other tables): "
         "allow more, build with fewer --threads, or on a larger machine\n"
     )
     assert main([*words, "128M", "--estimate"]) == 1
@@ -63,7 +63,7 @@ def test_a_cap_on_memory(
     assert os.listdir(tmp_path) == [LOCK_NAME]
     assert "4 tables to build" in logged_answer(capsys, *words, "1T", "--estimate")
     need = estimate(KBVK, R, threads=1).memory
-    with pytest.raises(TbgenError, match=r"^KBvK needs about [\d,]+ MiB of memory and --memory allows"):
+    with pytest.raises(TbgenError, match=r"^KBvK needs about [\d.]+ MiB of memory and --memory allows"):
         build([KBVK], tmp_path, Diary(), variant=R, threads=1, memory=need - 1)
     built = build([KBVK], tmp_path, Diary(), variant=R, threads=1, memory=need)
     assert [table.info.material for table in built] == ["KvK", "KBvK"]
@@ -83,14 +83,14 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
 
     hog, words = Hog(), "of memory, including what the process uses already, and --memory allows"
     for _ in range(2):  # before the second table, then at the start
-        with pytest.raises(TbgenError, match=rf"^KBvK needs about [\d,]+ MiB {words}"):
+        with pytest.raises(TbgenError, match=rf"^KBvK needs about [\d.]+ GiB {words}"):
             build([KBVK], tmp_path, hog, variant=R, memory=need)
         assert hog.finished == ["KvK"]
 
 
 def test_a_machine_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["tbgen.generator.estimate"], "total_memory", lambda: 1 << 27)
-    with pytest.raises(TbgenError, match=r"this machine has 128 MiB .*1 other table.: build on a larger one"):
+    with pytest.raises(TbgenError, match=r"machine has 128.00 MiB .*1 other table.: build on a larger one"):
         build([KBVK], tmp_path, Diary(), variant=R)
 
 

@@ -198,6 +198,7 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (f"{'a.' * 20_000}a = 1\n", "a is dict: expected text"),
         ('pgn = "a\\u0000b"\n', "'pgn' contains NUL"),
         ('pgn = "a\0b"\n', "is not a TOML file"),
+        ("rounds = 5\nsite = 'Zo\udceb'\n", "event.toml is not a TOML file: line 2 is not text in UTF-8"),
         ('"a\\u0000" = 1\n', "contains NUL"),
         ('[engine]\ncmd = "x\\u0000"\n', "'engine.cmd' contains NUL"),
         ('[engine.options]\n"A\\u0000" = 1\n', "contains NUL"),
@@ -205,7 +206,7 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ("rounds = true\n", "expected a whole number of at least 1, not True"),
         ("rounds = 1.5\n", "expected a whole number of at least 1, not 1.5"),
     ):
-        file.write_text(more)
+        file.write_text(more, errors="surrogateescape")
         assert expected in failure(capsys, 2, "match", str(file))
     assert "does not exist: name one" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
     assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path))

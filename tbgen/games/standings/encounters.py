@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from tbgen.board.scoring import Scheme
-from tbgen.games.outcome import RESULTS
+from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
@@ -22,6 +22,14 @@ from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tournament import Standings, standings
 from tbgen.games.tagging import TaggedGame, outcome_of_tags
 
+_NOUNS: Final = {
+    Basis.SOLVED: "solving",
+    Basis.BOUNDED: "proved bounds",
+    Basis.ABANDONED: "abandonment",
+    Basis.PLAYED: "accrued score",
+    Basis.TABLE_MISSING: "accrued score (table missing)",
+}
+"""Nouns for those bases that are not nouns themselves."""
 _GAME_ID: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
@@ -124,7 +132,8 @@ class Encounters:
         for game in self.games.values():
             for name, points in ((game.white, game.points), (game.black, 1 - game.points)):
                 word = "level" if 2 * points == 1 else "won" if 2 * points > 1 else "lost"
-                counts[name][f"{word} by {game.outcome.basis.value}"] += 1
+                basis = game.outcome.basis
+                counts[name][f"{word} by {_NOUNS.get(basis, basis.value)}"] += 1
         return counts
 
     def test(self) -> Sprt | None:

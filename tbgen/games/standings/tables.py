@@ -19,7 +19,7 @@ from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, make_show, percent_text
 from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, tiebreak
 from tbgen.games.standings.tournament import Standings
-from tbgen.text import counted
+from tbgen.text import counted, join_words
 
 _MARKS: Final = "0=1"
 """The marks of games with 0, 1 and 2 half points in chess."""
@@ -365,7 +365,7 @@ def _places_note(standings: Standings) -> str:
 def _settings(standings: Standings) -> str:
     """Return the rules, cutoffs and komis of the games as part of a sentence."""
     words = {"rules": "rules", "fifty_move_rule": "50-move rule", "cutoff": "cutoff", "komi": "komi"}
-    return ", ".join(f"{words[name]} {' and '.join(values)}" for name, values in standings.settings.items())
+    return ", ".join(f"{words[name]} {join_words(values)}" for name, values in standings.settings.items())
 
 
 def _scorings(standings: Standings) -> StandingsTable:

@@ -126,7 +126,7 @@ def test_clusters_that_cannot_do_the_build(
         patch.setattr(cluster_build, "estimate", lambda *rest: replace(estimate(*rest), memory=10**15))
         sentence = "KvK needs about 953,674,316 MiB of memory and no worker offers more than 7,629 MiB"
         assert sentence in refused(cluster, tmp_path)
-    assert "allows 1 MiB (too large as well: 1 other table)" in refused(cluster, tmp_path, memory=1 << 20)
+    assert "allows 1.00 MiB (too large as well: 1 other table)" in refused(cluster, tmp_path, memory=1 << 20)
     with monkeypatch.context() as patch:
         patch.setattr(cluster_workers, "__version__", "9.9")
         assert "install tbgen " in refused(cluster, tmp_path)
