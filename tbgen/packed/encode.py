@@ -23,6 +23,7 @@ from tbgen.packed.kernels.blocks import (
     LINE_BYTES,
     LINE_EDGES,
     LINE_WORDS,
+    MAX_CONTEXTS,
     SEARCH_WIDTH,
     TOTAL,
     VALUE_LEVELS,
@@ -58,7 +59,9 @@ KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 _SHARE_BITS: Final = 12
 """About how many bits a share takes in a file."""
 _CONTEXT_BITS: Final = 500
-"""About how many bits a context takes in a file, without its shares."""
+"""How many bits a context must save, more than its shares take, because more contexts slow decoders down."""
+_MAX_LEVEL_CONTEXTS: Final = MAX_CONTEXTS // 4
+"""Maximum number of contexts of one level, after the first, that have shares of their own."""
 
 
 Steps = NDArray[np.int64]
@@ -95,7 +98,8 @@ def shares_of(levels: Levels, steps: Steps, count: NDArray[np.int64]) -> Context
         parent_bits = _bits(np.bincount(index, weights=count), _first_steps(in_parent))[index]
         saved = np.add.reduceat(count * (parent_bits - _bits(count, first)), first)
         symbols = np.diff(first, append=len(steps))
-        keep = np.repeat(saved > _CONTEXT_BITS + _SHARE_BITS * symbols, symbols)
+        least = np.sort(saved)[-_MAX_LEVEL_CONTEXTS - 1] if len(saved) > _MAX_LEVEL_CONTEXTS else 0
+        keep = np.repeat(saved > np.maximum(least, _CONTEXT_BITS + _SHARE_BITS * symbols), symbols)
         kept.append((steps[keep] + (_first_number(levels, level) << 8), count[keep]))
         rest = np.bincount(index[~keep], weights=count[~keep], minlength=len(in_parent)).astype(np.int64)
         steps, count = in_parent[rest > 0], rest[rest > 0]
