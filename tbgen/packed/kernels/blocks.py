@@ -83,24 +83,42 @@ class Model(Struct):
     """uint32 (lines * ``LINE_WORDS``,): the same memory; in each line, the number of the next line."""
 
 
+def _compared(predicate: str, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Code that compares ``SEARCH_WIDTH`` elements of an array with a number: a bit for each element.
+
+    The code is one SIMD comparison without branches. ``args`` are the array, the flat index of the first
+    element, and the number.
+    """
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    element = ir.IntType(signature.args[0].dtype.bitwidth)
+    vector_type = ir.VectorType(element, SEARCH_WIDTH)
+    elements = builder.load(builder.bitcast(builder.gep(data, [args[1]]), vector_type.as_pointer()))
+    cast(Any, elements).align = element.width // 8
+    undefined, first_lane = ir.Constant(vector_type, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+    single = builder.insert_element(undefined, builder.trunc(args[2], element), first_lane)
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), SEARCH_WIDTH), [0] * SEARCH_WIDTH)
+    number = builder.shuffle_vector(single, undefined, lanes)
+    return builder.bitcast(builder.icmp_unsigned(predicate, elements, number), ir.IntType(SEARCH_WIDTH))
+
+
 @intrinsic
 def _count_at_most(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
-    """Number of elements not above ``most`` among ``SEARCH_WIDTH`` elements of a contiguous uint16 array,
-    from the flat index ``first`` on. The code is one SIMD comparison without branches."""
+    """Number of elements not above ``most`` among ``SEARCH_WIDTH`` elements of an array from ``first`` on."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        vector_type = ir.VectorType(ir.IntType(16), SEARCH_WIDTH)
-        elements = builder.load(builder.bitcast(builder.gep(data, [args[1]]), vector_type.as_pointer()))
-        cast(Any, elements).align = 2
-        undefined = ir.Constant(vector_type, ir.Undefined)
-        single = builder.insert_element(
-            undefined, builder.trunc(args[2], ir.IntType(16)), ir.Constant(ir.IntType(32), 0)
-        )
-        first_lane = ir.Constant(ir.VectorType(ir.IntType(32), SEARCH_WIDTH), [0] * SEARCH_WIDTH)
-        bound = builder.shuffle_vector(single, undefined, first_lane)
-        is_counted = builder.bitcast(builder.icmp_unsigned("<=", elements, bound), ir.IntType(SEARCH_WIDTH))
-        return builder.zext(builder.ctpop(is_counted), ir.IntType(64))
+    def codegen(context: Any, builder: Any, *rest: Any) -> Any:
+        return builder.zext(builder.ctpop(_compared("<=", context, builder, *rest)), ir.IntType(64))
+
+    return types.int64(array, types.int64, types.int64), codegen
+
+
+@intrinsic
+def _find_equal(typing_context: Any, array: Any, first: Any, number: Any) -> Any:
+    """Place of the first element equal to ``number`` among ``SEARCH_WIDTH`` elements of an array from
+    ``first`` on; ``SEARCH_WIDTH`` if there is none."""
+
+    def codegen(context: Any, builder: Any, *rest: Any) -> Any:
+        equal = _compared("==", context, builder, *rest)
+        return builder.zext(builder.cttz(equal, ir.Constant(ir.IntType(1), 0)), ir.IntType(64))
 
     return types.int64(array, types.int64, types.int64), codegen
 
@@ -119,11 +137,11 @@ def find_symbol(model: Model, context: int, state: int) -> tuple[int, int, int]:
 @inlined
 def interval_of(model: Model, context: int, symbol: int) -> tuple[int, int, int]:
     """A symbol that occurs in the context, and the start and the size of its interval."""
-    line, place = int64(model.first[context]), 0
-    while model.symbol[line * LINE_BYTES + FIRST_SYMBOL + place] != symbol:
-        place += 1
-        if place == SEARCH_WIDTH:
-            line, place = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1]), 0
+    line = int64(model.first[context])
+    place: int = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
+    while place == SEARCH_WIDTH:
+        line = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1])
+        place = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
     return _interval(model, line, place)
 
 

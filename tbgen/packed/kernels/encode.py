@@ -238,10 +238,15 @@ def _list_steps(encoding: Encoding, with_functions: bool, buffers: Buffers) -> t
 
 
 @inlined
+def _first_index(counts: StepCounts, key: int) -> int:
+    """The index of an entry, unless other entries with the same hash precede it."""
+    return (key * 0x9E3779B97F4A7C1 >> 20) & (len(counts.entry) - 1)
+
+
+@inlined
 def _count(counts: StepCounts, key: int, number: int) -> None:
     """Add ``number`` to the frequency of a step. ``key`` is the step with its kind, as in the entries."""
-    mask = len(counts.entry) - 1
-    index = (key * 0x9E3779B97F4A7C1 >> 20) & mask
+    mask, index = len(counts.entry) - 1, _first_index(counts, key)
     while counts.entry[index] and counts.entry[index] >> COUNT_BITS != key:
         index = (index + 1) & mask
     if counts.entry[index] == 0:
@@ -256,6 +261,10 @@ def copy_counts(source: StepCounts, target: StepCounts) -> None:
     for entry in source.entry:
         if entry:
             _count(target, entry >> COUNT_BITS, entry & ((1 << COUNT_BITS) - 1))
+
+
+_LOOK_AHEAD = 16
+"""How many steps ahead memory is prefetched."""
 
 
 @kernel
@@ -283,8 +292,11 @@ def count_blocks(
         positions[0] += in_block
         sizes = _list_steps(encoding, len(content.function_number) > 0, buffers)
         for kind in range(3):
+            offset, steps = (kind + 1) << STEP_BITS, buffers.steps[kind]
             for index in range(sizes[kind]):
-                _count(counts, (kind + 1) << STEP_BITS | buffers.steps[kind, index], 1)
+                later = min(index + _LOOK_AHEAD, sizes[kind] - 1)
+                prefetch(counts.entry, _first_index(counts, offset | steps[later]))
+                _count(counts, offset | steps[index], 1)
     return end
 
 
@@ -326,6 +338,7 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
     """
     end, state = begin, LOW
     for back in range(count):
+        prefetch(model.first, min(steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8, len(model.first) - 1))
         step = steps[count - 1 - back]
         context, symbol = step >> 8, step & 255
         start, size = symbol * (TOTAL // 256), int64(TOTAL // 256)
