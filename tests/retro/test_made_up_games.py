@@ -214,14 +214,12 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     size = layout.phase_size
     starts = np.array([phase * size, layout.size + phase * size])
     none = make_function_numbers(0)
-    empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
-    solver = PhaseSolver(workspace, pool, empty)
+    solver = PhaseSolver(workspace, pool, empty_record(RUNS, size, none, 0))
     for _ in solver.solve_ranks([EpConfig(0, square)]):
         pass
     loader.store(phase, workspace)
     solved = loader.fresh_results(phase)
-    by_black, by_white = solver.records
-    both = [runs_of(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]
+    both = [runs_of(log, workspace.frame.words, solved) for log in reversed(solver.record.logs)]
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])
