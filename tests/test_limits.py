@@ -68,7 +68,7 @@ def moves_beside_en_passant(layout: Layout) -> int:
 INT32 = 1 << 31
 LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
     "nodes": (lambda each: 2 * each.solved_slots, layouts.MAX_NODES),
-    "pairs of paths": (lambda each: each.solved_slots, numbering.MAX_NUMBERS),
+    "paths with fresh values": (lambda each: each.solved_slots, numbering.MAX_NUMBERS),
     "slots of a proof": (lambda each: 2 * each.phase_size, state_proof.MAX_BATCH_STATES),
     "words on a front": (lambda each: each.solved_slots // 64, INT32),
     "nodes in a heap": (lambda each: 2 * each.solved_slots, int(update._LOWERED)),
@@ -104,7 +104,7 @@ def test_no_table_exceeds_a_limit_and_those_of_six_men_only_limits_that_are_chec
     """Tables with too many nodes are refused first, so nothing else that they exceed is reached."""
     assert broken(materials.MAX_MEN) == set()
     monkeypatch.setattr(materials, "MAX_MEN", 6)
-    pawnless = {(name, False) for name in ("nodes", "pairs of paths", "slots of a proof")}
+    pawnless = {(name, False) for name in ("nodes", "paths with fresh values", "slots of a proof")}
     assert broken(6) == pawnless | {("moves beside en passant", True)}
     assert 2 * proof._MAX_BATCH_SLOTS <= state_proof.MAX_BATCH_STATES
     assert _MAX_SLOT_BYTES * MAX_BLOCK_SLOTS < 1 << 16
@@ -131,8 +131,7 @@ def test_too_many_nodes_are_refused_before_any_table_is_built(
     ("constant", "message"),
     [
         ("MAX_CODED_RANK", "KQvK: scores of rank .* have no code in a table"),
-        ("MAX_PATHS", "KQvK has more than the 5 paths that can be numbered"),
-        ("MAX_NUMBERS", "KQvK has more than the 5 functions that can be numbered"),
+        ("MAX_NUMBERS", "KQvK has more than the 5 paths that can be numbered"),
     ],
 )
 def test_what_a_table_cannot_store_ends_the_solver(

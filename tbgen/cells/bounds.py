@@ -39,7 +39,7 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_function_numbers, spare_exits
+from tbgen.retro.workspace import make_function_numbers, spare_memory
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -196,7 +196,7 @@ class BoundsGame:
             than this value for the side. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
-            phase, exits, words = workspace.phase, spare_exits(workspace), workspace.frame.words
+            phase, (exits, _), words = workspace.phase, spare_memory(workspace), workspace.frame.words
             mark_legal(workspace.frame, phase.legal, 0, words)
             find_side_exits(workspace, self._pool, side, False, phase.legal[side], exits, 0, words)
             buffer = self._buffer_for(None, side_count=1)
@@ -255,7 +255,7 @@ class BoundsGame:
 
     def _solver(self, workspace: Workspace, crew: Crew | None) -> PhaseSolver:
         none = empty_record(NOTHING, self._frame.size, make_function_numbers(0), 0)
-        arguments = workspace, self._pool, (none, none)
+        arguments = workspace, self._pool, none
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 
     def _sweep_results(self, block: Block) -> SweepResults:

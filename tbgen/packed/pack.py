@@ -52,7 +52,7 @@ from tbgen.retro.pool import Map
 from tbgen.retro.workspace import (
     like_men_of,
     mirrors_itself,
-    spare_exits,
+    spare_memory,
     table_slots,
     to_table_order,
 )
@@ -229,7 +229,7 @@ class NeedFinder:
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start, rank = pool.targets.start[phase].copy(), workspace.phase.quiet_counts
         # The exits of the stored side are needed before those of the derived side.
-        usable, exits = np.zeros((2, frame.words), np.uint64), spare_exits(workspace)
+        usable, (exits, needed) = np.zeros((2, frame.words), np.uint64), spare_memory(workspace)
         data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
         if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:
@@ -245,7 +245,7 @@ class NeedFinder:
         run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical, exits)
         run_parts(flag_by_exit, data, side)
         run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical, exits)
-        needed = np.zeros(slot_count, np.uint8)
+        needed[:] = 0
         exceptions = np.full(frame.words, ALL)
         for search in range(_SEARCH_ROUNDS + 1):
             if search > 0:
@@ -259,7 +259,8 @@ class NeedFinder:
             run_parts(find_usable, data, side)
             run_parts(lambda *part: find_exceptions(data, derived, exceptions, BUFFERS.deriving, *part))
         omitted = self._omitted[first // 64 : (first + layout.phase_size) // 64]
-        flags = np.packbits(pool.depth[slots] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
+        is_flagged = np.greater_equal(pool.depth[slots], CAPTURE_FLAG, out=needed.view(bool))
+        flags = np.packbits(is_flagged, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, data.phase.canonical & data.phase.legal[side], out=omitted[: frame.words])
         to_table_order(layout, omitted, 0)
         pool.depth[slots] &= CAPTURE_FLAG - 1

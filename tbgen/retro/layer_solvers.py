@@ -131,7 +131,7 @@ class EveryLayer:
         parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, mapper)
         no_record = empty_record(NOTHING, 0, make_function_numbers(0), 0)
-        arguments = workspace, pool, (no_record, no_record)
+        arguments = workspace, pool, no_record
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).solve_ranks()
         empty_pairs, any_alive = 0, True
         for rank in count():

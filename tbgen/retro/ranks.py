@@ -37,7 +37,6 @@ from tbgen.retro.kernels.frame import Frame, mark_legal
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
     NOTHING,
-    Records,
     SweepRecord,
     clear_empty_slots,
     empty_record,
@@ -172,20 +171,20 @@ class PhaseSolver:
 
     The fresh values and depths of the workspace are the output.
 
-    :param records: empty records, to which the sweeps append the changes that they make.
+    :param record: an empty record, to which the sweeps append the changes that they make.
     :param mapper: called like ``map``; may distribute work over threads.
     """
 
-    def __init__(self, workspace: Workspace, pool: Pool, records: Records, mapper: Map = map) -> None:
+    def __init__(self, workspace: Workspace, pool: Pool, record: SweepRecord, mapper: Map = map) -> None:
         self._workspace, self._pool = workspace, pool
         self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
         # At first, only events of the best value are needed. Before the first layer, later_events adds the
         # other events.
         white, black = mapper(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
-        self.records = records
-        """The changes that the sweeps have made so far. A caller may replace them with empty records, which
-        then store later changes."""
+        self.record = record
+        """The changes that the sweeps have made so far. A caller may replace it with an empty record, which
+        then stores later changes."""
         self.rank = 0
         """The rank that is being solved; when all ranks are solved, the last solved rank plus 1."""
 
@@ -209,8 +208,8 @@ class PhaseSolver:
 
     def _sweep(self) -> bool:
         """Run the sweeps of the current rank; return whether any position is in its layers."""
-        arguments = self._workspace, self._pool, self.rank, self._agendas, self.records
-        any_alive, self.records = self._solve_rank(*arguments)
+        arguments = self._workspace, self._pool, self.rank, self._agendas, self.record
+        any_alive, self.record = self._solve_rank(*arguments)
         return bool(any_alive)
 
     def _settle(self) -> None:
@@ -237,14 +236,14 @@ class WidePhaseSolver(PhaseSolver):
     does not change its results (``tbgen.retro.kernels.sweep``).
     """
 
-    def __init__(self, workspace: Workspace, pool: Pool, records: Records, crew: Crew) -> None:
+    def __init__(self, workspace: Workspace, pool: Pool, record: SweepRecord, crew: Crew) -> None:
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         with crew.stages.timed("events"):
-            super().__init__(workspace, pool, records, crew.threads.map)
+            super().__init__(workspace, pool, record, crew.threads.map)
 
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
@@ -253,8 +252,9 @@ class WidePhaseSolver(PhaseSolver):
             any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                white, black = mapper(self._update_inner_sweep, SIDES)
-                self.records = white, black
+                results = list(mapper(self._update_inner_sweep, SIDES))
+                for attacker, result in zip(self._workspace.attackers, results, strict=True):
+                    self.record = record_inner_sweep(attacker, self.rank, result, self.record)
         return any_alive
 
     def _settle(self) -> None:
@@ -273,14 +273,14 @@ class WidePhaseSolver(PhaseSolver):
         sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._workspace.fresh)
         self._run_sweep(sweep, self.rank - 1)
 
-    def _update_inner_sweep(self, side: Side) -> SweepRecord:
-        """Update the last inner sweep of an attacker or run a new one; return the extended record."""
+    def _update_inner_sweep(self, side: Side) -> int:
+        """Update the last inner sweep of an attacker or run a new one; return the result of the update."""
         attacker, rank = self._workspace.attackers[side], self.rank
         update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
         if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
             attacker.last_key[0] = self._run_sweep(sweep, rank)
-        return record_inner_sweep(attacker, rank, update_result, self.records[side])
+        return update_result
 
     def _run_sweep(self, sweep: Sweep, first_key: int) -> int:
         """Run all levels of a sweep over the keys at or above ``first_key``.
@@ -338,7 +338,7 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
 
         outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
         departures, key = make_departures(len(scratch.front_sizes), 0), np.zeros(1, np.int64)
-        return Attacker(side, frame, phase, outer, inner, scratch, results, departures, _NO_SET, _NO_SET, key)
+        return Attacker(side, frame, phase, outer, inner, scratch, results, departures, _NO_SET, key)
 
     white, black = map(make_attacker, SIDES)
     exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)
@@ -352,7 +352,7 @@ class ValuesSolver(WidePhaseSolver):
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
         no_record = empty_record(NOTHING, workspace.frame.words, make_function_numbers(0), 0)
         self._reset_inner_sets = with_fixed_types(reset_inner_sets)
-        super().__init__(workspace, pool, (no_record, no_record), crew)
+        super().__init__(workspace, pool, no_record, crew)
 
     def _sweep(self) -> bool:
         for side in SIDES:

@@ -26,7 +26,6 @@ from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
-    MAX_PATHS,
     NO_STEP,
     FunctionNumbers,
     Log,
@@ -34,14 +33,14 @@ from tbgen.retro.kernels.functions import (
     Runs,
     count_numbers,
     functions_of,
-    number_path_pairs,
+    number_fresh_paths,
     renumber,
     runs_of_entries,
     write_renumbered,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.numbering import MAX_NUMBERS, numbering
-from tbgen.retro.kernels.phase import NOTHING, RUNS, Records, empty_record
+from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Ints, Words
@@ -86,39 +85,38 @@ class FunctionNumbering:
     def numbers_of_phase(self, phase: int) -> FunctionNumbers:
         """Return a view of the function numbers of a phase's slots.
 
-        At first, the numbers are 0. The solver replaces them with the numbers of the paths for White's
-        accrued scores, and :meth:`add` replaces these with numbers of functions.
+        At first, the numbers are 0. The solver replaces them with the numbers of paths, and :meth:`add`
+        replaces these with numbers of functions.
         """
         return _part_of(self._numbers, phase * self._phase_size, (phase + 1) * self._phase_size)
 
-    def add(self, phase: Phase, paths: tuple[Paths, Paths], fresh: Codes, parts: int, mapper: Map) -> None:
-        """Convert the paths of a phase to functions.
+    def add(self, phase: Phase, paths: Paths, fresh: Codes, parts: int, mapper: Map) -> None:
+        """Convert the paths of a phase, whose numbers are in :meth:`numbers_of_phase`, to functions.
 
-        :param paths: the paths for White's accrued scores, whose numbers are in :meth:`numbers_of_phase`,
-            and the paths for Black's accrued scores.
         :param fresh: uint8 (phase size,): the fresh values.
         :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
             depends neither on the parts nor on the number of threads.
         :param mapper: called like ``map``; may distribute the parts over threads.
         :raises LimitError: if there are more paths or functions than can be numbered.
         """
-        self._check("paths", max(int(each.steps.length[0]) for each in paths), MAX_PATHS)
+        self._check("paths", int(paths.steps.length[0]))
 
         def convert(part: tuple[int, int]) -> None:
-            path_pairs = number_path_pairs(phase, paths, fresh, *part)
+            fresh_paths = number_fresh_paths(phase, paths, fresh, *part)
             with self._lock:
-                self._functions, new_numbers = functions_of(path_pairs, paths, self._functions)
-                self._check("functions", int(self._functions.length[0]), MAX_NUMBERS)
-                highest = max(paths[0].steps.length[0], len(new_numbers), self._functions.length[0])
-            renumber(_part_of(paths[0].path_numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
+                self._functions, new_numbers = functions_of(fresh_paths, paths.steps, self._functions)
+                self._check("functions", int(self._functions.length[0]))
+                highest = max(paths.steps.length[0], len(new_numbers), self._functions.length[0])
+            renumber(_part_of(paths.path_numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
         for _ in mapper(convert, pairwise(edges)):
             pass
 
-    def _check(self, noun: str, count: int, limit: int) -> None:
-        if count > limit:
-            raise LimitError(f"{self._layout.material} has more than the {limit} {noun} that can be numbered")
+    def _check(self, noun: str, count: int) -> None:
+        if count > MAX_NUMBERS:
+            material = self._layout.material
+            raise LimitError(f"{material} has more than the {MAX_NUMBERS} {noun} that can be numbered")
 
     def finish(self, mapper: Map) -> ValueFunctions:
         """Return the functions of the table, numbered by falling frequency. No phase can be added after this.
@@ -291,7 +289,7 @@ class _TableSolver:
 
     def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
         """Solve all ranks of a phase, and store its runs or functions."""
-        arguments = workspace, self.pool, self._records(phase)
+        arguments = workspace, self.pool, self._empty_record(phase)
         rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
@@ -299,12 +297,12 @@ class _TableSolver:
             for rank in solver.solve_ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
-                    if not self._admit_runs(sum(int(record.log.length[0]) for record in solver.records)):
-                        solver.records = self._records(phase)
+                    if not self._admit_runs(sum(int(log.length[0]) for log in solver.record.logs)):
+                        solver.record = self._empty_record(phase)
             self._check(workspace, solver.rank)
             store_fresh(workspace, self.loader, phase, self.parts, self.phase_map)
         with self.stages.timed("accrued scores"):
-            self._store_accrued(phase, workspace, solver.records)
+            self._store_accrued(phase, workspace, solver.record)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Check the depths and ranks of a phase, and count its layers; ``rank`` - 1 is its last rank."""
@@ -316,16 +314,12 @@ class _TableSolver:
             with self._lock:
                 self.stages.layer_count = max(self.stages.layer_count, 2 * (rank - FIRST_LAYER))
 
-    def _records(self, phase: int) -> Records:
-        """Return empty records for the inner sweeps of White and of Black as attackers."""
-        size = self.layout.solved_slots
-        by_black, by_white, side = make_function_numbers(0), make_function_numbers(0), 0
-        if self.functions is not None:
-            side = int(self.functions.side)
-            by_black, by_white = make_function_numbers(size), self.functions.numbers_of_phase(phase)
-        return empty_record(self.form_number, size, by_black, side), empty_record(
-            self.form_number, size, by_white, side
-        )
+    def _empty_record(self, phase: int) -> SweepRecord:
+        """Return an empty record for the inner sweeps of a phase."""
+        if self.functions is None:
+            return empty_record(self.form_number, self.layout.solved_slots, make_function_numbers(0), 0)
+        numbers = self.functions.numbers_of_phase(phase)
+        return empty_record(self.form_number, len(numbers.low), numbers, int(self.functions.side))
 
     def _admit_runs(self, added: int) -> bool:
         """Return whether ``added`` more runs may be stored; if not, discard all runs."""
@@ -334,17 +328,17 @@ class _TableSolver:
             self.runs_by_phase.clear()
         return self.form_number != NOTHING
 
-    def _store_accrued(self, phase: int, workspace: Workspace, records: Records) -> None:
+    def _store_accrued(self, phase: int, workspace: Workspace, record: SweepRecord) -> None:
         """Store the runs or functions of a solved phase."""
-        (of_black, of_white), words = records, workspace.frame.words
+        words, fresh = workspace.frame.words, workspace.fresh
         if self.functions is not None:
-            at = workspace.fresh.starts[self.functions.side]
-            values = workspace.fresh.value[at : at + 64 * words]
-            both, parts = (of_white.paths, of_black.paths), self.threads if self.wide else 1
-            self.functions.add(workspace.phase, both, values, parts, self.phase_map)
+            at = fresh.starts[self.functions.side]
+            values = fresh.value[at : at + 64 * words]
+            parts = self.threads if self.wide else 1
+            self.functions.add(workspace.phase, record.paths, values, parts, self.phase_map)
         elif self.form_number == RUNS:
-            fresh = workspace.fresh
-            runs = list(self.phase_map(lambda each: runs_of(each.log, words, fresh), (of_white, of_black)))
+            # White's accrued scores come first. Black's inner sweeps solve their layers.
+            runs = list(self.phase_map(lambda log: runs_of(log, words, fresh), reversed(record.logs)))
             with self._lock:
                 added = sum(len(each.rank) for each in runs)
                 if self._admit_runs(added):

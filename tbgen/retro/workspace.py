@@ -22,6 +22,8 @@ layers because the accrued score is its position score, the result that the inne
 gave it, if any, is already its fresh value. If an outer sweep overwrites a result of an inner sweep,
 ``Departures`` stores the level of this result, because updates of inner sweeps need it.
 
+After the layers, quarters 2 and 3 are free (``spare_memory``).
+
 This module also expands tables from their canonical slots to all slots.
 """
 
@@ -48,7 +50,7 @@ from tbgen.retro.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveB
 from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets, SweepResults
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import max_departures
-from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies, Words
+from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies
 from tbgen.system.memory import release_pages, use_large_pages
 
 # Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
@@ -221,12 +223,6 @@ def mirrors_itself(layout: Layout, phase: int) -> bool:
     return bool(placement) and layout.placement_of(placement, MIRROR_FILES) == placement
 
 
-def make_sets(words: int, quiet_counts: Codes, changed: Words) -> Sets:
-    """Return empty sets for one attacker, with the given arrays ``quiet_counts`` and ``changed``."""
-    wanted, ready, assigned = zeros((3, words), np.uint64)
-    return Sets(wanted, quiet_counts, ready, assigned, changed)
-
-
 def make_scratch(frame: Frame, parts: int) -> Scratch:
     """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts."""
     words = frame.words
@@ -260,14 +256,14 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
 def make_phase(words: int, score_resets: bool) -> Phase:
     """Return the sets and counters of one phase, all zeros.
 
-    :raises LimitError: if it has more nodes than events can tell apart.
+    :raises LimitError: if it has more nodes than departures can tell apart.
     """
     check_nodes(64 * words, "the phase")
-    legal, alive, settled = zeros((3, 2, words), np.uint64)
+    legal, alive, departed = zeros((3, 2, words), np.uint64)
     return Phase(
         legal,
         alive,
-        settled,
+        departed,
         zeros((2, words, SLICES), np.uint64),
         zeros(words, np.uint64),
         zeros((2, 64 * words), np.uint8),
@@ -288,16 +284,17 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: Sw
     """
     words = frame.words
     inner_words, changed = words if phase.score_resets else 0, zeros((2, words), np.uint64)
+    outer_wanted, outer_ready = zeros((2, words), np.uint64)
+    inner_sets, inner_counts = zeros((3, inner_words), np.uint64), zeros(64 * inner_words, np.uint8)
     return Attacker(
         side,
         frame,
         phase,
-        make_sets(words, phase.quiet_counts[1 - side], changed),
-        make_sets(inner_words, zeros(64 * inner_words, np.uint8), changed),
+        Sets(outer_wanted, phase.quiet_counts[1 - side], outer_ready, changed[1 - side], changed),
+        Sets(inner_sets[0], inner_counts, inner_sets[1], inner_sets[2], changed),
         make_scratch(frame, parts),
         results,
         make_departures(parts, max_departures(128 * inner_words) // parts if inner_words else 0),
-        zeros((2, inner_words), np.uint64),
         zeros((2, inner_words), np.uint64),
         np.zeros(1, np.int64),
     )
@@ -372,14 +369,15 @@ def workspace_of(
     return Workspace(frame, phase, (white, black), results(0, 1), exits, like_men)
 
 
-def spare_exits(workspace: Workspace) -> Exits:
-    """Return memory for the exits with one side to move, in the quarters that have no fresh values.
+def spare_memory(workspace: Workspace) -> tuple[Exits, Codes]:
+    """Return memory for the exits with one side to move, and a byte for each slot, in the quarters that have
+    no fresh values.
 
     These quarters must not contain results, or exits of both sides, that are still needed.
     """
     (value, depth, _), slots = workspace.fresh, workspace.frame.words * 64
     first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
-    return Exits(value[first], depth[first], depth[second])
+    return Exits(value[first], depth[first], depth[second]), value[second]
 
 
 def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:

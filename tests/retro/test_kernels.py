@@ -11,12 +11,22 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.table import ArraySource, Source, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.kernels.best_exits import NO_EXIT
 from tbgen.retro.kernels.canonical import mark_canonical
-from tbgen.retro.kernels.events import Agenda, Events, next_agenda, no_events
+from tbgen.retro.kernels.events import (
+    NO_NODE,
+    Agenda,
+    Events,
+    Goals,
+    events_of,
+    next_agenda,
+    next_node,
+    no_events,
+)
 from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import prepare_words
@@ -223,7 +233,7 @@ def packed(member: np.ndarray) -> np.ndarray:
 # Events and runs
 
 
-WORDS = 100
+WORDS = 1000
 
 
 def some_events(number: int, seed: int) -> tuple[Events, list[list[int]]]:
@@ -232,23 +242,30 @@ def some_events(number: int, seed: int) -> tuple[Events, list[list[int]]]:
     node = rng.permutation(2 * 64 * WORDS)[:number]
     level = rng.choice([3, 7, 130, 250, 254, *range(20, 90)], number) << 16
     level += rng.choice([1, 2, 255, 256, 999], number)
-    order = np.lexsort([node, level])
-    levels, first = np.unique(level[order], return_index=True)
-    events = Events(levels, np.append(first, number), node[order].astype(no_events().node.dtype))
-    return events, np.stack([level, node], axis=1)[order].tolist()
+    value, depth = np.zeros(2 * 64 * WORDS, np.uint8), np.zeros(2 * 64 * WORDS, np.uint16)
+    value[node], depth[node] = level >> 16, level & 0xFFFF
+    goals = Goals(value, (depth, depth), np.array([0, 64 * WORDS]), 0)
+    events = events_of(0, packed(value > 0).reshape(2, -1), goals, 256)
+    return events, np.stack([level, node], axis=1)[np.lexsort([node, level])].tolist()
 
 
 def parts_of(events: Events) -> list[list[int]]:
     """[level, node] of all events, which come by level."""
     assert (np.diff(events.level) > 0).all()
     assert (np.diff(events.start) > 0).all()
-    level = np.repeat(events.level, np.diff(events.start))
-    return np.stack([level, events.node[: events.start[-1]]], axis=1).astype(int).tolist()
+    parts = []
+    for level, start, stop in zip(events.level.tolist(), events.start, events.start[1:], strict=False):
+        node, at = python_of(next_node)(events.gaps, start, stop, 0)
+        while node < NO_NODE:
+            parts.append([level, int(node)])
+            node, at = python_of(next_node)(events.gaps, at, stop, node)
+    return parts
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 256), (7, 200), (90, 91)])
 def test_events_are_merged(first: int, last: int) -> None:
     (one, parts), (other, more) = some_events(5000, 0), some_events(700, 1)
+    assert parts_of(one) == parts
     expected = [[level, node] for level, node in [*parts, *more] if first <= level >> 16 < last]
     alive = np.zeros((2, WORDS), np.uint64)
     for before, after in ((one, other), (other, one)):

@@ -61,7 +61,7 @@ class Solver:
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
         self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
         none = make_function_numbers(0)
-        self.records = [empty_record(RUNS, self.layout.phase_size, none, 0) for _ in (0, 1)]
+        self.record = empty_record(RUNS, self.layout.phase_size, none, 0)
 
     def enter(self) -> bool:
         """Sweep from outside into the next layer; returns whether there is one."""
@@ -92,9 +92,9 @@ class Solver:
 
     def logged(self, attacker: int, updated: int) -> list[int]:
         """The changes of all layers so far; ``updated`` is what the update of this one has returned."""
-        record = record_inner_sweep(self.attacker(attacker), self.rank, updated, self.records[attacker])
-        self.records[attacker] = record
-        return record.log.entry[: record.log.length[0]].tolist()  # type: ignore[no-any-return]
+        self.record = record_inner_sweep(self.attacker(attacker), self.rank, updated, self.record)
+        log = self.record.logs[attacker]
+        return log.entry[: log.length[0]].tolist()  # type: ignore[no-any-return]
 
     def layer(self, number: int) -> np.ndarray:
         """Values and depths of the positions that are alive and assigned; elsewhere -1."""

@@ -2,7 +2,7 @@
 
 An event is a position that enters a sweep at its *level*: key and depth in plies, packed into one number
 (``tbgen.retro.kernels.sweep``). There are many events and few levels, so the events are stored level by
-level, in four bytes each.
+level, each as the difference from the event before it. Most differences fit into one byte.
 """
 
 from typing import NamedTuple
@@ -20,6 +20,8 @@ DEPTH_BITS = 16
 DEPTH_MASK = (1 << DEPTH_BITS) - 1
 NO_LEVEL = int64(256 << DEPTH_BITS)
 """A number greater than every level."""
+NO_NODE = int64(1 << 62)
+"""A number greater than every node."""
 _INITIAL_CAPACITY = 64
 """Number of levels for which memory is allocated at first."""
 _PURGE_DIVISOR = 8
@@ -28,15 +30,18 @@ _PURGE_DIVISOR = 8
 
 
 class Events(NamedTuple):
-    """The nodes of events, level by level. A node is a slot, plus the phase size if Black is to move."""
+    """The nodes of events, level by level. A node is a slot, plus the phase size if Black is to move.
+
+    Nodes ascend within a level, so a sweep visits each word once."""
 
     level: Ints
     """int64 (levels,): key << 16 | depth in plies, ascending."""
     start: Ints
-    """int64 (levels + 1,): the nodes of level i have indices ``start[i]`` to ``start[i + 1]`` - 1."""
-    node: NDArray[np.uint32]
-    """uint32: nodes, possibly followed by unused elements. Nodes ascend within a level, so a sweep visits
-    each word once."""
+    """int64 (levels + 1,): the bytes of level i have indices ``start[i]`` to ``start[i + 1]`` - 1."""
+    gaps: NDArray[np.uint8]
+    """uint8, possibly followed by unused elements: each node minus the node before it in its level, if any. A
+    difference is stored in groups of seven bits, low groups first; the high bit of a byte is set if another
+    group follows."""
 
 
 class Agenda(NamedTuple):
@@ -76,30 +81,59 @@ def level_at(events: Events, number: int) -> int:
     return events.level[number] if number < len(events.level) else NO_LEVEL
 
 
+@inlined
+def next_node(gaps: NDArray[np.uint8], at: int, stop: int, node: int) -> tuple[int, int]:
+    """The node after ``node``, whose difference begins at index ``at``, and the index after the difference.
+
+    At ``stop``, the end of the level, the node is ``NO_NODE``. At the begin of a level, ``node`` is 0.
+    """
+    if at == stop:
+        return NO_NODE, at
+    shift = int64(0)
+    while gaps[at] > 127:
+        node += (int64(gaps[at]) & 127) << shift
+        at, shift = at + 1, shift + 7
+    return node + (int64(gaps[at]) << shift), at + 1
+
+
+@inlined
+def _put_gap(gaps: NDArray[np.uint8], at: int, gap: int) -> int:
+    """Store a difference at index ``at``, unless ``gaps`` is empty; return the index after it."""
+    while gap > 127:
+        if len(gaps):
+            gaps[at] = gap & 127 | 128
+        gap >>= 7
+        at += 1
+    if len(gaps):
+        gaps[at] = gap
+    return at + 1
+
+
 @jit
 def no_events() -> Events:
     """Return empty arrays of events."""
-    return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint32))
+    return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint8))
 
 
 class Grouping(NamedTuple):
-    """The data of grouping events by level, in two passes: the first count the events, the second stores
+    """The data of grouping events by level, in two passes: the first counts their bytes, the second stores
     them."""
 
     levels: Numbering
     """The levels that occur, with their numbers."""
     cursor: Ints
-    """int64 (levels,): in the counting pass the number of events so far, in the storing pass the index of the
-    next event."""
-    node: NDArray[np.uint32]
-    """Output: the nodes of the events; empty in the counting pass."""
+    """int64 (levels, 2): in the counting pass the number of bytes so far, in the storing pass the index of
+    the next byte; then the last node."""
+    gaps: NDArray[np.uint8]
+    """Output: ``Events.gaps``; empty in the counting pass."""
 
 
 @kernel
 def _add_events(
     attacking_side: int, mask: Words, side: int, start: int, goals: Goals, limit: int, grouping: Grouping
 ) -> int:
-    """Count the positions of ``mask`` whose levels are below ``limit``; in the storing pass, store them, too.
+    """Count the bytes of the positions of ``mask`` whose levels are below ``limit``; in the storing pass,
+    store them.
 
     ``mask`` is uint64 (2, words). Only positions with ``side`` to move, from word ``start`` on, are visited.
     Return the word from which to continue after ``grouping.levels`` has been enlarged, or the number of words
@@ -115,10 +149,10 @@ def _add_events(
             plies = depths[first_index + slot] + goals.extra_plies if len(depths) else int64(0)
             level = level_of(attacking_side, goals.value[first_index + slot], plies)
             if level < limit:
-                number = find_or_add(grouping.levels, np.uint64(level))
-                if len(grouping.node):
-                    grouping.node[grouping.cursor[number]] = side * words * 64 + slot
-                grouping.cursor[number] += 1
+                number, node = find_or_add(grouping.levels, np.uint64(level)), side * words * 64 + slot
+                gap = node - grouping.cursor[number, 1]
+                grouping.cursor[number, 0] = _put_gap(grouping.gaps, grouping.cursor[number, 0], gap)
+                grouping.cursor[number, 1] = node
     return words
 
 
@@ -126,29 +160,28 @@ def _add_events(
 def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> Events:
     """Return the events with keys below ``end_key`` of the positions ``mask``, uint64 (2, words)."""
     # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
-    levels, count = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL)), np.zeros(_INITIAL_CAPACITY, np.int64)
-    words, limit, empty = mask.shape[1], end_key << DEPTH_BITS, np.empty(0, np.uint32)
+    levels = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL))
+    count = np.zeros((_INITIAL_CAPACITY, 2), np.int64)
+    words, limit, empty = mask.shape[1], end_key << DEPTH_BITS, np.empty(0, np.uint8)
     for side in range(2):
         word = int64(0)
         while word < words:
             levels = with_capacity(levels, 64)
-            longer_count = np.zeros(len(levels.key), np.int64)
+            longer_count = np.zeros((len(levels.key), 2), np.int64)
             longer_count[: len(count)] = count
             count = longer_count
             word = _add_events(attacking_side, mask, side, word, goals, limit, Grouping(levels, count, empty))
     length = levels.length[0]
     order = np.argsort(levels.key[1:length]) + 1
-    level = np.empty(length - 1, np.int64)
-    start, cursor = np.zeros(length, np.int64), np.empty(length, np.int64)
+    start, cursor = np.zeros(length, np.int64), np.zeros((length, 2), np.int64)
     for index in range(length - 1):
         number = order[index]
-        level[index] = levels.key[number]
-        cursor[number] = start[index]
-        start[index + 1] = start[index] + count[number]
-    grouping = Grouping(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint32))
+        cursor[number, 0] = start[index]
+        start[index + 1] = start[index] + count[number, 0]
+    grouping = Grouping(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint8))
     for side in range(2):
         _add_events(attacking_side, mask, side, int64(0), goals, limit, grouping)
-    return Events(level, start, grouping.node)
+    return Events(levels.key[order].astype(np.int64), start, grouping.gaps)
 
 
 @kernel
@@ -202,34 +235,35 @@ def _events_within(events: Events, first: int, stop: int) -> Events:
     """Return the events with keys from ``first`` to ``stop`` - 1."""
     begin = np.searchsorted(events.level, first << DEPTH_BITS)
     end = np.searchsorted(events.level, stop << DEPTH_BITS)
-    return Events(events.level[begin:end], events.start[begin : end + 1], events.node)
+    return Events(events.level[begin:end], events.start[begin : end + 1], events.gaps)
 
 
 @jit
 def merged_events(first: Events, second: Events) -> Events:
     """Return the union of two sets of events."""
     levels = len(first.level) + len(second.level)
-    total = first.start[-1] - first.start[0] + second.start[-1] - second.start[0]
-    union = Events(np.empty(levels, np.int64), np.zeros(levels + 1, np.int64), np.empty(total, np.uint32))
-    level_count, size, level_1, level_2, node_1, node_2 = 0, int64(0), 0, 0, first.start[0], second.start[0]
+    # In the union, no difference of a node is greater than before.
+    most = first.start[-1] - first.start[0] + second.start[-1] - second.start[0]
+    union = Events(np.empty(levels, np.int64), np.zeros(levels + 1, np.int64), np.empty(most, np.uint8))
+    level_count, size, level_1, level_2, at_1, at_2 = 0, int64(0), 0, 0, first.start[0], second.start[0]
     while level_1 < len(first.level) or level_2 < len(second.level):
         level = min(level_at(first, level_1), level_at(second, level_2))
         level_1 += level_at(first, level_1) == level
         level_2 += level_at(second, level_2) == level
-        # The nodes of a level ascend.
-        while node_1 < first.start[level_1] or node_2 < second.start[level_2]:
-            second_done = node_2 == second.start[level_2]
-            if second_done or (node_1 < first.start[level_1] and first.node[node_1] < second.node[node_2]):
-                union.node[size] = first.node[node_1]
-                node_1 += 1
+        stop_1, stop_2, last = first.start[level_1], second.start[level_2], int64(0)
+        node_1, at_1 = next_node(first.gaps, at_1, stop_1, int64(0))
+        node_2, at_2 = next_node(second.gaps, at_2, stop_2, int64(0))
+        while min(node_1, node_2) < NO_NODE:
+            node = min(node_1, node_2)
+            size, last = _put_gap(union.gaps, size, node - last), node
+            if node == node_1:
+                node_1, at_1 = next_node(first.gaps, at_1, stop_1, node)
             else:
-                union.node[size] = second.node[node_2]
-                node_2 += 1
-            size += 1
+                node_2, at_2 = next_node(second.gaps, at_2, stop_2, node)
         union.level[level_count] = level
         level_count += 1
         union.start[level_count] = size
-    return Events(union.level[:level_count], union.start[: level_count + 1], union.node)
+    return Events(union.level[:level_count], union.start[: level_count + 1], union.gaps)
 
 
 @kernel
@@ -241,13 +275,12 @@ def _drop_departed(events: Events, alive: Words) -> int:
     level_count, size, begin = 0, int64(0), events.start[0]
     events.start[0] = 0
     for number in range(len(events.level)):
-        size_before, end = size, events.start[number + 1]
-        for index in range(begin, end):
-            node = events.node[index]
-            if alive[node >> np.uint32(6)] & BIT[node & np.uint32(63)]:
-                events.node[size] = node
-                size += 1
-        begin = end
+        size_before, stop, last = size, events.start[number + 1], int64(0)
+        node, begin = next_node(events.gaps, begin, stop, int64(0))
+        while node < NO_NODE:
+            if alive[node >> 6] & BIT[node & 63]:
+                size, last = _put_gap(events.gaps, size, node - last), node
+            node, begin = next_node(events.gaps, begin, stop, node)
         if size > size_before:
             events.level[level_count] = events.level[number]
             level_count += 1
@@ -276,8 +309,8 @@ def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, stop:
     if remaining * _PURGE_DIVISOR <= alive_count_at_purge * (_PURGE_DIVISOR - 1):
         exits, alive_count_at_purge = _events_within(exits, first, stop), remaining
         count = _drop_departed(exits, alive.reshape(-1))
-        exits = Events(exits.level[:count], exits.start[: count + 1], exits.node)
-        if 2 * exits.start[count] < len(exits.node):
-            exits = Events(exits.level, exits.start, exits.node[: exits.start[count]].copy())
+        exits = Events(exits.level[:count], exits.start[: count + 1], exits.gaps)
+        if 2 * exits.start[count] < len(exits.gaps):
+            exits = Events(exits.level, exits.start, exits.gaps[: exits.start[count]].copy())
     old, new = _events_within(agenda.settled, first, stop), _events_within(settled, first, stop)
     return Agenda(exits, merged_events(old, new), alive_count_at_purge)

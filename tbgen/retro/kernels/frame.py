@@ -115,9 +115,10 @@ class Phase(Struct):
     """Legal positions."""
     alive: Words
     """Positions still in the layers. Words of images (``is_image``) contain none."""
-    settled: Words
-    """Positions settled last: those whose position score is the score of the layer solved last. If one layer
-    is solved alone, these are the positions outside the layer to which positions in the layer can move."""
+    departed: Words
+    """Positions that have left the layers since the last inner sweeps: those settled last, and after the next
+    outer sweeps also those that these have decided. If one layer is solved alone, these are the positions
+    outside the layer to which positions in the layer can move."""
     rank_bits: Words
     """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.retro.kernels.moves``)."""
     canonical: Words

@@ -4,9 +4,9 @@
 holder, so only the changes are stored.
 
 A *function* is V(P, A) as a function of A, for one side to move. While the layers are solved, each position
-has a *path* for each holder of A: the sequence of changes of V(P, A) so far. Many positions share a path, so
-paths are numbered, and a change of the value gives the position another path number. Once all layers are
-solved, W(P) is known. The paths of both holders and W(P) then determine the function of the position
+has a *path*: the sequence of changes of V(P, A) so far, for both holders of A. Many positions share a path,
+so paths are numbered, and a change of the value gives the position another path number. Once all layers are
+solved, W(P) is known. The path and W(P) then determine the function of the position
 (``tbgen.index.table.ValueFunctions``).
 """
 
@@ -20,7 +20,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.frame import Phase
-from tbgen.retro.kernels.layer_sweeps import assigned_positions
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
 from tbgen.retro.kernels.moves import positions_of_rank
 from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
@@ -77,7 +77,7 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
     if side == attacker.side and states:  # if the position score is A, this is the fresh state
         states &= ~positions_of_rank(phase.rank_bits[side, word], rank)
     assigned = assigned_positions(attacker, side, word) & states
-    logged = attacker.logged[side, word]
+    logged = attacker.logged[side, word] if rank > FIRST_LAYER else ZERO
     attacker.logged[side, word] = assigned
     return assigned, (assigned & (changed | ~logged)) | (logged & ~assigned & states)
 
@@ -155,10 +155,10 @@ _MAX_CHANGES = 256
 """Greatest number of changes of the value of a position: one for each code of A."""
 _INITIAL_CAPACITY = 1024
 """Number of paths for which memory is allocated at first."""
-_BYTE_BITS, _ENTRY_BITS, _NUMBER_BITS = np.uint64(8), np.uint64(16), np.uint64(28)
-MAX_PATHS = 1 << 28
-"""Maximum number of paths of one holder in one phase. The key of a pair has this many bits for each path."""
-_BYTE_MASK, _ENTRY_MASK, _NUMBER_MASK = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64(MAX_PATHS - 1)
+_BYTE_BITS, _ENTRY_BITS = np.uint64(8), np.uint64(16)
+_BYTE_MASK, _ENTRY_MASK = np.uint64(0xFF), np.uint64(0xFFFF)
+_HOLDER_MASK = np.uint64(1 << 15)
+"""The bit of a step that is set if Black holds A."""
 NO_STEP = np.uint64(NONE)
 """Key of the empty path, on which the value is A itself."""
 
@@ -171,7 +171,7 @@ _TWO_BYTE_VALUES = 1 << 16
 
 class FunctionNumbers(NamedTuple):
     """The number of the function of each slot. Until the functions are known, the numbers of paths, and then
-    those of pairs of paths, are stored instead."""
+    those of paths with W(P), are stored instead."""
 
     low: NDArray[np.uint16]
     """uint16 (slots,): lower halves of the numbers."""
@@ -196,7 +196,7 @@ def _set_number(numbers: FunctionNumbers, slot: int, number: int, limit: int) ->
 
 
 class Paths(NamedTuple):
-    """The paths of one holder of A in one phase."""
+    """The paths of one phase."""
 
     path_numbers: FunctionNumbers
     """Path number of each slot of the phase; empty if functions are not stored."""
@@ -215,7 +215,8 @@ def empty_paths(numbers: FunctionNumbers, side: int) -> Paths:
 
 @jit
 def extend_paths(attacker: Attacker, rank: int, is_update: bool, paths: Paths) -> Paths:
-    """Extend the paths of the positions whose value differs from that in the previous layer.
+    """Extend the paths of the positions whose value differs from that in the previous layer of the same
+    holder.
 
     ``is_update`` is as for ``changed_states``. Return the paths, which may have been copied to larger arrays.
     """
@@ -224,6 +225,16 @@ def extend_paths(attacker: Attacker, rank: int, is_update: bool, paths: Paths) -
         paths = Paths(paths.path_numbers, paths.side, with_capacity(paths.steps, 64))
         word = _extend_paths_of_words(attacker, rank, is_update, paths, word)
     return paths
+
+
+@inlined
+def _last_value(steps: Numbering, path: Word, code: Word) -> Word:
+    """The last value on a path for accrued scores of the holder of A, which has the given code."""
+    step = steps.key[int64(path)]
+    while path and (step ^ code << _BYTE_BITS) & _HOLDER_MASK:
+        path = step >> _ENTRY_BITS
+        step = steps.key[int64(path)]
+    return step & _BYTE_MASK
 
 
 @kernel
@@ -244,7 +255,7 @@ def _extend_paths_of_words(attacker: Attacker, rank: int, is_update: bool, paths
             slot = word * 64 + bit
             after = np.uint64(value[first + slot] if assigned & BIT[bit] else NONE)
             path = np.uint64(_number_at(paths.path_numbers, slot, paths.steps.length[0]))
-            if after != paths.steps.key[int64(path)] & _BYTE_MASK:
+            if after != _last_value(paths.steps, path, code):
                 step = path << _ENTRY_BITS | code << _BYTE_BITS | after
                 number = find_or_add(paths.steps, step)
                 _set_number(paths.path_numbers, slot, number, paths.steps.length[0])
@@ -252,45 +263,42 @@ def _extend_paths_of_words(attacker: Attacker, rank: int, is_update: bool, paths
 
 
 @jit
-def number_path_pairs(
-    phase: Phase, by_holder: tuple[Paths, Paths], value: Codes, start: int, stop: int
-) -> Numbering:
-    """Number the combinations of two paths and W(P) that occur in the words ``start`` to ``stop`` - 1.
+def number_fresh_paths(phase: Phase, paths: Paths, value: Codes, start: int, stop: int) -> Numbering:
+    """Number the combinations of a path and W(P) that occur in the words ``start`` to ``stop`` - 1.
 
-    ``by_holder`` are the paths for White's and for Black's accrued scores. ``value``, uint8 (phase size,),
-    are the fresh values. In the paths for White's accrued scores, the path number of each slot is replaced by
-    the number of the slot's combination; slots without a position keep the number 0. Return the numbering of
-    the combinations.
+    ``value``, uint8 (phase size,), are the fresh values. The path number of each slot is replaced by the
+    number of the slot's combination; slots without a position keep the number 0. Return the numbering of the
+    combinations.
     """
-    (white_numbers, side, white_steps), (black_numbers, _, black_steps) = by_holder
-    white_paths, black_paths = white_steps.length[0], black_steps.length[0]
-    path_pairs = numbering(_INITIAL_CAPACITY, NO_STEP)
+    numbers, side, limit = paths.path_numbers, paths.side, paths.steps.length[0]
+    fresh_paths = numbering(_INITIAL_CAPACITY, NO_STEP)
     for word in range(start, stop):
         bits = phase.legal[side, word] & phase.canonical[word]
         if bits:
-            path_pairs = with_capacity(path_pairs, 64)
+            fresh_paths = with_capacity(fresh_paths, 64)
         for bit in bits_of(bits):
             slot = word * 64 + bit
-            paths = np.uint64(_number_at(white_numbers, slot, white_paths)) << _NUMBER_BITS
-            paths |= np.uint64(_number_at(black_numbers, slot, black_paths))
-            number = find_or_add(path_pairs, paths << _BYTE_BITS | np.uint64(value[slot]))
-            _set_number(white_numbers, slot, number, max(white_paths, path_pairs.length[0]))
-    return path_pairs
+            path = np.uint64(_number_at(numbers, slot, limit))
+            number = find_or_add(fresh_paths, path << _BYTE_BITS | np.uint64(value[slot]))
+            _set_number(numbers, slot, number, max(limit, fresh_paths.length[0]))
+    return fresh_paths
 
 
 @inlined
 def _append_path(
-    functions: Numbering, function: int, steps: Numbering, path: Word, fresh: Word, buffer: Words
+    functions: Numbering, function: int, steps: Numbering, fresh_path: Word, holder: Word, buffer: Words
 ) -> int:
-    """Append the changes of a path to a function; return the number of the extended function.
+    """Append the changes of a path with W(P), for one holder of A, to a function; return the number of the
+    extended function.
 
-    Values that equal the fresh value become ``FRESH``. ``buffer`` is scratch memory.
+    ``holder`` is ``_HOLDER_MASK`` for Black, 0 for White. Values that equal the fresh value become ``FRESH``.
+    ``buffer`` is scratch memory.
     """
-    count = 0
+    path, fresh, count = fresh_path >> _BYTE_BITS, fresh_path & _BYTE_MASK, 0
     while path:
         step = steps.key[int64(path)]
         buffer[count] = step & _ENTRY_MASK
-        count += 1
+        count += step & _HOLDER_MASK == holder
         path = step >> _ENTRY_BITS
     for number in range(count - 1, -1, -1):
         entry = buffer[number]
@@ -301,24 +309,20 @@ def _append_path(
 
 
 @jit
-def functions_of(
-    path_pairs: Numbering, by_holder: tuple[Paths, Paths], functions: Numbering
-) -> tuple[Numbering, Numbers]:
-    """Add the functions of pairs of paths to ``functions``, which are numbered entry by entry, like paths.
+def functions_of(fresh_paths: Numbering, steps: Numbering, functions: Numbering) -> tuple[Numbering, Numbers]:
+    """Add the functions of paths with W(P) to ``functions``, which are numbered entry by entry, like paths.
 
-    Return the functions, possibly copied to larger arrays, and the function number of each pair, as uint32.
+    Return the functions, possibly copied to larger arrays, and the function number of each path, as uint32.
     """
-    buffer = np.empty(_MAX_CHANGES, np.uint64)
-    count = path_pairs.length[0]
-    function_of_pair = np.empty(count, np.uint32)
+    buffer = np.empty(_MAX_CHANGES + 1, np.uint64)
+    count = fresh_paths.length[0]
+    function_of_path = np.empty(count, np.uint32)
     for number in range(count):
         functions = with_capacity(functions, _MAX_CHANGES)
-        pair = path_pairs.key[number]
-        fresh, black = pair & _BYTE_MASK, pair >> _BYTE_BITS & _NUMBER_MASK
-        white = pair >> _BYTE_BITS >> _NUMBER_BITS
-        function = _append_path(functions, int64(0), by_holder[0].steps, white, fresh, buffer)
-        function_of_pair[number] = _append_path(functions, function, by_holder[1].steps, black, fresh, buffer)
-    return functions, function_of_pair
+        key = fresh_paths.key[number]
+        function = _append_path(functions, int64(0), steps, key, ZERO, buffer)
+        function_of_path[number] = _append_path(functions, function, steps, key, _HOLDER_MASK, buffer)
+    return functions, function_of_path
 
 
 @kernel

@@ -62,7 +62,6 @@ def initialize_sets(attacker: Attacker, with_exit: Words) -> None:
 
     ``with_exit``, uint64 (2, words), are the positions with an exit.
     """
-    attacker.logged[:] = ZERO
     alive, defending = attacker.phase.alive, 1 - attacker.side
     for word in range(attacker.frame.words):
         attacker.outer_sets.wanted[word] = alive[attacker.side, word]
@@ -84,7 +83,8 @@ def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResul
 
 @kernel
 def retire(workspace: Workspace, start: int, stop: int) -> bool:
-    """Remove from the layers the positions that the outer sweeps have decided.
+    """Remove from the layers the positions that the outer sweeps have decided, and add them to
+    ``phase.departed``.
 
     Only the words ``start`` to ``stop`` - 1 are processed. Return whether any of their positions remains.
     """
@@ -95,6 +95,7 @@ def retire(workspace: Workspace, start: int, stop: int) -> bool:
             if alive:
                 mover, other = workspace.attackers[side].outer_sets, workspace.attackers[1 - side].outer_sets
                 decided = alive & ~(mover.wanted[word] & ~other.assigned[word])
+                workspace.phase.departed[side, word] |= decided
                 remaining |= _remove_positions(workspace, side, word, decided)
     return bool(remaining != ZERO)
 
@@ -144,8 +145,8 @@ def inner_sweep(attacker: Attacker, accrued_key: int, agenda: Agenda) -> Sweep:
 def settle(workspace: Workspace, rank: int, start: int, stop: int) -> None:
     """Settle the positions with the position rank ``rank`` in the words ``start`` to ``stop`` - 1.
 
-    Their fresh values and depths are written. The positions leave the layers, and ``phase.settled`` is set to
-    them.
+    Their fresh values and depths are written. The positions leave the layers, and ``phase.departed`` is set
+    to them.
     """
     for word in range(start, stop):
         for side in range(2):
@@ -164,7 +165,7 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     bits = phase.alive[side, word]
     if bits:
         bits &= positions_of_rank(phase.rank_bits[side, word], rank)
-    phase.settled[side, word] = bits
+    phase.departed[side, word] = bits
     if bits == ZERO:
         return
     _remove_positions(workspace, side, word, bits)
@@ -192,5 +193,5 @@ def next_events(attacking_side: int, rank: int, phase: Phase, agenda: Agenda, fr
     last."""
     # Without inner sweeps, no attacker aims at scores that the opponent holds.
     first, stop = rank, 254 - rank if phase.score_resets else NONE
-    settled = settled_events(attacking_side, phase.settled, fresh, stop)
+    settled = settled_events(attacking_side, phase.departed, fresh, stop)
     return next_agenda(agenda, settled, phase.alive, first, stop)

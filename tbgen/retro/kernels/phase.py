@@ -56,18 +56,17 @@ NOTHING, RUNS, FUNCTIONS = range(3)
 
 
 class SweepRecord(NamedTuple):
-    """The values recorded so far of the layers in which one side holds A."""
+    """The values recorded so far for all accrued scores."""
 
     form: int
     """``NOTHING``, ``RUNS`` or ``FUNCTIONS``."""
-    log: Log
-    """The changes so far, if ``form`` is ``RUNS``."""
+    logs: tuple[Log, Log]
+    """The changes so far in White's and in Black's inner sweeps, if ``form`` is ``RUNS``. White's inner
+    sweeps solve the layers of Black's A."""
     paths: Paths
     """The paths so far, if ``form`` is ``FUNCTIONS``."""
 
 
-Records: TypeAlias = tuple[SweepRecord, SweepRecord]
-"""Records of White's and of Black's inner sweeps. White's inner sweeps solve the layers of Black's A."""
 Agendas: TypeAlias = tuple[Agenda, Agenda]
 """Agendas of White and of Black as attackers."""
 
@@ -186,7 +185,8 @@ def empty_record(form: int, phase_size: int, numbers: FunctionNumbers, side: int
     are zeros for all slots of the phase; otherwise they are empty.
     """
     # The system allocates no memory for pages that are never written to.
-    return SweepRecord(form, empty_log(phase_size if form == RUNS else int64(1)), empty_paths(numbers, side))
+    capacity = phase_size if form == RUNS else int64(1)
+    return SweepRecord(form, (empty_log(capacity), empty_log(capacity)), empty_paths(numbers, side))
 
 
 @jit
@@ -208,12 +208,14 @@ def record_inner_sweep(attacker: Attacker, rank: int, update_result: int, record
 
     ``update_result`` is the result of ``update_inner_sweep``.
     """
-    form, log, paths = record
-    if update_result and form == RUNS:
-        log = log_changes(attacker, rank, update_result > 0, log)
+    form, (white, black), paths = record
+    if update_result and form == RUNS and attacker.side == 0:
+        white = log_changes(attacker, rank, update_result > 0, white)
+    elif update_result and form == RUNS:
+        black = log_changes(attacker, rank, update_result > 0, black)
     elif update_result and form == FUNCTIONS:
         paths = extend_paths(attacker, rank, update_result > 0, paths)
-    return SweepRecord(form, log, paths)
+    return SweepRecord(form, (white, black), paths)
 
 
 @jit
@@ -229,20 +231,20 @@ def _run_inner_sweep(
 
 @jit
 def solve_rank(
-    workspace: Workspace, pool: Pool, rank: int, agendas: Agendas, records: Records
-) -> tuple[bool, Records]:
+    workspace: Workspace, pool: Pool, rank: int, agendas: Agendas, record: SweepRecord
+) -> tuple[bool, SweepRecord]:
     """Run the sweeps of a rank, one attacker after the other.
 
-    Return whether any position is in the layers of the rank, and the extended records.
+    Return whether any position is in the layers of the rank, and the extended record.
     """
-    (white, black), (white_record, black_record), fresh = workspace.attackers, records, workspace.fresh
+    (white, black), fresh = workspace.attackers, workspace.fresh
     run_sweep(outer_sweep(white, rank, agendas[0], fresh), rank - 1)
     run_sweep(outer_sweep(black, rank, agendas[1], fresh), rank - 1)
     any_alive = retire(workspace, int64(0), workspace.frame.words)
     if any_alive and rank >= FIRST_LAYER and workspace.phase.score_resets:
-        white_record = _run_inner_sweep(white, pool, fresh, rank, agendas[0], white_record)
-        black_record = _run_inner_sweep(black, pool, fresh, rank, agendas[1], black_record)
-    return any_alive, (white_record, black_record)
+        record = _run_inner_sweep(white, pool, fresh, rank, agendas[0], record)
+        record = _run_inner_sweep(black, pool, fresh, rank, agendas[1], record)
+    return any_alive, record
 
 
 @jit
@@ -271,12 +273,12 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, has_all_fresh:
 
 
 @kernel
-def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
-    """Set ``settled`` to the positions that are not alive, but can be reached by a move from one that is."""
+def _find_departed(workspace: Workspace, buffer: MoveBuffer) -> None:
+    """Set ``departed`` to the positions that are not alive, but can be reached by a move from one that is."""
     frame, phase = workspace.frame, workspace.phase
-    phase.settled[:] = ZERO
+    phase.departed[:] = ZERO
     for side in range(2):
-        reached = phase.settled[1 - side]
+        reached = phase.departed[1 - side]
         for word in range(frame.words):
             alive = phase.alive[side, word]
             if alive == ZERO:
@@ -289,7 +291,7 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
                 reached[word] |= reach(frame.moves, frame.kinds[frame.scalars], alive, empty)
     for side in range(2):
         for word in range(frame.words):
-            phase.settled[side, word] &= phase.legal[side, word] & ~phase.alive[side, word]
+            phase.departed[side, word] &= phase.legal[side, word] & ~phase.alive[side, word]
 
 
 @jit
@@ -299,7 +301,7 @@ def _layer_agenda(workspace: Workspace, attacking_side: int, end_key: int, fresh
     These are the exits of the live positions, and the settled positions.
     """
     exits = first_events(workspace, attacking_side, end_key).exits
-    return Agenda(exits, settled_events(attacking_side, workspace.phase.settled, fresh, end_key), int64(0))
+    return Agenda(exits, settled_events(attacking_side, workspace.phase.departed, fresh, end_key), int64(0))
 
 
 @jit
@@ -355,7 +357,7 @@ def solve_layer(
     canonical slots of the positions in the layer. Exits that share arrays with the results are overwritten.
     """
     _revive(workspace, rank, fresh, has_all_fresh)
-    _find_settled(workspace, move_buffer(MAX_WORD_MOVES))
+    _find_departed(workspace, move_buffer(MAX_WORD_MOVES))
     code = rank if holder == 0 else 255 - rank
     _set_to_accrued(workspace.frame, workspace.phase, code, int64(0), value, depth)
     opponent, holder_attacker = workspace.attackers[1 - holder], workspace.attackers[holder]

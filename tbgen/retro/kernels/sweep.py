@@ -35,7 +35,16 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import ExitBuffer
-from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, Agenda, level_at, level_of
+from tbgen.retro.kernels.events import (
+    DEPTH_BITS,
+    DEPTH_MASK,
+    NO_LEVEL,
+    NO_NODE,
+    Agenda,
+    level_at,
+    level_of,
+    next_node,
+)
 from tbgen.retro.kernels.frame import Frame, Phase, place_of
 from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING_MOVES, MoveBuffer, MoveSearch, list_all_predecessors
 from tbgen.retro.kernels.words import (
@@ -203,7 +212,8 @@ class Sets(Struct):
     assigned: Words
     """uint64 (words,), defender to move: positions assigned in this sweep."""
     changed: Words
-    """uint64 (2, words), White to move first: positions whose value or depth the sweep has changed."""
+    """uint64 (2, words), White to move first: positions whose value or depth the sweep has changed. Outer
+    sweeps do not record changes: a row of the array is their ``assigned``."""
 
 
 class SweepResults(NamedTuple):
@@ -246,8 +256,8 @@ class Attacker(Struct):
     outer_sets: Sets
     """Sets of the outer sweeps, whose assignments are permanent."""
     inner_sets: Sets
-    """Sets of the current inner sweep. If the game has no layers, they are empty, and so are ``departures``,
-    ``logged`` and ``alive_before``."""
+    """Sets of the current inner sweep. If the game has no layers, they are empty, and so are ``departures``
+    and ``logged``."""
     scratch: Scratch
     results: SweepResults
     """Results of the inner sweep. For positions with the attacker to move, they share array elements with the
@@ -255,9 +265,8 @@ class Attacker(Struct):
     departures: Departures
     """The positions whose results the outer sweep has overwritten, with the levels of these results."""
     logged: Words
-    """uint64 (2, words): positions whose value differed from A when it was last logged."""
-    alive_before: Words
-    """uint64 (2, words): positions that were alive in the last layer processed."""
+    """uint64 (2, words): positions whose value differed from A when it was last logged; undefined before the
+    first layer."""
     last_key: Ints
     """int64 (1,): greatest key that the last inner sweep assigned."""
 
@@ -381,23 +390,29 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
     """
     attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
     frame, scratch, alive = attacker.frame, attacker.scratch, attacker.phase.alive[1 - attacker.side]
-    stop = exits.start[level_index + 1]
-    for event in range(exits.start[level_index], stop):
-        side, word, _ = place_of(frame, int64(exits.node[min(event + 12, stop - 1)]))
-        if side == attacker.side:
-            prefetch(sets.wanted, word)
-        else:
-            prefetch(sets.quiet_counts, word * 64)
-        side, word, bit = place_of(frame, int64(exits.node[event]))
-        if part_of(frame, scratch, word) != part:
-            continue
-        if side == attacker.side:
-            if sets.wanted[word] & BIT[bit]:
-                add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
-        elif alive[word] & BIT[bit]:
-            sets.ready[word] |= BIT[bit]
-            if sets.quiet_counts[word * 64 + bit] == 0:
-                add_candidates(scratch, part, DEFENDER_TO_MOVE, word, BIT[bit])
+    nodes, stop = buffer_of(scratch, part).word, exits.start[level_index + 1]
+    node, at = next_node(exits.gaps, exits.start[level_index], stop, int64(0))
+    while node < NO_NODE:
+        count = 0
+        while node < NO_NODE and count < BATCH:
+            side, word, _ = place_of(frame, node)
+            if part_of(frame, scratch, word) == part:
+                if side == attacker.side:
+                    prefetch(sets.wanted, word)
+                else:
+                    prefetch(sets.quiet_counts, word * 64)
+                nodes[count] = node
+                count += 1
+            node, at = next_node(exits.gaps, at, stop, node)
+        for number in range(count):
+            side, word, bit = place_of(frame, nodes[number])
+            if side == attacker.side:
+                if sets.wanted[word] & BIT[bit]:
+                    add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
+            elif alive[word] & BIT[bit]:
+                sets.ready[word] |= BIT[bit]
+                if sets.quiet_counts[word * 64 + bit] == 0:
+                    add_candidates(scratch, part, DEFENDER_TO_MOVE, word, BIT[bit])
 
 
 @kernel
@@ -410,8 +425,10 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDER_TO_MOVE], scratch.front_bits[DEFENDER_TO_MOVE]
     first = stop = scratch.front_start[part]
-    for event in range(settled.start[level_index], settled.start[level_index + 1]):
-        side, word, bit = place_of(frame, int64(settled.node[event]))
+    at, end, node = settled.start[level_index], settled.start[level_index + 1], int64(0)
+    while at < end:
+        node, at = next_node(settled.gaps, at, end, node)
+        side, word, bit = place_of(frame, node)
         if part_of(frame, scratch, word) != part:
             continue
         if side == sweep.attacker.side:

@@ -269,12 +269,12 @@ def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> i
     Departed positions have left the layers since the last inner sweep. Their level has changed if their fresh
     level differs from their last level. Return the number of entries of the heap. It exceeds the capacity of
     the heap if more entries are needed, if more than ``max_departed`` levels have changed, or if last levels
-    that the outer sweep has overwritten are missing from ``departures``. ``alive_before`` is always updated.
+    that the outer sweep has overwritten are missing from ``departures``.
     """
     attacker, departures = layer.attacker, layer.attacker.departures
-    words, before, alive = attacker.frame.words, attacker.alive_before, attacker.phase.alive
+    words, phase = attacker.frame.words, attacker.phase
     changed, count, capacity = int64(0), int64(0), departures.node.shape[1]
-    mark_nonempty(attacker.outer_sets.wanted, alive[1 - attacker.side], attacker.scratch.nonempty[0])
+    mark_nonempty(attacker.outer_sets.wanted, phase.alive[1 - attacker.side], attacker.scratch.nonempty[0])
     for part in range(len(departures.count)):
         if departures.count[part] > capacity:
             count = int64(len(heap) + 1)
@@ -286,10 +286,7 @@ def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> i
     # because the outer sweep has overwritten it. So nothing is pushed twice.
     for side in range(2):
         for word in range(words):
-            departed = before[side, word] & ~alive[side, word]
-            if before[side, word] != alive[side, word]:
-                before[side, word] = alive[side, word]
-            for bit in bits_of(departed if count <= len(heap) else ZERO):
+            for bit in bits_of(phase.departed[side, word] if count <= len(heap) else ZERO):
                 old, node = _last_level(layer, layer.key, side, word, bit), (side * words + word) * 64 + bit
                 changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
     return count
