@@ -1,7 +1,6 @@
-"""Generating LLVM code for vectors of 64 lanes and for loops over the bits of a word.
+"""Generating LLVM code for vectors, most of 64 lanes, and for loops over the bits of a word.
 
 These functions run while a kernel is compiled. They operate on builders and values of llvmlite.
-``tbgen.retro.kernels.words`` uses them.
 """
 
 from collections.abc import Callable
@@ -23,21 +22,25 @@ def number_type(numba_type: Any) -> Any:
 
 
 class LaneCall:
-    """A call of an intrinsic whose code is being generated. Methods refer to the arguments by index."""
+    """A call of an intrinsic whose code is being generated. Methods refer to the arguments by index.
 
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+    :param lanes: number of elements of a vector.
+    """
+
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, lanes: int) -> None:
         self._context, self.builder, self._types, self.args = context, builder, signature.args, args
+        self._lanes = lanes
 
     def pointer(self, array: int, offset: Any) -> Any:
-        """Return a pointer to 64 elements of a contiguous array, beginning at ``offset``, as one vector."""
+        """Return a pointer to elements of a contiguous array, beginning at ``offset``, as one vector."""
         data = self._context.make_array(self._types[array])(
             self._context, self.builder, self.args[array]
         ).data
         pointer = self.builder.gep(data, [offset])
-        return self.builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, LANES).as_pointer())
+        return self.builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, self._lanes).as_pointer())
 
     def load(self, array: int, offset_index: int | None = None) -> Any:
-        """Load 64 elements of an array as one vector.
+        """Load elements of an array as one vector.
 
         :param offset_index: index of the argument that contains the offset of the elements; None for the
             argument after the array.
@@ -48,7 +51,7 @@ class LaneCall:
         return self.builder.load(pointer, align=1)
 
     def update(self, array: int, offset: Any, change: Callable[[Any], Any]) -> None:
-        """Replace the 64 elements of an array that begin at ``offset`` by the result of ``change``."""
+        """Replace the elements of an array that begin at ``offset`` by the result of ``change``."""
         pointer = self.pointer(array, offset)
         self.builder.store(change(self._load(pointer)), pointer, align=1)
 
@@ -58,7 +61,8 @@ class LaneCall:
         element = self._context.cast(self.builder, self.args[value], number_type(self._types[value]), dtype)
         one = ir.Constant(ir.VectorType(element.type, 1), ir.Undefined)
         first = self.builder.insert_element(one, element, _INDEX(0))
-        return self.builder.shuffle_vector(first, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+        places = ir.Constant(ir.VectorType(_INDEX, self._lanes), [0] * self._lanes)
+        return self.builder.shuffle_vector(first, one, places)
 
     def lane_mask(self, word: int) -> Any:
         """Return a vector of 64 truth values from the bits of a word.
@@ -75,15 +79,17 @@ class LaneCall:
         return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
 
     def compare(self, operator: str, first: Any, second: Any) -> Any:
-        """Return, as a word, the lanes in which two vectors of unsigned elements satisfy a comparison."""
-        return self.builder.bitcast(self.builder.icmp_unsigned(operator, first, second), WORD)
+        """Return the lanes in which two vectors of unsigned elements satisfy a comparison, as bits of one
+        number."""
+        satisfied = self.builder.icmp_unsigned(operator, first, second)
+        return self.builder.bitcast(satisfied, ir.IntType(self._lanes))
 
 
-def code_generator(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
+def code_generator(write: Callable[[LaneCall], Any], lanes: int = LANES) -> Callable[..., Any]:
     """Return a code generator for numba. ``write`` generates the code and returns the value of the call."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = write(LaneCall(context, builder, signature, args))
+        value = write(LaneCall(context, builder, signature, args, lanes))
         return context.get_dummy_value() if value is None else value
 
     return codegen

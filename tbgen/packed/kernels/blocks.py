@@ -19,7 +19,7 @@ block has a checksum.
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -30,6 +30,7 @@ from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.packed.kernels.rows import Rows, row_hints, row_mask
 from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Plies, Word, Words, lowest, put
+from tbgen.retro.vectors import WORD, LaneCall, code_generator
 from tbgen.store.checksum import CRC_OF_BYTE
 
 TOTAL_BITS = 12
@@ -83,32 +84,15 @@ class Model(Struct):
     """uint32 (lines * ``LINE_WORDS``,): the same memory; in each line, the number of the next line."""
 
 
-def _compared(predicate: str, context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Code that compares ``SEARCH_WIDTH`` elements of an array with a number: a bit for each element.
-
-    The code is one SIMD comparison without branches. ``args`` are the array, the flat index of the first
-    element, and the number.
-    """
-    data = context.make_array(signature.args[0])(context, builder, args[0]).data
-    element = ir.IntType(signature.args[0].dtype.bitwidth)
-    vector_type = ir.VectorType(element, SEARCH_WIDTH)
-    elements = builder.load(builder.bitcast(builder.gep(data, [args[1]]), vector_type.as_pointer()))
-    cast(Any, elements).align = element.width // 8
-    undefined, first_lane = ir.Constant(vector_type, ir.Undefined), ir.Constant(ir.IntType(32), 0)
-    single = builder.insert_element(undefined, builder.trunc(args[2], element), first_lane)
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), SEARCH_WIDTH), [0] * SEARCH_WIDTH)
-    number = builder.shuffle_vector(single, undefined, lanes)
-    return builder.bitcast(builder.icmp_unsigned(predicate, elements, number), ir.IntType(SEARCH_WIDTH))
-
-
 @intrinsic
 def _count_at_most(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
     """Number of elements not above ``most`` among ``SEARCH_WIDTH`` elements of an array from ``first`` on."""
 
-    def codegen(context: Any, builder: Any, *rest: Any) -> Any:
-        return builder.zext(builder.ctpop(_compared("<=", context, builder, *rest)), ir.IntType(64))
+    def write(call: LaneCall) -> Any:
+        counted = call.builder.ctpop(call.compare("<=", call.load(0), call.broadcast(2, 0)))
+        return call.builder.zext(counted, WORD)
 
-    return types.int64(array, types.int64, types.int64), codegen
+    return types.int64(array, types.int64, types.int64), code_generator(write, SEARCH_WIDTH)
 
 
 @intrinsic
@@ -116,11 +100,11 @@ def _find_equal(typing_context: Any, array: Any, first: Any, number: Any) -> Any
     """Place of the first element equal to ``number`` among ``SEARCH_WIDTH`` elements of an array from
     ``first`` on; ``SEARCH_WIDTH`` if there is none."""
 
-    def codegen(context: Any, builder: Any, *rest: Any) -> Any:
-        equal = _compared("==", context, builder, *rest)
-        return builder.zext(builder.cttz(equal, ir.Constant(ir.IntType(1), 0)), ir.IntType(64))
+    def write(call: LaneCall) -> Any:
+        equal = call.compare("==", call.load(0), call.broadcast(2, 0))
+        return call.builder.zext(call.builder.cttz(equal, ir.IntType(1)(0)), WORD)
 
-    return types.int64(array, types.int64, types.int64), codegen
+    return types.int64(array, types.int64, types.int64), code_generator(write, SEARCH_WIDTH)
 
 
 @inlined
