@@ -327,7 +327,7 @@ enum { EXCEPTION_BITS = 16, WIDE = 16, STEP_SIZE = 64, TOTAL_BITS = 12, TOTAL = 
 enum { LEAST_ROWS = 16, MOST_ROWS = 64, MOST_SLOTS = 64 * MOST_ROWS }; /* of a block */
 
 /* The contexts of level 1, and into how many parts each further level divides one. */
-static const uint32_t VALUE_LEVELS[] = {128, 32, 8, 9, 0}, DEPTH_LEVELS[] = {128, 108, 4, 4, 0},
+static const uint32_t VALUE_LEVELS[] = {128, 32, 8, 0}, DEPTH_LEVELS[] = {128, 108, 4, 4, 0},
                       FUNCTION_LEVELS[] = {513, 32, 16, 0}, NO_LEVELS[] = {0};
 
 #define DIVIDED (UINT32_C(1) << 31) /* in the entry of a context: its parts have entries of their own */
@@ -1199,7 +1199,7 @@ struct neighbour {
 };
 
 struct neighbours {
-    struct neighbour left, up, corner, second_left, second_up;
+    struct neighbour left, up, corner;
 };
 
 /* The class of a neighbour's symbol or function, up to `most`, or of none. */
@@ -1207,17 +1207,10 @@ static INLINED uint32_t class_of(uint32_t symbol, uint32_t none, uint32_t most) 
     return symbol == none ? most + 1 : least(symbol, most);
 }
 
-/* Which of two symbols another one is: the first, the second or none. */
-static INLINED uint32_t match(uint32_t symbol, uint32_t first, uint32_t second) {
-    return (uint32_t)(symbol != first) << (symbol != second); /* 0, 1 or 2 */
-}
-
 static INLINED uint32_t value_context(const struct model *m, uint32_t hints, const struct neighbours *by) {
     uint32_t left = by->left.symbol, up = by->up.symbol;
     uint32_t context = part_of(m, 32 * hints + class_of(left, NOWHERE, 30), class_of(up, NOWHERE, 30));
-    context = part_of(m, context, class_of(by->corner.symbol, NOWHERE, 6));
-    return part_of(
-        m, context, 3 * match(by->second_up.symbol, up, left) + match(by->second_left.symbol, left, up));
+    return part_of(m, context, class_of(by->corner.symbol, NOWHERE, 6));
 }
 
 static INLINED uint32_t half_class(uint32_t half) {
@@ -1226,8 +1219,7 @@ static INLINED uint32_t half_class(uint32_t half) {
 
 static INLINED uint32_t
 depth_context(const struct model *m, uint32_t symbol, uint32_t hints, const struct neighbours *by) {
-    bool left = by->left.symbol == symbol, up = by->up.symbol == symbol, corner = by->corner.symbol == symbol,
-         second_left = by->second_left.symbol == symbol, second_up = by->second_up.symbol == symbol;
+    bool left = by->left.symbol == symbol, up = by->up.symbol == symbol, corner = by->corner.symbol == symbol;
     uint32_t expected = 0, source = 7;
     if (left && up) {
         int apart = abs(by->left.half - by->up.half);
@@ -1236,8 +1228,8 @@ depth_context(const struct model *m, uint32_t symbol, uint32_t hints, const stru
     } else if (left || up) {
         expected = left ? by->left.half : by->up.half;
         source = 5;
-    } else if (corner || second_left || second_up) {
-        expected = corner ? by->corner.half : second_left ? by->second_left.half : by->second_up.half;
+    } else if (corner) {
+        expected = by->corner.half;
         source = 6;
     }
     uint32_t context = part_of(m, 8 * least(symbol, 15) + source, half_class(expected));
@@ -1255,23 +1247,22 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
     const struct table *t = block->table;
     const struct neighbour nobody = {NOWHERE, 0};
     struct model values = model_of(t, VALUE_START), depths = model_of(t, DEPTH_START);
-    struct neighbour above[64], second_above[64];
+    struct neighbour above[64];
     struct part bytes;
     if (!find_bytes(tables, block, false, &bytes)) return false;
     const uint8_t *before_first = bytes.at - 1, *last = before_first + bytes.size;
     struct decoder d = begun(bytes.at, last + 1, 1), backwards = {0, last, before_first, -1};
-    for (int square = 0; square < 64; square++) above[square] = second_above[square] = nobody;
+    for (int square = 0; square < 64; square++) above[square] = nobody;
     memset(block->symbol, NOWHERE, (size_t)places);
     for (int at = 0; 64 * at < places; at++) {
         struct row row;
-        struct neighbours by = {nobody, nobody, nobody, nobody, nobody};
+        struct neighbours by = {nobody, nobody, nobody};
         find_row(t, block->number * (uint64_t)t->block_rows + (uint64_t)at, frame, &row);
         block->mask[at] = row.mask;
         for (squares set = row.mask & before(at, places); set; set &= set - 1) {
             int square = lowest(set);
             uint32_t hints = (uint32_t)(2 * (row.checks >> square & 1) + (row.captures >> square & 1));
             by.up = above[square];
-            by.second_up = second_above[square];
             uint32_t symbol = take_symbol(&values, value_context(&values, hints, &by), &d), half = 0;
             if (symbol >= FIRST_VALUE) {
                 if (!backwards.state) backwards = begun(last, before_first, -1);
@@ -1280,8 +1271,6 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
             }
             block->symbol[64 * at + square] = (uint8_t)symbol;
             block->half[64 * at + square] = (uint16_t)half;
-            second_above[square] = by.up;
-            by.second_left = by.left;
             by.corner = by.up;
             by.left = above[square] = (struct neighbour){(uint16_t)symbol, (uint16_t)half};
         }

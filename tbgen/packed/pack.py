@@ -141,8 +141,7 @@ def make_buffers() -> Buffers:
     symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
     steps = np.zeros((3, MAX_STEPS * MAX_BLOCK_SLOTS), np.int64)
-    above, second_above = np.zeros((3, 64), np.int64), np.zeros((2, 64), np.int64)
-    return Buffers(squares, child, image, moves, replies, steps, above, second_above, block)
+    return Buffers(squares, child, image, moves, replies, steps, np.zeros((3, 64), np.int64), block)
 
 
 def make_derivation() -> DerivationBuffers:

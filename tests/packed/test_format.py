@@ -137,7 +137,7 @@ class Decoder:
 Neighbour = tuple[int, int, int]
 """Value symbol, half depth and function."""
 Neighbours = tuple[Neighbour | None, ...]
-"""The left, upper, corner, second left and second upper neighbour."""
+"""The left neighbour, the upper one and the corner."""
 
 
 class Packed:
@@ -248,7 +248,7 @@ class Packed:
 
     @cached_property
     def _models(self) -> list[Model]:
-        levels = {"value": (128, 32, 8, 9), "depth": (128, 108, 4, 4), "function": (513, 32, 16)}
+        levels = {"value": (128, 32, 8), "depth": (128, 108, 4, 4), "function": (513, 32, 16)}
         return [Model(self.file, kind, *of) for kind, of in levels.items()]
 
     def _decode(self, number: int) -> dict[int, Neighbour]:
@@ -259,10 +259,9 @@ class Packed:
         value_model, depth_model, function_model = self._models
         for slot, board, near in self._with_neighbours(rows, found):
             hints = self._hints(board)
-            left, up, corner, second_left, second_up = [one[0] if one else None for one in near]
-            matches = 3 * match(second_up, up, left) + match(second_left, left, up)
+            left, up, corner = [one[0] if one else None for one in near]
             s = values.symbol(
-                value_model.symbols(32 * hints + least(left, 30), least(up, 30), least(corner, 6), matches)
+                value_model.symbols(32 * hints + least(left, 30), least(up, 30), least(corner, 6))
             )
             h = 0
             if s >= 2:
@@ -281,7 +280,7 @@ class Packed:
             functions = Decoder(function_data)
             for slot, _, near in self._with_neighbours(rows, found):
                 s, h, _ = found[slot]
-                left, up, corner, *_ = [one[2] if one else None for one in near]
+                left, up, corner = [one[2] if one else None for one in near]
                 function = functions.symbol(
                     function_model.symbols(
                         32 * min(s, 15) + least(left, 30), least(up, 30), least(corner, 14)
@@ -308,13 +307,12 @@ class Packed:
     ) -> Iterator[tuple[int, chess.Board, Neighbours]]:
         """Slot, board and neighbours of the positions of a block; what is ``found`` is read as it grows."""
         above: dict[int, int] = {}  # the last slot of a column
-        lefts, uppers = dict[int | None, int | None](), dict[int | None, int | None]()
+        uppers = dict[int | None, int | None]()
         for row in rows:
             left: int | None = None
             for square, slot, board in row:
-                lefts[slot], uppers[slot] = left, above.get(square)
-                up = uppers[slot]
-                near = left, up, uppers.get(left), lefts.get(left), uppers.get(up)
+                up = uppers[slot] = above.get(square)
+                near = left, up, uppers.get(left)
                 yield slot, board, tuple(None if one is None else found[one] for one in near)
                 above[square] = left = slot
 
@@ -457,23 +455,18 @@ def least(number: int | None, most: int) -> int:
     return most + 1 if number is None else min(number, most)
 
 
-def match(one: int | None, first: int | None, second: int | None) -> int:
-    return 0 if one == first else 1 if one == second else 2
-
-
 def depth_context(s: int, near: Neighbours) -> tuple[int, int, int]:
     """Where the expected half depth comes from, its class, and how the corner compares."""
     halves = [one[1] if one and one[0] == s else None for one in near]
-    beside, others = ([half for half in part if half is not None] for part in (halves[:2], halves[2:]))
+    beside, corner = [half for half in halves[:2] if half is not None], halves[2]
     source, expected = 7, 0
     if len(beside) == 2:
         expected, apart = sum(beside) // 2 + sum(beside) % 2, abs(beside[0] - beside[1])
         source = apart if apart < 3 else 3 if apart < 6 else 4
     elif beside:
         source, expected = 5, beside[0]
-    elif others:
-        source, expected = 6, others[0]
-    corner = halves[2]
+    elif corner is not None:
+        source, expected = 6, corner
     compared = 3 if corner is None else 1 + (corner > expected) - (corner < expected)
     return source, half_class(expected), compared
 

@@ -5,9 +5,9 @@ After the symbol of an explicit value, half the depth is coded. Whether the dept
 side to move and the holder of the value. The *function* of a position gives V(P, A) for each accrued score A.
 
 The context of a symbol includes the symbols of *neighbours*, which are decoded earlier: the previous position
-in the row (left), and the previous position in the same column (up), the neighbours of both in the same
-direction, and the upper neighbour of the left one (corner). Contexts form trees: each level divides a context
-of the level before into ``n`` contexts. A context without shares of its own has those of its parent.
+in the row (left), the previous position in the same column (up), and the upper neighbour of the left one
+(corner). Contexts form trees: each level divides a context of the level before into ``n`` contexts. A context
+without shares of its own has those of its parent.
 
 The entropy coder is rANS with static frequencies, byte by byte (asymmetric numeral systems, Jarek Duda,
 arXiv:1311.2540). The *share* of a symbol is its scaled frequency in a context: the shares of a context sum to
@@ -192,19 +192,16 @@ class 31 means that there is no neighbour."""
 _CORNER_CLASSES = 8
 """Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
 there is no corner."""
-_MATCHES = 3
-"""A third symbol equals the first of two symbols, the second, or neither."""
-VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES, _MATCHES * _MATCHES)
+VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES)
 """Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
-whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner, then the
-neighbours of the left and the upper neighbour."""
+whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner."""
 
 _SYMBOL_CLASSES = 16
 """Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
-_ONE_BESIDE, _ONE_NEAR, _NONE_NEAR = 5, 6, 7
+_FROM_ONE, _FROM_CORNER, _FROM_NONE = 5, 6, 7
 """How the expected half depth of a position follows from the neighbours with its symbol, if the left and the
-upper neighbour do not both have it: from one of these two, from another neighbour, or not at all. Smaller
-numbers are classes of the difference between the half depths of the left and the upper neighbour."""
+upper neighbour do not both have it: from one of these two, from the corner, or not at all. Smaller numbers
+are classes of the difference between the half depths of the left and the upper neighbour."""
 _HALF_CLASSES = 108
 """Number of classes of half depths."""
 DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4)
@@ -327,8 +324,6 @@ class Buffers(Struct):
     block in decoding order."""
     above: Ints
     """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
-    second_above: Ints
-    """int64 (2, 64): symbol and half depth of the position before the previous one in each column."""
     block: RowBlock
 
 
@@ -340,25 +335,17 @@ def _class_of(symbol: int, missing: int, classes: int) -> int:
 
 
 @inlined
-def _match(symbol: int, first: int, second: int) -> int:
-    """Which of two symbols a third one equals: 0 or 1; 2 if neither."""
-    return 0 if symbol == first else (1 if symbol == second else 2)
-
-
-@inlined
 def hints_of(checks: Word, captures: Word, square: int) -> int:
     """The hints of a square: 2 if the side to move is in check, plus 1 if it attacks a man."""
     return 2 * int64(checks >> np.uint64(square) & ONE) + int64(captures >> np.uint64(square) & ONE)
 
 
 @inlined
-def value_context(hints: int, left: int, up: int, corner: int, second_left: int, second_up: int) -> int:
+def value_context(hints: int, left: int, up: int, corner: int) -> int:
     """The context of a value symbol, which follows from the hints and the symbols of the neighbours."""
     context = hints * _VALUE_CLASSES + _class_of(left, NOWHERE, _VALUE_CLASSES)
     context = context * _VALUE_CLASSES + _class_of(up, NOWHERE, _VALUE_CLASSES)
-    context = context * _CORNER_CLASSES + _class_of(corner, NOWHERE, _CORNER_CLASSES)
-    matches = _match(second_up, up, left) * _MATCHES + _match(second_left, left, up)
-    return context * _MATCHES * _MATCHES + matches
+    return context * _CORNER_CLASSES + _class_of(corner, NOWHERE, _CORNER_CLASSES)
 
 
 @inlined
@@ -373,28 +360,15 @@ Neighbour = tuple[int, int]
 
 
 @inlined
-def depth_context(
-    symbol: int,
-    hints: int,
-    left: Neighbour,
-    up: Neighbour,
-    corner: Neighbour,
-    second_left: Neighbour,
-    second_up: Neighbour,
-) -> int:
+def depth_context(symbol: int, hints: int, left: Neighbour, up: Neighbour, corner: Neighbour) -> int:
     """The context of a half depth, which follows from the position's symbol and hints, and from the
     neighbours."""
     is_left, is_up, is_corner = left[0] == symbol, up[0] == symbol, corner[0] == symbol
     # Selections compile to code without branches, which would be mispredicted.
-    expected = second_up[1] if second_up[0] == symbol else 0
-    expected = second_left[1] if second_left[0] == symbol else expected
-    expected = corner[1] if is_corner else expected
-    expected = up[1] if is_up else expected
-    expected = left[1] if is_left else expected
+    expected = left[1] if is_left else (up[1] if is_up else (corner[1] if is_corner else 0))
     difference = abs(left[1] - up[1])
     nearness = difference if difference < 3 else (3 if difference < 6 else 4)
-    is_near = is_corner | (second_left[0] == symbol) | (second_up[0] == symbol)
-    source = _ONE_BESIDE if is_left | is_up else (_ONE_NEAR if is_near else _NONE_NEAR)
+    source = _FROM_ONE if is_left | is_up else (_FROM_CORNER if is_corner else _FROM_NONE)
     source = nearness if is_left & is_up else source
     expected = (left[1] + up[1] + 1) >> 1 if is_left & is_up else expected
     context = (min(symbol, _SYMBOL_CLASSES - 1) * 8 + source) * _HALF_CLASSES + _half_class(expected)
@@ -414,28 +388,6 @@ def function_context(symbol: int, left: int, up: int, corner: int) -> int:
     context = (context + _class_of(left, NO_FUNCTION, _FUNCTION_CLASSES)) * _FUNCTION_CLASSES
     context += _class_of(up, NO_FUNCTION, _FUNCTION_CLASSES)
     return context * _CORNER_FUNCTION_CLASSES + _class_of(corner, NO_FUNCTION, _CORNER_FUNCTION_CLASSES)
-
-
-@inlined
-def clear_columns(buffers: Buffers) -> None:
-    """Mark all neighbours above as missing, before the first row of a block."""
-    buffers.above[:2, :] = NOWHERE
-    buffers.second_above[:] = NOWHERE
-
-
-@inlined
-def previous_in_column(buffers: Buffers, square: int) -> tuple[Neighbour, Neighbour]:
-    """The previous position in a column, and the position before it."""
-    first, second = buffers.above, buffers.second_above
-    return (first[0, square], first[1, square]), (second[0, square], second[1, square])
-
-
-@inlined
-def add_to_column(buffers: Buffers, square: int, symbol: int, half: int) -> None:
-    """Add a position to a column."""
-    first, second = buffers.above, buffers.second_above
-    second[0, square], second[1, square] = first[0, square], first[1, square]
-    first[0, square], first[1, square] = symbol, half
 
 
 @inlined
@@ -507,30 +459,29 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
 
     Return whether the bytes are undamaged.
     """
-    data, block, depth_model = coding.stream.data, buffers.block, coding.depth_model
+    data, block, above, depth_model = coding.stream.data, buffers.block, buffers.above, coding.depth_model
     begin, end, _, undamaged = _locate_block(coding.stream, number)
     if not undamaged:
         return False
     # Half depths are read backwards from the end.
     state, byte = _first_state(data, begin, end, 1)
     depth_state, depth_byte = int64(0), end - 1
-    clear_columns(buffers)
+    above[0, :] = NOWHERE
     for block_row in range(last // 64 + 1):
         mask, nobody = block.masks[block_row] & _squares_up_to(block_row, last), (int64(NOWHERE), int64(0))
-        left, second_left, corner = nobody, nobody, nobody
+        left, corner = nobody, nobody
         put(block.symbol, block_row * 64, ALL, NOWHERE)
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            up, second_up = previous_in_column(buffers, square)
+            up, half = (above[0, square], above[1, square]), int64(0)
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
-            context = value_context(hints, left[0], up[0], corner[0], second_left[0], second_up[0])
+            context = value_context(hints, left[0], up[0], corner[0])
             symbol, state, byte = _read_symbol(coding.value_model, context, state, data, byte, end, 1)
-            half = int64(0)
             if symbol >= FIRST_VALUE:
                 if depth_state == 0:
                     depth_state, depth_byte = _first_state(data, end - 1, begin - 1, -1)
-                context = depth_context(symbol, hints, left, up, corner, second_left, second_up)
+                context = depth_context(symbol, hints, left, up, corner)
                 half, depth_state, depth_byte = _read_symbol(
                     depth_model, context, depth_state, data, depth_byte, begin - 1, -1
                 )
@@ -539,8 +490,8 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
                         HALF_DEPTH_BYTES, depth_state, data, depth_byte, begin - 1, -1
                     )
             block.symbol[block_row * 64 + square], block.half_depth[block_row * 64 + square] = symbol, half
-            add_to_column(buffers, square, symbol, half)
-            second_left, left, corner = left, (int64(symbol), half), up
+            above[0, square], above[1, square] = symbol, half
+            left, corner = (int64(symbol), half), up
     at_end = last == 64 * coding.rows.block_rows - 1
     is_complete = byte == depth_byte + 1 and state in (0, LOW) and depth_state in (0, LOW)
     return is_complete or not at_end

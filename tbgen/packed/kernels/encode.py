@@ -38,9 +38,7 @@ from tbgen.packed.kernels.blocks import (
     Frequencies,
     Model,
     Stream,
-    add_to_column,
     checksum,
-    clear_columns,
     decode_functions,
     decode_values,
     depth_context,
@@ -48,7 +46,6 @@ from tbgen.packed.kernels.blocks import (
     function_context,
     hints_of,
     interval_of,
-    previous_in_column,
     value_context,
 )
 from tbgen.packed.kernels.derive import depth_of_half
@@ -177,27 +174,26 @@ def _add_number(buffers: Buffers, kind: int, count: int, number: int, size: int)
 @inlined
 def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
     """List the steps of the values of a block, and those of its half depths. Return their numbers."""
-    block, count, depth_count = buffers.block, 0, 0
-    clear_columns(buffers)
+    block, above, count, depth_count = buffers.block, buffers.above, 0, 0
+    above[0, :] = NOWHERE
     for block_row in range(rows.block_rows):
         mask, nobody = block.masks[block_row], (int64(NOWHERE), int64(0))
-        left, second_left, corner = nobody, nobody, nobody
+        left, corner = nobody, nobody
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place = block_row * 64 + square
+            place, up = block_row * 64 + square, (above[0, square], above[1, square])
             symbol, half = int64(block.symbol[place]), int64(block.half_depth[place])
-            up, second_up = previous_in_column(buffers, square)
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
-            context = value_context(hints, left[0], up[0], corner[0], second_left[0], second_up[0])
+            context = value_context(hints, left[0], up[0], corner[0])
             count = _add_step(buffers, VALUES, count, context, symbol)
             if symbol >= FIRST_VALUE:
-                context = depth_context(symbol, hints, left, up, corner, second_left, second_up)
+                context = depth_context(symbol, hints, left, up, corner)
                 depth_count = _add_step(buffers, DEPTHS, depth_count, context, min(half, HALF_ESCAPE))
                 if half >= HALF_ESCAPE:
                     depth_count = _add_number(buffers, DEPTHS, depth_count, half, HALF_DEPTH_BYTES)
-            add_to_column(buffers, square, symbol, half)
-            second_left, left, corner = left, (symbol, half), up
+            above[0, square], above[1, square] = symbol, half
+            left, corner = (symbol, half), up
     return count, depth_count
 
 
