@@ -61,7 +61,7 @@ class Goals(NamedTuple):
     value: Codes
     depth: tuple[Plies, Plies]
     """Depths with White and with Black to move. If depths are not computed, both arrays are empty, and every
-    depth count as 0."""
+    depth counts as 0."""
     starts: Ints
     """int64 (2,): for each side to move, the index of the phase's first slot in ``value`` and ``depth``."""
     extra_plies: int
@@ -85,7 +85,7 @@ def level_at(events: Events, number: int) -> int:
 def next_node(gaps: NDArray[np.uint8], at: int, stop: int, node: int) -> tuple[int, int]:
     """The node after ``node``, whose difference begins at index ``at``, and the index after the difference.
 
-    At ``stop``, the end of the level, the node is ``NO_NODE``. At the begin of a level, ``node`` is 0.
+    At ``stop``, the end of the level, the node is ``NO_NODE``. At the beginning of a level, ``node`` is 0.
     """
     if at == stop:
         return NO_NODE, at

@@ -213,7 +213,8 @@ class Sets(Struct):
     """uint64 (words,), defender to move: positions assigned in this sweep."""
     changed: Words
     """uint64 (2, words), White to move first: positions whose value or depth the sweep has changed. Outer
-    sweeps do not record changes: a row of the array is their ``assigned``."""
+    sweeps do not record changes: a row of the array is their ``assigned``, which is needed only until the
+    inner sweep begins."""
 
 
 class SweepResults(NamedTuple):
