@@ -286,7 +286,7 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 
 
 _MIN_COUNTS: Final = 1 << 16
-"""Minimum number of places of a hash table."""
+"""Minimum number of places of a hash table. Half of them are enough for the steps of any block."""
 
 
 def new_counts(size: int) -> StepCounts:
