@@ -1275,7 +1275,6 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
             by.left = above[square] = (struct neighbour){(uint16_t)symbol, (uint16_t)half};
         }
     }
-    block->values = places;
     return places < 64 * t->block_rows ||
            (d.at == backwards.at + 1 && has_ended(&d) && has_ended(&backwards));
 }
@@ -1297,9 +1296,10 @@ static bool decode_functions(const struct tbgen *tables, struct block *block, in
         for (squares set = block->mask[at] & before(at, places); set; set &= set - 1) {
             int square = lowest(set);
             uint32_t symbol = block->symbol[64 * at + square], up = above[square];
-            uint32_t context = part_of(&functions, 32 * least(symbol, 15) + class_of(left, nobody, 30), class_of(up, nobody, 30));
-            uint32_t function =
-                take_symbol(&functions, part_of(&functions, context, class_of(corner, nobody, 14)), &d);
+            uint32_t context = 32 * least(symbol, 15) + class_of(left, nobody, 30);
+            context = part_of(&functions, context, class_of(up, nobody, 30));
+            context = part_of(&functions, context, class_of(corner, nobody, 14));
+            uint32_t function = take_symbol(&functions, context, &d);
             if (function == ESCAPE) {
                 uint32_t high_byte = part_of(&functions, part_of(&functions, HIGH_BYTE, 0), 0);
                 uint32_t high = take_symbol(&functions, high_byte, &d);
@@ -1311,7 +1311,6 @@ static bool decode_functions(const struct tbgen *tables, struct block *block, in
             corner = up;
         }
     }
-    block->functions = places;
     return places < 64 * t->block_rows || (d.at == d.end && has_ended(&d));
 }
 
@@ -1351,11 +1350,11 @@ ask(struct tbgen_room *room, const struct table *t, const struct board *b, const
         int places = block->values ? 64 * t->block_rows : at + 1;
         block->values = block->functions = 0;
         if (!decode_values(room->tables, block, &frame, places)) return TBGEN_DAMAGED;
+        block->values = places;
     }
     if (function && at >= block->functions) {
-        int places = block->values;
-        block->functions = 0;
-        if (!decode_functions(room->tables, block, places)) return TBGEN_DAMAGED;
+        if (!decode_functions(room->tables, block, block->values)) return TBGEN_DAMAGED;
+        block->functions = block->values;
     }
     *said = (struct said){block->symbol[at], block->half[at], function ? block->function[at] : 0};
     return said->symbol == NOWHERE ? TBGEN_DAMAGED : TBGEN_OK;

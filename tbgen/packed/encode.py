@@ -134,8 +134,8 @@ def _first_number(levels: Levels, level: int) -> int:
 def model_of(levels: Levels, shares: ContextShares) -> Model:
     """Return the model for encoders and decoders.
 
-    :raises ValueError: if the contexts do not exist, or if the shares of a context do not add up to
-        ``TOTAL``. With such shares, decoders would search for symbols that do not exist.
+    :raises ValueError: if contexts do not exist or are too many, or if the shares of a context do not add up
+        to ``TOTAL``. With such shares, decoders would search for symbols that do not exist.
     """
     context, symbols, symbol, share = shares
     size, ends = symbols.astype(np.int64), np.cumsum(share, dtype=np.int64)
@@ -143,18 +143,16 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     is_whole = len(context) == len(size) and len(symbol) == len(share) == size.sum() and (size > 0).all()
     if not (is_whole and (share > 0).all() and (ends[stop - 1] == TOTAL * np.arange(1, len(size) + 1)).all()):
         raise ValueError(f"shares that do not add up to {TOTAL}")
-    if len(context) and context[-1] >= _first_number(levels, len(levels)):
-        raise ValueError("contexts that do not exist")
+    if len(context) > MAX_CONTEXTS or (context >= _first_number(levels, len(levels))).any():
+        raise ValueError("contexts that do not exist, or too many")
     # Line 0 is for contexts that do not occur. Then come the first lines of all contexts, then the others.
     more = (size - 1) // SEARCH_WIDTH
     first_more, line_count = 1 + len(size) + np.cumsum(more) - more, 1 + len(size) + int(more.sum())
     memory = np.zeros((line_count + 2) * LINE_BYTES, np.uint8)
     edge = memory[-memory.ctypes.data % 64 :][: line_count * LINE_BYTES].view(np.uint16)
     edges, symbols_ = edge.reshape(-1, LINE_EDGES), edge.view(np.uint8).reshape(-1, LINE_BYTES)
-    order, number = (
-        np.arange(len(symbol)) - np.repeat(stop - size, size),
-        np.repeat(np.arange(len(size)), size),
-    )
+    number = np.repeat(np.arange(len(size)), size)
+    order = np.arange(len(symbol)) - (stop - size)[number]
     line, place = first_more[number] + order // SEARCH_WIDTH - 1, order % SEARCH_WIDTH
     line[order < SEARCH_WIDTH] = 1 + number[order < SEARCH_WIDTH]
     begin = ends - share - TOTAL * number
@@ -288,7 +286,7 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 
 
 _MIN_COUNTS: Final = 1 << 16
-"""Minimum number of places of a hash table."""
+"""Minimum number of places of a hash table. Half of them are enough for the steps of any block."""
 
 
 def new_counts(size: int) -> StepCounts:
@@ -381,11 +379,11 @@ class Encoder:
             counts, positions = new_counts(_MIN_COUNTS), np.zeros(1, np.int64)
             for first, end in parts:
                 while 0 <= first < end:
-                    if 2 * counts.used[0] > len(counts.entry):
-                        counts = merged_counts([counts])
                     first = count_blocks(
                         encoding, self._content, counts, positions, BUFFERS.blocks, first, end
                     )
+                    if first < end:
+                        counts = merged_counts([counts])
                 if first < 0:
                     return counts, -1
             return counts, int(positions[0])

@@ -13,7 +13,9 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import Slot
+from tbgen.packed.encode import ContextShares, model_of
 from tbgen.packed.file import PackedFile
+from tbgen.packed.kernels.blocks import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
@@ -108,6 +110,10 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
     path.write_bytes(whole)
     with PackedFile(path) as file, pytest.raises(DamagedTableError, match="functions that do not exist"):
         file.accrued_functions(np.full(1, len(file.coding.entry_start) - 1, np.uint32))
+    many = MAX_CONTEXTS + 1
+    ones, zeros, shares = np.ones(many, np.uint16), np.zeros(many, np.uint8), np.full(many, TOTAL, np.uint16)
+    with pytest.raises(ValueError, match="too many"):
+        model_of(VALUE_LEVELS, ContextShares(np.arange(many), ones, zeros, shares))
 
 
 CHANGES: list[tuple[Change, str]] = [

@@ -72,7 +72,7 @@ class Model(Struct):
     The symbols of a context are sorted by descending share. A line has up to ``SEARCH_WIDTH`` of them.
     """
 
-    first: Frequencies
+    first: NDArray[np.uint16]
     """uint16 (contexts,): first line of each context of the last level; contexts without shares of their own
     have the line of their parent."""
     edge: Frequencies
@@ -230,7 +230,7 @@ HALF_ESCAPE = 255
 HALF_DEPTH_BYTES = 2
 """Number of bytes of a half depth."""
 MAX_STEPS = 5
-"""Maximum number of symbols and bytes that encode one position: a function symbol and four bytes."""
+"""Maximum number of steps of one kind that encode a position: a function symbol and four bytes."""
 
 CAPTURE_FLAG = 0x8000
 """Flag in the depth of a position whose value symbol is CAPTURE."""
@@ -320,8 +320,8 @@ class Buffers(Struct):
     replies: Ints
     """int64 (MAX_MOVES,): moves of the position after a move."""
     steps: Ints
-    """int64 (3, 12288): coding steps (symbols and bytes) of the value symbols, half depths and functions of a
-    block in decoding order."""
+    """int64 (3, ``MAX_STEPS`` * 4096): coding steps (symbols and bytes) of the value symbols, half depths and
+    functions of a block in decoding order."""
     above: Ints
     """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
     block: RowBlock
@@ -424,9 +424,8 @@ def _squares_up_to(block_row: int, last: int) -> Word:
 @inlined
 def _first_state(data: Codes, index: int, end: int, step: int) -> tuple[int, int]:
     """The first state in ``data``, and the index of the next byte."""
-    state, index = _refill(
-        0, data, index, end, step
-    )  # the state has three bytes, but a refill reads only two
+    # The state has three bytes, but a refill reads only two.
+    state, index = _refill(0, data, index, end, step)
     return _refill(state, data, index, end, step)
 
 

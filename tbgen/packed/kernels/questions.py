@@ -179,12 +179,8 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: i
     """
     rows, block = coding.rows, buffers.block
     while first < end:
-        block_number, last, needs_function, group_end = (
-            block_of(rows, batch.question[order[first]]),
-            0,
-            0,
-            first,
-        )
+        block_number = block_of(rows, batch.question[order[first]])
+        last, needs_function, group_end = 0, 0, first
         while group_end < end and block_of(rows, batch.question[order[group_end]]) == block_number:
             question = batch.question[order[group_end]]
             last = max(last, question // 2 % (64 * rows.block_rows))
