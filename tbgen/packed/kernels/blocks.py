@@ -404,15 +404,13 @@ def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
 
 
 @inlined
-def _locate_block(stream: Stream, number: int) -> tuple[int, int, int, bool]:
-    """Start of the bytes of a block, start and stop of those of its functions, and whether their checksum is
-    correct."""
+def _locate_block(stream: Stream, number: int) -> tuple[int, int, int]:
+    """Start of the bytes of a block, and start and stop of those of its functions."""
     start = stream.start[number >> 6]
     for earlier in range(number & ~63, number):
         start += int64(stream.length[earlier]) + int64(stream.function_length[earlier])
     middle = start + int64(stream.length[number])
-    stop = middle + int64(stream.function_length[number])
-    return start, middle, stop, checksum(stream.data, start, stop) == stream.checksum[number]
+    return start, middle, middle + int64(stream.function_length[number])
 
 
 @inlined
@@ -459,8 +457,8 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
     Return whether the bytes are undamaged.
     """
     data, block, above, depth_model = coding.stream.data, buffers.block, buffers.above, coding.depth_model
-    begin, end, _, undamaged = _locate_block(coding.stream, number)
-    if not undamaged:
+    begin, end, stop = _locate_block(coding.stream, number)
+    if checksum(data, begin, stop) != coding.stream.checksum[number]:
         return False
     # Half depths are read backwards from the end.
     state, byte = _first_state(data, begin, end, 1)
@@ -498,15 +496,16 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
 
 @kernel
 def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the functions of a block, whose symbols have been decoded, up to its slot ``last``.
+    """Decode the functions of a block up to its slot ``last``. The symbols must have been decoded, which
+    includes the check of the checksum.
 
     Return whether the bytes are undamaged.
     """
     data, block, above, model = coding.stream.data, buffers.block, buffers.above, coding.function_model
-    _, byte, end, undamaged = _locate_block(coding.stream, number)
-    if byte == end or not undamaged:
+    _, byte, end = _locate_block(coding.stream, number)
+    if byte == end:
         block.function_number[: last + 1] = 0
-        return undamaged
+        return True
     state, byte = _first_state(data, byte, end, 1)
     above[2, :] = NO_FUNCTION
     for block_row in range(last // 64 + 1):
