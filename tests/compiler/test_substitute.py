@@ -45,9 +45,12 @@ TAGGING = f"""{COMPILING}
 import multiprocessing, time
 from tbgen.games import tagging as tagged
 
+judge = tagged._judge_game
+
 def judge_game(adjudicator, raw):
     time.sleep(0.01)
     work()
+    return judge(adjudicator, raw)
 
 multiprocessing.set_start_method("fork")
 tagged._judge_game = judge_game

@@ -21,7 +21,7 @@ export function stateOf({fen = "", accrued = null}, rules) {
     const found = studied(position)
     const earlier = accrued ? scoreOf(accrued) : seventh !== null && (rules === "wg" || found.clock) ? scoreOf(seventh) : null
     const ignored = found.over || (found.passing && rules === "r")
-    if (earlier !== null && !ignored && rankOf(earlier) < LEAST_RANK) throw badInput(`the accrued score ${textOf(earlier)} ends the game, and here it goes on`)
+    if (earlier !== null && !ignored && rankOf(earlier) < LEAST_RANK) throw badInput(`the accrued score ${textOf(earlier)} ends the game, but this position has legal moves`)
     const note = accrued || seventh === null || rules === "wg" ? null : noteOn(scoreOf(seventh), found)
     return {position: found, accrued: accruedAt(found, earlier, rules), note}
 }
