@@ -88,7 +88,9 @@ build(
 @functools.cache
 def packed(material: str) -> Path:
     """Return a directory with a table and its sub-tables, all packed, made once."""
-    directory = KEPT / "packed"
+    from tbgen.store.schema import PACKED
+
+    directory = KEPT / f"packed{PACKED.version}"  # the commits that are compared may have different versions
     directory.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-c", _PACKING, material, directory], check=True)
     return directory
