@@ -322,13 +322,15 @@ static struct board swapped(const struct board *b) {
 
 /* -------------------------------------------------------------------------------------------------- files */
 
-enum { PAGE = 4096, VERSION = 2, HEAD = 80, NAME_SIZE = 16 };
+enum { PAGE = 4096, VERSION = 3, HEAD = 80, NAME_SIZE = 16 };
 enum { EXCEPTION_BITS = 16, WIDE = 16, STEP_SIZE = 64, TOTAL_BITS = 12, TOTAL = 1 << TOTAL_BITS };
+enum { KING_CLASSES = 96 };
 enum { LEAST_ROWS = 16, MOST_ROWS = 64, MOST_SLOTS = 64 * MOST_ROWS }; /* of a block */
 
 /* The contexts of level 1, and into how many parts each further level divides one. */
-static const uint32_t VALUE_LEVELS[] = {128, 32, 8, 0}, DEPTH_LEVELS[] = {128, 108, 4, 4, 0},
-                      FUNCTION_LEVELS[] = {513, 32, 16, 0}, NO_LEVELS[] = {0};
+static const uint32_t VALUE_LEVELS[] = {128, 32, 8, KING_CLASSES, 0},
+                      DEPTH_LEVELS[] = {128, 108, 4, 4, KING_CLASSES, 0},
+                      FUNCTION_LEVELS[] = {513, 32, 16, KING_CLASSES, 0}, NO_LEVELS[] = {0};
 
 #define DIVIDED (UINT32_C(1) << 31) /* in the entry of a context: its parts have entries of their own */
 
@@ -570,7 +572,7 @@ static bool fits(const struct table *t, enum tbgen_rules rules) {
     uint64_t functions = t->of[ENTRY_START].size / 4;
     return has_model(t, VALUE_START, VALUE_LEVELS) && has_model(t, DEPTH_START, DEPTH_LEVELS) &&
            has_model(t, FUNCTION_START, accrued ? FUNCTION_LEVELS : NO_LEVELS) &&
-           has(t, BLOCK_START, 2 * blocks + 1, 4) &&
+           has(t, BLOCK_START, 3 * blocks + 1, 4) &&
            has(t, EXCEPTION_START, (size >> EXCEPTION_BITS) + 2, 4) &&
            has(t, EXCEPTION_SLOT, t->of[EXCEPTION_VALUE].size, 2) &&
            has_depths(t, EXCEPTION_DEPTH, EXCEPTION_VALUE) && has(t, ENTRY_START, functions, 4) &&
@@ -1068,11 +1070,17 @@ static void find_row(const struct table *t, uint64_t number, struct frame *frame
 enum { SELF, CAPTURE, FIRST_VALUE, NOWHERE = 255, SAME_AS_LEFT = 253, ESCAPE = 255, LOW = 1 << 16 };
 enum { HIGH_BYTE = 512 }; /* the context of the highest byte of a function's number */
 
+/* What the king class of a row's positions depends on, apart from the row man. */
+struct kings {
+    uint8_t summand, anchor, king;
+};
+
 struct block {
     const struct table *table;
     uint64_t number;
     int values, functions; /* how many places have been decoded */
     squares mask[MOST_ROWS];
+    struct kings kings[MOST_ROWS];
     uint8_t symbol[MOST_SLOTS];
     uint16_t half[MOST_SLOTS];
     uint32_t function[MOST_SLOTS];
@@ -1088,11 +1096,10 @@ struct tbgen_room {
 };
 
 /* An asymmetric numeral system (docs/format.md), and what is left to read: the bytes from `at` on before
- * `end`, or where `step` is -1, backwards. */
+ * `end`. */
 struct decoder {
     uint32_t state;
     const uint8_t *at, *end;
-    int step;
 };
 
 /* Sixteen symbols of a context, by falling share: the interval of number n is from edge[n] to
@@ -1115,19 +1122,18 @@ static struct model model_of(const struct table *t, enum section start) {
 }
 
 static INLINED void refill(struct decoder *d) {
-    if (d->step * (d->end - d->at) >= 2) { /* it never wants more, and no branch has to be guessed */
+    if (d->end - d->at >= 2) { /* it never wants more, and no branch has to be guessed */
         unsigned wanted = d->state < LOW >> 8 ? 2 : d->state < LOW;
-        uint32_t two = (uint32_t)d->at[0] << 8 | d->at[d->step];
+        uint32_t two = (uint32_t)d->at[0] << 8 | d->at[1];
         d->state = d->state << 8 * wanted | two >> (16 - 8 * wanted);
-        d->at += d->step * (int)wanted;
+        d->at += wanted;
     } else if (d->state < LOW && d->at != d->end) {
-        d->state = d->state << 8 | *d->at;
-        d->at += d->step;
+        d->state = d->state << 8 | *d->at++;
     }
 }
 
-static INLINED struct decoder begun(const uint8_t *at, const uint8_t *end, int step) {
-    struct decoder d = {0, at, end, step};
+static INLINED struct decoder begun(struct part bytes) {
+    struct decoder d = {0, bytes.at, bytes.at + bytes.size};
     refill(&d); /* two bytes of three */
     refill(&d);
     return d;
@@ -1177,19 +1183,19 @@ static INLINED uint32_t take_bytes(int count, struct decoder *d) {
     return number;
 }
 
-/* Find the bytes of a block, of its functions or all others; false if they are not what was written. */
-static bool
-find_bytes(const struct tbgen *tables, const struct block *block, bool functions, struct part *found) {
+/* Find the bytes of a block: those of its value symbols (0), half depths (1) or functions (2); false if they
+ * are not what was written. */
+static bool find_bytes(const struct tbgen *tables, const struct block *block, unsigned kind, struct part *found) {
     const struct table *t = block->table;
-    uint64_t number = 2 * block->number + functions;
+    uint64_t number = 3 * block->number + kind;
     if (!sound(tables, t, BLOCK_START, number, 2, 4)) return false;
     uint64_t begin = u32_at(t, BLOCK_START, number), size = u32_at(t, BLOCK_START, number + 1) - begin;
     *found = (struct part){t->of[BLOCK_DATA].at + begin, size};
     return sound(tables, t, BLOCK_DATA, begin, size, 1);
 }
 
-/* Whether a decoder of which all is decoded has come to its end, or has not begun. */
-static bool has_ended(const struct decoder *d) { return d->state == LOW || !d->state; }
+/* Whether a decoder of which all is decoded has come to its end. */
+static bool has_ended(const struct decoder *d) { return d->at == d->end && !d->state; }
 
 static uint32_t least(uint32_t one, uint32_t other) { return one < other ? one : other; }
 
@@ -1207,18 +1213,44 @@ static INLINED uint32_t class_of(uint32_t symbol, uint32_t none, uint32_t most) 
     return symbol == none ? most + 1 : least(symbol, most);
 }
 
-static INLINED uint32_t value_context(const struct model *m, uint32_t hints, const struct neighbours *by) {
+static uint32_t distance_of(int one, int other) {
+    int files = abs(one % 8 - other % 8), ranks = abs(one / 8 - other / 8);
+    return (uint32_t)(files > ranks ? files : ranks);
+}
+
+static uint32_t edge_distance(int square) {
+    uint32_t file = (uint32_t)square % 8, rank = (uint32_t)square / 8;
+    return least(least(file, 7 - file), least(rank, 7 - rank));
+}
+
+static struct kings kings_of(const struct table *t, const struct frame *frame) {
+    int other = frame->square[1 - t->stored_side], king = frame->square[t->stored_side];
+    if (!t->pawns) return (struct kings){(uint8_t)(16 * edge_distance(other)), (uint8_t)other, (uint8_t)king};
+    int pawn = lowest(frame->pawns[0] ? frame->pawns[0] : frame->pawns[1]);
+    uint32_t summand = 24 * (least(distance_of(pawn, other), 4) - 1) + (uint32_t)pawn / 8 - 1;
+    return (struct kings){(uint8_t)summand, (uint8_t)pawn, (uint8_t)king};
+}
+
+/* The king class with the king of the stored side on a square. */
+static uint32_t king_class(const struct table *t, struct kings kings, int king) {
+    uint32_t distance = distance_of(kings.anchor, king);
+    if (t->pawns) return kings.summand + 6 * (least(distance, 4) - 1);
+    return kings.summand + 4 * edge_distance(king) + least(distance, 5) - 2;
+}
+
+static INLINED uint32_t
+value_context(const struct model *m, uint32_t hints, uint32_t class, const struct neighbours *by) {
     uint32_t left = by->left.symbol, up = by->up.symbol;
     uint32_t context = part_of(m, 32 * hints + class_of(left, NOWHERE, 30), class_of(up, NOWHERE, 30));
-    return part_of(m, context, class_of(by->corner.symbol, NOWHERE, 6));
+    return part_of(m, part_of(m, context, class_of(by->corner.symbol, NOWHERE, 6)), class);
 }
 
 static INLINED uint32_t half_class(uint32_t half) {
     return least(least(half, 24 + half / 2), least(44 + half / 4, 107));
 }
 
-static INLINED uint32_t
-depth_context(const struct model *m, uint32_t symbol, uint32_t hints, const struct neighbours *by) {
+static INLINED uint32_t depth_context(
+    const struct model *m, uint32_t symbol, uint32_t hints, uint32_t class, const struct neighbours *by) {
     bool left = by->left.symbol == symbol, up = by->up.symbol == symbol, corner = by->corner.symbol == symbol;
     uint32_t expected = 0, source = 7;
     if (left && up) {
@@ -1234,7 +1266,7 @@ depth_context(const struct model *m, uint32_t symbol, uint32_t hints, const stru
     }
     uint32_t context = part_of(m, 8 * least(symbol, 15) + source, half_class(expected));
     uint32_t comparison = 1u + (by->corner.half > expected) - (by->corner.half < expected);
-    return part_of(m, part_of(m, context, hints), corner ? comparison : 3);
+    return part_of(m, part_of(m, part_of(m, context, hints), corner ? comparison : 3), class);
 }
 
 /* The squares of row `at` that come before a place of the block. */
@@ -1242,16 +1274,16 @@ static squares before(int at, int places) {
     return places >= 64 * at + 64 ? ~UINT64_C(0) : bit(places - 64 * at) - 1;
 }
 
-/* Decode the value symbols and half depths of the first places of a block. Half depths are read backwards. */
+/* Decode the value symbols and half depths of the first places of a block. */
 static bool decode_values(const struct tbgen *tables, struct block *block, struct frame *frame, int places) {
     const struct table *t = block->table;
     const struct neighbour nobody = {NOWHERE, 0};
     struct model values = model_of(t, VALUE_START), depths = model_of(t, DEPTH_START);
     struct neighbour above[64];
-    struct part bytes;
-    if (!find_bytes(tables, block, false, &bytes)) return false;
-    const uint8_t *before_first = bytes.at - 1, *last = before_first + bytes.size;
-    struct decoder d = begun(bytes.at, last + 1, 1), backwards = {0, last, before_first, -1};
+    struct part bytes, depth_bytes;
+    if (!find_bytes(tables, block, 0, &bytes) || !find_bytes(tables, block, 1, &depth_bytes)) return false;
+    struct decoder d = begun(bytes), of_depths = begun(depth_bytes);
+    bool king_moves = t->order[t->free - 1] == t->stored_side; /* it is the row man */
     for (int square = 0; square < 64; square++) above[square] = nobody;
     memset(block->symbol, NOWHERE, (size_t)places);
     for (int at = 0; 64 * at < places; at++) {
@@ -1259,15 +1291,18 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
         struct neighbours by = {nobody, nobody, nobody};
         find_row(t, block->number * (uint64_t)t->block_rows + (uint64_t)at, frame, &row);
         block->mask[at] = row.mask;
+        if (!row.mask) continue;
+        block->kings[at] = kings_of(t, frame);
+        uint32_t class = king_moves ? 0 : king_class(t, block->kings[at], block->kings[at].king);
         for (squares set = row.mask & before(at, places); set; set &= set - 1) {
             int square = lowest(set);
             uint32_t hints = (uint32_t)(2 * (row.checks >> square & 1) + (row.captures >> square & 1));
             by.up = above[square];
-            uint32_t symbol = take_symbol(&values, value_context(&values, hints, &by), &d), half = 0;
+            if (king_moves) class = king_class(t, block->kings[at], square);
+            uint32_t symbol = take_symbol(&values, value_context(&values, hints, class, &by), &d), half = 0;
             if (symbol >= FIRST_VALUE) {
-                if (!backwards.state) backwards = begun(last, before_first, -1);
-                half = take_symbol(&depths, depth_context(&depths, symbol, hints, &by), &backwards);
-                if (half == ESCAPE) half = take_bytes(2, &backwards);
+                half = take_symbol(&depths, depth_context(&depths, symbol, hints, class, &by), &of_depths);
+                if (half == ESCAPE) half = take_bytes(2, &of_depths);
             }
             block->symbol[64 * at + square] = (uint8_t)symbol;
             block->half[64 * at + square] = (uint16_t)half;
@@ -1275,8 +1310,7 @@ static bool decode_values(const struct tbgen *tables, struct block *block, struc
             by.left = above[square] = (struct neighbour){(uint16_t)symbol, (uint16_t)half};
         }
     }
-    return places < 64 * t->block_rows ||
-           (d.at == backwards.at + 1 && has_ended(&d) && has_ended(&backwards));
+    return places < 64 * t->block_rows || (has_ended(&d) && has_ended(&of_depths));
 }
 
 /* Decode the functions of the first places of a block, whose value symbols are known. */
@@ -1287,22 +1321,27 @@ static bool decode_functions(const struct tbgen *tables, struct block *block, in
     uint32_t above[64];
     int width = t->of[ENTRY_START].size / 4 <= 65537 ? 2 : 4;
     struct part bytes;
-    if (!find_bytes(tables, block, true, &bytes)) return false;
-    struct decoder d = begun(bytes.at, bytes.at + bytes.size, 1);
+    if (!find_bytes(tables, block, 2, &bytes)) return false;
+    struct decoder d = begun(bytes);
+    bool king_moves = t->order[t->free - 1] == t->stored_side;
     for (int square = 0; square < 64; square++) above[square] = nobody;
     if (!bytes.size) memset(block->function, 0, (size_t)places * sizeof *block->function);
     for (int at = 0; bytes.size && 64 * at < places; at++) {
         uint32_t left = nobody, corner = nobody;
+        if (!block->mask[at]) continue;
+        uint32_t class = king_moves ? 0 : king_class(t, block->kings[at], block->kings[at].king);
         for (squares set = block->mask[at] & before(at, places); set; set &= set - 1) {
             int square = lowest(set);
             uint32_t symbol = block->symbol[64 * at + square], up = above[square];
             uint32_t context = 32 * least(symbol, 15) + class_of(left, nobody, 30);
             context = part_of(&functions, context, class_of(up, nobody, 30));
             context = part_of(&functions, context, class_of(corner, nobody, 14));
+            if (king_moves) class = king_class(t, block->kings[at], square);
+            context = part_of(&functions, context, class);
             uint32_t function = take_symbol(&functions, context, &d);
             if (function == ESCAPE) {
                 uint32_t high_byte = part_of(&functions, part_of(&functions, HIGH_BYTE, 0), 0);
-                uint32_t high = take_symbol(&functions, high_byte, &d);
+                uint32_t high = take_symbol(&functions, part_of(&functions, high_byte, 0), &d);
                 function = high << 8 * (width - 1) | take_bytes(width - 1, &d);
             } else if (function >= SAME_AS_LEFT) {
                 function = function == SAME_AS_LEFT ? left : up;
@@ -1311,7 +1350,7 @@ static bool decode_functions(const struct tbgen *tables, struct block *block, in
             corner = up;
         }
     }
-    return places < 64 * t->block_rows || (d.at == d.end && has_ended(&d));
+    return places < 64 * t->block_rows || !bytes.size || has_ended(&d);
 }
 
 /* What the blocks say of a position of the stored side. */

@@ -104,9 +104,10 @@ def damaged(data: AnyArray, rng: random.Random) -> AnyArray:
 
 def correct_checks(arrays: Arrays, rng: random.Random) -> None:
     """Correct the checksums of blocks. In nine of ten cases, first make their bytes match their lengths."""
-    lengths, data = arrays[schema.BLOCK_LENGTH].astype(np.int64), arrays[schema.BLOCK_DATA]
-    function_lengths = arrays[schema.BLOCK_FUNCTION_LENGTH][: len(lengths)]
-    lengths[: len(function_lengths)] += function_lengths
+    lengths, data = arrays[schema.BLOCK_VALUE_LENGTH].astype(np.int64), arrays[schema.BLOCK_DATA]
+    for dataset in (schema.BLOCK_DEPTH_LENGTH, schema.BLOCK_FUNCTION_LENGTH):
+        more = arrays[dataset][: len(lengths)]
+        lengths[: len(more)] += more
     edges = np.cumsum([0, *lengths.tolist()])
     if rng.randrange(10):
         data = np.resize(data, edges[-1]) if len(data) else np.zeros(edges[-1], np.uint8)

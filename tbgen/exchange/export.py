@@ -27,9 +27,9 @@ from tbgen.system.files import atomic_write, make_directory, write_errors
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
-    from tbgen.packed.kernels.blocks import Levels
+    from tbgen.packed.kernels.blocks import Levels, Model
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Version of the format, incremented by every change that an older reader would misread."""
 MAX_NUMBER: Final = (1 << 32) - 1
 """Greatest number that the sections with four bytes for each number can store."""
@@ -248,7 +248,7 @@ def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
 
     coding, stream = table.coding, table.coding.stream
     models = coding.value_model, coding.depth_model, coding.function_model
-    lengths = np.stack([stream.length, stream.function_length], axis=1)
+    lengths = np.stack([stream.value_length, stream.depth_length, stream.function_length], axis=1)
     exception_slots, exception_values, _ = table.exceptions()
     buckets = np.arange((table.info.size >> _EXCEPTION_BITS) + 2) << _EXCEPTION_BITS
     sections = {
@@ -266,9 +266,18 @@ def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     }
     kinds = ("value", "depth", "function") if table.info.stores_accrued else ("value", "depth")
     for kind, levels, model in zip(kinds, KIND_LEVELS, models, strict=False):
-        sections[f"{kind}_start"] = _context_entries(levels, model.first)
+        sections[f"{kind}_start"] = _context_entries(levels, _first_lines(model))
         sections[f"{kind}_step"] = model.symbol  # the lines of the model are the steps
     return sections
+
+
+def _first_lines(model: "Model") -> NDArray[np.uint16]:
+    """Return the first line of each context of the last level, uint16 (contexts,)."""
+    by_node = model.first.reshape(-1, model.divided).T
+    lines = np.broadcast_to((model.node - model.divided)[:, None], (len(model.node), by_node.shape[1])).copy()
+    divided = model.node < model.divided
+    lines[divided] = by_node[model.node[divided]]
+    return lines.reshape(-1)
 
 
 def _context_entries(levels: "Levels", first_step: NDArray[np.uint16]) -> NDArray[np.uint32]:

@@ -1,6 +1,7 @@
 """Encoding of the stored side of a table on several threads.
 
-A first pass counts how often each symbol occurs, and a second pass encodes the blocks.
+From a sample of the blocks follows which contexts have shares of their own. Then a first pass counts how
+often each symbol occurs in these contexts, and a second pass encodes the blocks.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,17 +35,14 @@ from tbgen.packed.kernels.blocks import (
     Stream,
 )
 from tbgen.packed.kernels.encode import (
-    BYTE_CONTEXT,
-    COUNT_BITS,
-    STEP_BITS,
+    Counts,
     Encoding,
-    StepCounts,
-    copy_counts,
     count_blocks,
     count_codes,
     decode_blocks,
     encode_blocks,
     find_shares,
+    list_sampled_blocks,
     toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
@@ -58,57 +56,45 @@ KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 """The levels of contexts for each kind of steps."""
 _SHARE_BITS: Final = 12
 """About how many bits a share takes in a file."""
-_CONTEXT_BITS: Final = 500
+_SAMPLE_BITS: Final = 0.72
+"""By how many bits a sample underestimates, for each symbol of a context, how much its symbols take: half of
+log2(e), because frequencies in a sample deviate from the true ones (Miller and Madow)."""
+_CONTEXT_BITS: Final = 1000
 """How many bits a context must save, more than its shares take, because more contexts slow decoders down."""
-_MAX_LEVEL_CONTEXTS: Final = MAX_CONTEXTS // 4
-"""Maximum number of contexts of one level, after the first, that have shares of their own."""
+_MAX_LEVEL_CONTEXTS: Final = MAX_CONTEXTS // 6
+"""Maximum number of contexts of one level, after the first, that have shares of their own. Up to as many
+contexts again have nodes."""
 
 
 Steps = NDArray[np.int64]
 
 
-class ContextShares(NamedTuple):
-    """The contexts of one kind that have shares of their own, in the order of their numbers.
+def contexts_of(levels: Levels, steps: Steps, sampled: int = 1) -> NDArray[np.int64]:
+    """Return the contexts for which shares of their own save more bits than they take.
 
-    Contexts are numbered level by level.
+    All contexts of the first level are included.
+
+    :param steps: int64 (n,), the steps of a sample, in any order.
+    :param sampled: the sample contains one of so many blocks.
+    :returns: int64 (contexts,), their numbers, ascending. Contexts are numbered level by level.
     """
-
-    context: NDArray[np.int64]
-    """int64 (contexts,): their numbers, ascending."""
-    symbols: NDArray[np.uint16]
-    """uint16 (contexts,): number of symbols in each."""
-    symbol: NDArray[np.uint8]
-    """uint8 (shares,): the symbols of all contexts, in each context by descending share."""
-    share: NDArray[np.uint16]
-    """uint16 (shares,): their shares."""
-
-
-def shares_of(levels: Levels, steps: Steps, count: NDArray[np.int64]) -> ContextShares:
-    """Return the shares of symbols, for those contexts for which they save more bits than they take.
-
-    :param steps: int64 (n,), the steps that occur, in any order: contexts of the last level, with the symbol
-        in the lowest eight bits.
-    :param count: int64 (n,), their frequencies.
-    """
-    order, kept = np.argsort(steps), list[tuple[Steps, NDArray[np.int64]]]()
-    steps, count = steps[order], count[order]
+    steps = np.sort(steps)
+    starts = np.flatnonzero(np.diff(steps, prepend=-1))
+    steps, count = steps[starts], sampled * np.diff(starts, append=len(steps))
+    kept = list[NDArray[np.int64]]()
     for level in range(len(levels) - 1, 0, -1):
         first = _first_steps(steps)
         in_parent, index = np.unique((steps >> 8) // levels[level] << 8 | steps & 255, return_inverse=True)
         parent_bits = _bits(np.bincount(index, weights=count), _first_steps(in_parent))[index]
         saved = np.add.reduceat(count * (parent_bits - _bits(count, first)), first)
         symbols = np.diff(first, append=len(steps))
+        saved -= (_SHARE_BITS + _SAMPLE_BITS * (sampled - 1)) * symbols
         least = np.sort(saved)[-_MAX_LEVEL_CONTEXTS - 1] if len(saved) > _MAX_LEVEL_CONTEXTS else 0
-        keep = np.repeat(saved > np.maximum(least, _CONTEXT_BITS + _SHARE_BITS * symbols), symbols)
-        kept.append((steps[keep] + (_first_number(levels, level) << 8), count[keep]))
-        rest = np.bincount(index[~keep], weights=count[~keep], minlength=len(in_parent)).astype(np.int64)
+        keep = saved > max(least, _CONTEXT_BITS)
+        kept.append((steps[first[keep]] >> 8) + _first_number(levels, level))
+        rest = np.bincount(index, weights=np.where(np.repeat(keep, symbols), 0, count))
         steps, count = in_parent[rest > 0], rest[rest > 0]
-    steps, count = map(np.concatenate, zip((steps, count), *reversed(kept), strict=True))
-    first, share = _first_steps(steps), np.zeros(len(steps), np.uint16)
-    find_shares(np.append(first, len(steps)), count, share)
-    order = np.lexsort((-share.astype(np.int64), steps >> 8))
-    symbols = np.diff(first, append=len(steps)).astype(np.uint16)
-    return ContextShares(steps[first] >> 8, symbols, (steps[order] & 255).astype(np.uint8), share[order])
+    return np.concatenate([np.arange(levels[0]), *reversed(kept)])
 
 
 def _first_steps(steps: Steps) -> NDArray[np.int64]:
@@ -131,6 +117,67 @@ def _first_number(levels: Levels, level: int) -> int:
     return int(np.cumprod(levels[:level]).sum())
 
 
+class ContextShares(NamedTuple):
+    """The contexts of one kind that have shares of their own, in the order of their numbers."""
+
+    context: NDArray[np.int64]
+    """int64 (contexts,): their numbers, ascending."""
+    symbols: NDArray[np.uint16]
+    """uint16 (contexts,): number of symbols in each."""
+    symbol: NDArray[np.uint8]
+    """uint8 (shares,): the symbols of all contexts, in each context by descending share."""
+    share: NDArray[np.uint16]
+    """uint16 (shares,): their shares."""
+
+
+def shares_of(context: NDArray[np.int64], counts: NDArray[np.int64]) -> ContextShares:
+    """Return the shares of the symbols of those contexts that occur.
+
+    :param counts: int64 (contexts, 256), the frequency of each symbol in each context.
+    """
+    used = counts.any(axis=1)
+    context, counts = context[used], counts[used]
+    row, symbol = counts.nonzero()
+    symbols = np.count_nonzero(counts, axis=1)
+    share = np.zeros(len(row), np.uint16)
+    find_shares(np.append(0, np.cumsum(symbols)), counts[row, symbol], share)
+    order = np.lexsort((-share.astype(np.int64), row))
+    return ContextShares(context, symbols.astype(np.uint16), symbol[order].astype(np.uint8), share[order])
+
+
+def model_without_shares(levels: Levels, context: NDArray[np.int64]) -> Model:
+    """Return a model in which each of the contexts has its own first line, but no shares.
+
+    :param context: int64 (contexts,), ascending numbers of contexts. The first line of number n is 1 + n;
+        line 0 is for contexts that do not occur.
+    :raises ValueError: if contexts do not exist or are too many.
+    """
+    if (context >= _first_number(levels, len(levels))).any():
+        raise ValueError("contexts that do not exist")
+    if len(context) > MAX_CONTEXTS:
+        raise ValueError("too many contexts")
+    node, start = np.zeros(levels[0], np.uint16), 0
+    for level, parts in enumerate(levels[:-1]):
+        node = np.repeat(node, parts) if level else node
+        inside = slice(*np.searchsorted(context, (start, start + len(node))))
+        node[context[inside] - start] = np.arange(len(context))[inside] + 1
+        start += len(node)
+    # The first nodes are those of contexts that the king class divides.
+    refined = context[np.searchsorted(context, start) :] - start
+    parents, index = np.unique(refined // levels[-1], return_inverse=True)
+    divided = max(1, len(parents))
+    if len(context) + divided > MAX_CONTEXTS:
+        raise ValueError("too many contexts")
+    first = np.zeros((levels[-1], divided), np.uint16)
+    first[:, : len(parents)] = node[parents]
+    first[refined % levels[-1], index] = np.arange(len(context) - len(refined), len(context)) + 1
+    node += np.uint16(divided)
+    node[parents] = np.arange(len(parents))
+    no_lines = np.zeros(0, np.uint16)
+    arrays = no_lines, no_lines.view(np.uint8), no_lines.view(np.uint32)
+    return Model(node, divided, first.reshape(-1), *arrays)
+
+
 def model_of(levels: Levels, shares: ContextShares) -> Model:
     """Return the model for encoders and decoders.
 
@@ -143,8 +190,6 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     is_whole = len(context) == len(size) and len(symbol) == len(share) == size.sum() and (size > 0).all()
     if not (is_whole and (share > 0).all() and (ends[stop - 1] == TOTAL * np.arange(1, len(size) + 1)).all()):
         raise ValueError(f"shares that do not add up to {TOTAL}")
-    if len(context) > MAX_CONTEXTS or (context >= _first_number(levels, len(levels))).any():
-        raise ValueError("contexts that do not exist, or too many")
     # Line 0 is for contexts that do not occur. Then come the first lines of all contexts, then the others.
     more = (size - 1) // SEARCH_WIDTH
     first_more, line_count = 1 + len(size) + np.cumsum(more) - more, 1 + len(size) + int(more.sum())
@@ -162,13 +207,8 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     next_lines = edge.view(np.uint32).reshape(-1, LINE_WORDS)[:, -1]
     next_lines[:] = np.arange(line_count) + 1
     next_lines[1 : len(size) + 1] = first_more
-    first, start = np.zeros(levels[0], np.uint16), 0
-    for level, refined in enumerate(levels):
-        first = np.repeat(first, refined) if level else first
-        inside = slice(*np.searchsorted(context, (start, start + len(first))))
-        first[context[inside] - start] = np.arange(len(size))[inside] + 1
-        start += len(first)
-    return Model(first, edge, edge.view(np.uint8), edge.view(np.uint32))
+    model = model_without_shares(levels, context)
+    return replace(model, edge=edge, symbol=edge.view(np.uint8), next_line=edge.view(np.uint32))
 
 
 _BLOCKS_PER_TASK: Final = 2048
@@ -193,9 +233,8 @@ _SLOTS_PER_TASK: Final = 1 << 22
 
 _MODELS: Final = (schema.VALUE_MODEL, schema.DEPTH_MODEL, schema.FUNCTION_MODEL)
 """The datasets of the shares of each kind of steps."""
-_BLOCK_DATASETS: Final = (
-    *(schema.BLOCK_DATA, schema.BLOCK_LENGTH, schema.BLOCK_FUNCTION_LENGTH, schema.BLOCK_CHECK),
-)
+_LENGTHS: Final = (schema.BLOCK_VALUE_LENGTH, schema.BLOCK_DEPTH_LENGTH, schema.BLOCK_FUNCTION_LENGTH)
+"""The datasets of the numbers of bytes in each block."""
 
 
 def escape_bytes(function_count: int) -> int:
@@ -205,24 +244,23 @@ def escape_bytes(function_count: int) -> int:
 
 
 def stream_of(
-    data: NDArray[np.uint8],
-    length: NDArray[np.uint16],
-    function_length: NDArray[np.uint16],
-    checksum: NDArray[np.uint16],
+    data: NDArray[np.uint8], lengths: Sequence[NDArray[np.uint16]], checksum: NDArray[np.uint16]
 ) -> Stream:
     """Return encoded blocks, given as bytes, lengths and checksums, in the form that decoders use.
 
-    ``function_length`` is empty if the table has no functions.
+    :param lengths: the lengths of value symbols, half depths and functions; the last are empty if the table
+        has no functions.
     """
-    if not len(function_length):
-        function_length = np.zeros_like(length)
-    total = length.astype(np.int64) + function_length
-    return Stream(data, (np.cumsum(total) - total)[::64].copy(), length, function_length, checksum)
+    value, depth, function = lengths
+    function = function if len(function) else np.zeros_like(value)
+    total = value.astype(np.int64) + depth + function
+    return Stream(data, (np.cumsum(total) - total)[::64].copy(), value, depth, function, checksum)
 
 
 def new_stream(blocks: int) -> Stream:
     """Return a stream of empty blocks."""
-    return stream_of(np.zeros(0, np.uint8), *np.zeros((3, blocks), np.uint16))
+    *lengths, checksum = np.zeros((4, blocks), np.uint16)
+    return stream_of(np.zeros(0, np.uint8), lengths, checksum)
 
 
 def encoding_of(
@@ -232,17 +270,13 @@ def encoding_of(
 
     :param code: code of each value symbol.
     :param function_count: number of functions of the table.
-    :param models: the models of the three kinds of steps. They are not needed to count the steps.
+    :param models: the models of the three kinds of steps. They are not needed to list steps.
     """
     symbol_of = np.full(256, -1, np.int64)
     symbol_of[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
-    values, depths, functions = models or [model_of(levels, _NO_SHARES) for levels in KIND_LEVELS]
+    no_context = np.zeros(0, np.int64)
+    values, depths, functions = models or [model_without_shares(each, no_context) for each in KIND_LEVELS]
     return Encoding(rows, symbol_of, escape_bytes(function_count), values, depths, functions)
-
-
-_NO_SHARES: Final = ContextShares(
-    np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8), np.zeros(0, np.uint16)
-)
 
 
 def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Coding:
@@ -264,7 +298,7 @@ def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Co
         values,
         depths,
         functions,
-        stream_of(*map(array_of, _BLOCK_DATASETS)),
+        stream_of(array_of(schema.BLOCK_DATA), list(map(array_of, _LENGTHS)), array_of(schema.BLOCK_CHECK)),
         function_start,
         array_of(schema.FUNCTION_ACCRUED),
         array_of(schema.FUNCTION_VALUE),
@@ -285,22 +319,19 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
     }
 
 
-_MIN_COUNTS: Final = 1 << 16
-"""Minimum number of places of a hash table. Half of them are enough for the steps of any block."""
+_MAX_SAMPLED_BITS: Final = 13
+"""A sample has about at most two to this power of blocks."""
+_MAX_LISTED_STEPS: Final = 1 << 20
+"""Maximum number of steps that are listed at once."""
 
 
-def new_counts(size: int) -> StepCounts:
-    """Return an empty hash table with ``size`` places, a power of two."""
-    return StepCounts(np.zeros(size, np.int64), np.zeros(1, np.int64))
+def new_counts(values: int, depths: int, functions: int) -> tuple[Counts, Counts, Counts]:
+    """Return counts of no steps, for so many contexts of each kind."""
 
+    def counts(contexts: int) -> Counts:
+        return np.zeros((contexts + 1, 256), np.uint32)
 
-def merged_counts(parts: Sequence[StepCounts]) -> StepCounts:
-    """Return a hash table with the sums of the frequencies of others, at most a quarter full."""
-    used = sum(int(part.used[0]) for part in parts)
-    total = new_counts(max(_MIN_COUNTS, 4 << used.bit_length()))
-    for part in parts:
-        copy_counts(part, total)
-    return total
+    return counts(values), counts(depths), counts(functions)
 
 
 class Encoder:
@@ -329,8 +360,11 @@ class Encoder:
         encoded = unencoded_arrays(self._table)  # before depths are flagged
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
             code = self._codes(pool)
-            kinds = self._count(pool, encoding_of(self._rows, code, self._function_count))
-            shares = list(pool.map(lambda levels, kind: shares_of(levels, *kind), KIND_LEVELS, kinds))
+            contexts = self._choose_contexts(pool, encoding_of(self._rows, code, self._function_count))
+            models = list(map(model_without_shares, KIND_LEVELS, contexts))
+            encoding = encoding_of(self._rows, code, self._function_count, models)
+            counts = self._count(pool, encoding, [len(each) for each in contexts])
+            shares = list(pool.map(shares_of, contexts, counts))
             encoded[schema.CODE] = code
             for model, part in zip(_MODELS, shares, strict=True):
                 encoded |= {model.step: steps_of(part.context), model.symbols: part.symbols}
@@ -371,32 +405,52 @@ class Encoder:
         order = np.argsort(-total, kind="stable")[: np.count_nonzero(total)]
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
-    def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> list[tuple[Steps, Steps]]:
-        """Return the steps that occur and their frequencies, for each kind. Bytes are left out."""
+    def _choose_contexts(self, pool: ThreadPoolExecutor, encoding: Encoding) -> list[NDArray[np.int64]]:
+        """Return the contexts of each kind that have shares of their own."""
+        sampling_bits = max(0, self._blocks.bit_length() - _MAX_SAMPLED_BITS)
+
+        def list_part(part: Part) -> list[list[Steps]]:
+            (first, end), listed = part, list[list[Steps]]()
+            while first < end:
+                steps, lengths = np.empty((3, _MAX_LISTED_STEPS), np.int64), np.zeros(3, np.int64)
+                arguments = encoding, self._content, sampling_bits, BUFFERS.blocks
+                first = list_sampled_blocks(*arguments, first, end, steps, lengths)
+                listed.append([steps[kind, :length].copy() for kind, length in enumerate(lengths)])
+            return listed
+
+        listed = [steps for part in pool.map(list_part, parts_of(0, self._blocks)) for steps in part]
+        by_kind = [np.concatenate(steps) for steps in zip(*listed, strict=True)]
+        return list(
+            pool.map(
+                lambda levels, steps: contexts_of(levels, steps, 1 << sampling_bits), KIND_LEVELS, by_kind
+            )
+        )
+
+    def _count(
+        self, pool: ThreadPoolExecutor, encoding: Encoding, sizes: Sequence[int]
+    ) -> list[NDArray[np.int64]]:
+        """Return the frequency of each symbol in each context of each kind, int64 (contexts, 256).
+
+        :param encoding: an encoding whose models have the contexts.
+        :param sizes: number of contexts of each kind.
+        """
         parts = iter(parts_of(0, self._blocks))  # the threads share the parts
 
-        def count_parts(_: int) -> tuple[StepCounts, int]:
-            counts, positions = new_counts(_MIN_COUNTS), np.zeros(1, np.int64)
-            for first, end in parts:
-                while 0 <= first < end:
-                    first = count_blocks(
-                        encoding, self._content, counts, positions, BUFFERS.blocks, first, end
-                    )
-                    if first < end:
-                        counts = merged_counts([counts])
-                if first < 0:
+        def count_parts(_: int) -> tuple[tuple[Counts, Counts, Counts], int]:
+            counts, positions = new_counts(*sizes), 0
+            for part in parts:
+                counted = count_blocks(encoding, self._content, counts, BUFFERS.blocks, *part)
+                if counted < 0:
                     return counts, -1
-            return counts, int(positions[0])
+                positions += counted
+            return counts, positions
 
         results = list(pool.map(count_parts, range(self._threads)))
         positions = [number for _, number in results]
         if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
             raise ValueError(f"{self._table.material} has positions in other slots than its index")
-        entry = merged_counts([counts for counts, _ in results]).entry
-        coded = entry[entry > 0]
-        step, count = coded >> COUNT_BITS & ((1 << STEP_BITS) - 1), coded & ((1 << COUNT_BITS) - 1)
-        kind = np.where(step < BYTE_CONTEXT << 8, (coded >> COUNT_BITS + STEP_BITS) - 1, -1)
-        return [(step[kind == each], count[kind == each]) for each in range(len(KIND_LEVELS))]
+        by_kind = zip(*[counts for counts, _ in results], strict=True)
+        return [np.add.reduce(counts, dtype=np.int64)[1:] for counts in by_kind]
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the blocks."""
@@ -409,8 +463,12 @@ class Encoder:
 
         data = np.concatenate(list(pool.map(encode, parts_of(0, self._blocks))))
         function_length = stream.function_length[: self._blocks if self._function_count else 0]
-        arrays = data, stream.length, function_length, stream.checksum
-        return dict(zip(_BLOCK_DATASETS, arrays, strict=True))
+        lengths = stream.value_length, stream.depth_length, function_length
+        return {
+            schema.BLOCK_DATA: data,
+            schema.BLOCK_CHECK: stream.checksum,
+            **dict(zip(_LENGTHS, lengths, strict=True)),
+        }
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
         """Decode the encoded blocks, and compare them with the table."""

@@ -189,7 +189,7 @@ class PackedFile(StoredFile):
     @property
     def block_count(self) -> int:
         """Number of blocks."""
-        return self.coding.stream.length.size
+        return self.coding.stream.value_length.size
 
     def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
         """Return slots, values and depths of the exceptions: positions with the derived side to move whose
@@ -245,8 +245,9 @@ class PackedFile(StoredFile):
         if len(start) and (start[0] or start[-1] != self.info.runs or (start[1:] < start[:-1]).any()):
             raise self.damaged("its functions do not begin and end with their entries")
         coding = decoding_of(rows_of(self.layout, self.side), self.data)
-        lengths = coding.stream.length, coding.stream.function_length
-        if sum(int(length.sum(dtype=np.int64)) for length in lengths) != len(coding.stream.data):
+        stream = coding.stream
+        lengths = stream.value_length, stream.depth_length, stream.function_length
+        if sum(int(length.sum(dtype=np.int64)) for length in lengths) != len(stream.data):
             raise self.damaged(f"its {schema.BLOCK_DATA.name} has another length")
         return coding
 

@@ -123,6 +123,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         pawns,
         6 * (layout.free_count - 1 - order[-1]),
         block_rows_of(layout),
+        63 if order[-1] == side else 0,
         (pawns == images).all(axis=1).astype(np.int64),
     )
 
@@ -136,10 +137,11 @@ def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint6
 def make_buffers() -> Buffers:
     """Return the buffers of one thread."""
     masks, checks, captures = np.zeros((3, MAX_BLOCK_ROWS), np.uint64)
+    kings = np.zeros(MAX_BLOCK_ROWS, np.int64)
     squares, child, image = np.zeros((3, MAX_MEN), np.int64)
     moves, replies = np.zeros((2, MAX_MOVES), np.int64)
     symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
-    block = RowBlock(masks, checks, captures, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
+    block = RowBlock(masks, checks, captures, kings, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
     steps = np.zeros((3, MAX_STEPS * MAX_BLOCK_SLOTS), np.int64)
     return Buffers(squares, child, image, moves, replies, steps, np.zeros((3, 64), np.int64), block)
 

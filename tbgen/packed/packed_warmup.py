@@ -15,12 +15,12 @@ from tbgen.packed.decoder import destinations_of, empty_batch
 from tbgen.packed.encode import decoding_of, encoding_of, new_counts, new_stream
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import (
-    copy_counts,
     count_blocks,
     count_codes,
     decode_blocks,
     encode_blocks,
     find_shares,
+    list_sampled_blocks,
     toggle_flags,
 )
 from tbgen.packed.kernels.questions import answer, ask, find_values
@@ -95,11 +95,11 @@ def compile_need_finder() -> None:
 def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
-    encoding, counts, buffers = encoding_of(_ROWS, _CODES, 0), new_counts(1), make_buffers()
+    encoding, counts, buffers = encoding_of(_ROWS, _CODES, 0), new_counts(0, 0, 0), make_buffers()
     compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)
     compile_for(count_codes, content, _ONES, 0, 1)
-    compile_for(count_blocks, encoding, content, counts, _ONES, buffers, 0, 1)
-    compile_for(copy_counts, counts, counts)
+    compile_for(list_sampled_blocks, encoding, content, 0, buffers, 0, 1, np.zeros((1, 1), np.int64), _ONES)
+    compile_for(count_blocks, encoding, content, counts, buffers, 0, 1)
     compile_for(find_shares, _ONES, _ONES, np.zeros(1, np.uint16))
     compile_for(encode_blocks, encoding, content, new_stream(0), buffers, 0, 1)
     compile_for(decode_blocks, _coding(), content, True, buffers, 0, 1)

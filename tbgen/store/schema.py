@@ -197,7 +197,8 @@ def _model_schema(kind: str) -> ModelSchema:
 VALUE_MODEL: Final = _model_schema("value")
 DEPTH_MODEL: Final = _model_schema("depth")
 FUNCTION_MODEL: Final = _model_schema("function")
-BLOCK_LENGTH: Final = DatasetSchema("block/length", (U2,), ("coded blocks",))
+BLOCK_VALUE_LENGTH: Final = DatasetSchema("block/value_length", (U2,), ("coded blocks",))
+BLOCK_DEPTH_LENGTH: Final = DatasetSchema("block/depth_length", (U2,), ("coded blocks",))
 BLOCK_FUNCTION_LENGTH: Final = DatasetSchema("block/function_length", (U2,), ("function blocks",))
 BLOCK_CHECK: Final = DatasetSchema("block/check", (U2,), ("coded blocks",))
 BLOCK_DATA: Final = DatasetSchema("block/data", (U1,), ("block bytes",), raw=True)
@@ -208,13 +209,13 @@ EXCEPTION_DEPTH: Final = DatasetSchema(
 )
 PACKED: Final = Schema(
     "tbgen packed table",
-    4,
+    5,
     _HEADLINE,
     _MANIFEST_ATTRIBUTES,
     _OTHER_ATTRIBUTES | {"stored_side": AttributeType.INTEGER, "stored": AttributeType.TEXT},
     (
         *(PLACEMENTS, COUNT, CODE, *VALUE_MODEL, *DEPTH_MODEL, *FUNCTION_MODEL),
-        *(BLOCK_LENGTH, BLOCK_FUNCTION_LENGTH, BLOCK_CHECK, BLOCK_DATA),
+        *(BLOCK_VALUE_LENGTH, BLOCK_DEPTH_LENGTH, BLOCK_FUNCTION_LENGTH, BLOCK_CHECK, BLOCK_DATA),
         *(EXCEPTION_STEP, EXCEPTION_VALUE, EXCEPTION_DEPTH),
         *(FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE),
         *(EP_CONFIG, EP_VALUE, EP_DEPTH),

@@ -163,7 +163,7 @@ def test_a_damaged_block_is_an_error_of_those_who_need_it(
 ) -> None:
     path = Path(shutil.copy(packed("KNvK"), tmp_path))
     with h5py.File(path) as raw:
-        length = raw["block/length"][...].astype(int) + raw["block/function_length"][...]
+        length = sum(raw[f"block/{kind}_length"][...].astype(int) for kind in ("value", "depth", "function"))
         begin = raw["block/data"].id.get_offset() + int(length[: np.argmax(length)].sum())
     content = bytearray(path.read_bytes())
     content[begin + 5] ^= 4

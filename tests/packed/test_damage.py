@@ -56,7 +56,7 @@ def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: P
     """Probes of all positions in the block detect the damage before they use a value."""
     with h5py.File(path) as raw:
         offset = raw["block/data"].id.get_offset()
-        length = raw["block/length"][...].astype(int) + raw["block/function_length"][...]
+        length = sum(raw[f"block/{kind}_length"][...].astype(int) for kind in ("value", "depth", "function"))
         number = int(np.argmax(length))
     begin = offset + int(length[:number].sum())
     content = path.read_bytes()
@@ -100,7 +100,7 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
         ("accrued/start", lambda data: data[::-1].copy()),
         ("value/share", turn_a_bit),
         ("depth/symbols", lambda data: data + 1),
-        ("function/step", lambda data: data + 60000),
+        ("function/step", lambda data: np.append(np.full(400, 65535, np.uint16), data)),
         ("exception/step", lambda data: np.zeros(1, np.uint16)),
     ):
         path.write_bytes(whole)
@@ -117,8 +117,8 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
 
 
 CHANGES: list[tuple[Change, str]] = [
-    (set_attribute("format_version", 3), "its format version 3 is that of an older tbgen"),
-    (set_attribute("format_version", 5), "format version 5 and this tbgen reads version 4"),
+    (set_attribute("format_version", 4), "its format version 4 is that of an older tbgen"),
+    (set_attribute("format_version", 6), "format version 6 and this tbgen reads version 5"),
     (set_attribute("complete", 0), "interrupted"),
     (set_attribute("stored_side", 5), "its stored_side 5 is not a side"),
     (lambda file: file.attrs.__delitem__("stored_side"), "damaged"),
@@ -129,7 +129,7 @@ CHANGES: list[tuple[Change, str]] = [
     (replaced("block/data", shape_but(slice(-1))), "block/data"),
     (replaced("block/data", turn_a_bit), "its block/data does not match its digest"),
     (replaced("block/check", turn_a_bit), "its block/check does not match its digest"),
-    (replaced("block/length", shape_but(slice(1, None))), "its block/length has another shape"),
+    (replaced("block/depth_length", shape_but(slice(1, None))), "its block/depth_length has another shape"),
     (replaced("value/share", shape_but(slice(9))), "its value/share has another shape"),
     (replaced("fresh/code", lambda data: data.astype(np.int64)), "its fresh/code is of another type"),
 ]

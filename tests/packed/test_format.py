@@ -115,7 +115,8 @@ class Decoder:
     """The state of a block's value symbols, half depths or functions."""
 
     def __init__(self, data: bytes) -> None:
-        self.state, self.bytes = int.from_bytes(data[:3], "big"), data[3:]
+        self.state, self.bytes = 0, data
+        self._refill()
 
     def symbol(self, symbols: list[tuple[int, int, int]]) -> int:
         r = self.state % 4096
@@ -130,6 +131,12 @@ class Decoder:
 
     def _take(self, begin: int, share: int) -> None:
         self.state = share * (self.state // 4096) + self.state % 4096 - begin
+        self._refill()
+
+    def has_ended(self) -> bool:
+        return not self.state and not self.bytes
+
+    def _refill(self) -> None:
         while self.state < 65536 and self.bytes:
             self.state, self.bytes = 256 * self.state + self.bytes[0], self.bytes[1:]
 
@@ -232,58 +239,63 @@ class Packed:
             self._blocks[number] = self._decode(number)
         return self._blocks[number]
 
-    def _bytes(self, number: int) -> tuple[bytes, bytes]:
-        """The bytes of values and of functions."""
-        begin, length = self._begins[number], int(self.file["block/length"][number])
-        data = self.file["block/data"][begin : self._begins[number + 1]].tobytes()
+    def _bytes(self, number: int) -> tuple[bytes, bytes, bytes]:
+        """The bytes of value symbols, half depths and functions."""
+        begins = self._begins[3 * number : 3 * number + 4]
+        data = self.file["block/data"][begins[0] : begins[3]].tobytes()
         assert binascii.crc_hqx(data, 0xFFFF) == self.file["block/check"][number]
-        return data[:length], data[length:]
+        values, depths, functions = (
+            data[begin - begins[0] : end - begins[0]] for begin, end in itertools.pairwise(begins)
+        )
+        return values, depths, functions
 
     @cached_property
     def _begins(self) -> list[int]:
-        lengths = self.file["block/length"].astype(int)
-        if self.file.attrs["accrued"]:
-            lengths += self.file["block/function_length"]
-        return np.cumsum([0, *lengths.tolist()]).tolist()
+        value, depth = (self.file[f"block/{kind}_length"] for kind in ("value", "depth"))
+        function = self.file["block/function_length"] if self.file.attrs["accrued"] else 0 * value
+        return np.cumsum([0, *np.stack([value, depth, function], axis=1).reshape(-1).tolist()]).tolist()
 
     @cached_property
     def _models(self) -> list[Model]:
-        levels = {"value": (128, 32, 8), "depth": (128, 108, 4, 4), "function": (513, 32, 16)}
+        levels = {"value": (128, 32, 8, 96), "depth": (128, 108, 4, 4, 96), "function": (513, 32, 16, 96)}
         return [Model(self.file, kind, *of) for kind, of in levels.items()]
 
     def _decode(self, number: int) -> dict[int, Neighbour]:
         rows = [list(self.positions_of(row)) for row in range(self.rows * number, self.rows * (number + 1))]
         found: dict[int, Neighbour] = {}
-        data, function_data = self._bytes(number)
-        values, depths = Decoder(data), Decoder(data[::-1])
+        data, depth_data, function_data = self._bytes(number)
+        values, depths = Decoder(data), Decoder(depth_data)
         value_model, depth_model, function_model = self._models
         for slot, board, near in self._with_neighbours(rows, found):
             hints = self._hints(board)
             left, up, corner = [one[0] if one else None for one in near]
             s = values.symbol(
-                value_model.symbols(32 * hints + least(left, 30), least(up, 30), least(corner, 6))
+                value_model.symbols(
+                    32 * hints + least(left, 30), least(up, 30), least(corner, 6), self._king_class(board)
+                )
             )
             h = 0
             if s >= 2:
                 source, expected, compared = depth_context(s, near)
-                h = depths.symbol(depth_model.symbols(8 * min(s, 15) + source, expected, hints, compared))
+                kings = self._king_class(board)
+                h = depths.symbol(
+                    depth_model.symbols(8 * min(s, 15) + source, expected, hints, compared, kings)
+                )
                 if h == 255:
                     h = depths.byte() + 256 * depths.byte()
                     self.met["deep"] += 1
             found[slot] = (s, h, 0)
-        has_depths = any(s >= 2 for s, _, _ in found.values())
-        assert values.state == (65536 if found else 0)
-        assert not has_depths or depths.state == 65536
-        read = len(data) - len(values.bytes) + (len(data) - len(depths.bytes) if has_depths else 0)
-        assert read == len(data)
+        assert values.has_ended()
+        assert depths.has_ended()
         if function_data:
             functions = Decoder(function_data)
-            for slot, _, near in self._with_neighbours(rows, found):
+            for slot, board, near in self._with_neighbours(rows, found):
                 s, h, _ = found[slot]
                 left, up, corner = [one[2] if one else None for one in near]
                 function = functions.symbol(
                     function_model.symbols(
-                        32 * min(s, 15) + least(left, 30), least(up, 30), least(corner, 14)
+                        32 * min(s, 15) + least(left, 30),
+                        *(least(up, 30), least(corner, 14), self._king_class(board)),
                     )
                 )
                 if function in (253, 254):
@@ -293,12 +305,11 @@ class Packed:
                     function = same
                 elif function == 255:
                     lower = 1 if len(self.file["accrued/start"]) - 1 <= 65536 else 3
-                    function = functions.symbol(function_model.symbols(512, 0, 0)) << 8 * lower
+                    function = functions.symbol(function_model.symbols(512, 0, 0, 0)) << 8 * lower
                     function += sum(functions.byte() << 8 * byte for byte in range(lower))
                     self.met["escape"] += 1
                 found[slot] = (s, h, function)
-            assert not functions.bytes
-            assert functions.state == 65536
+            assert functions.has_ended()
         return found
 
     @staticmethod
@@ -315,6 +326,15 @@ class Packed:
                 near = left, up, uppers.get(left)
                 yield slot, board, tuple(None if one is None else found[one] for one in near)
                 above[square] = left = slot
+
+    def _king_class(self, board: chess.Board) -> int:
+        x, y = (board.pieces(chess.KING, side == (self.stored == 0)).pop() for side in (True, False))
+        if not self.pawns:
+            return 16 * edge_distance(y) + 4 * edge_distance(x) + min(chess.square_distance(x, y), 5) - 2
+        pawns = board.pieces(chess.PAWN, chess.WHITE) or board.pieces(chess.PAWN, chess.BLACK)
+        p = min(pawns)
+        far, near = (min(chess.square_distance(p, king), 4) - 1 for king in (y, x))
+        return 24 * far + 6 * near + p // 8 - 1
 
     @staticmethod
     def _hints(board: chess.Board) -> int:
@@ -450,6 +470,11 @@ class Packed:
 reader_of = cache(Packed)
 
 
+def edge_distance(square: int) -> int:
+    file, rank_ = square % 8, square // 8
+    return min(file, 7 - file, rank_, 7 - rank_)
+
+
 def least(number: int | None, most: int) -> int:
     """A neighbour's value symbol or function in a context."""
     return most + 1 if number is None else min(number, most)
@@ -515,7 +540,7 @@ def test_the_manifest_and_what_the_bytes_are_checked_by(tables: Path, packed: Pa
     reader, plain = reader_of(packed("KNvK"), tables), Loaded(table_path(tables, "KNvK", R))
     file = reader.file
     functions = np.zeros(int(file.attrs["size"]), np.uint32)
-    for number in range(len(file["block/length"])):
+    for number in range(len(file["block/value_length"])):
         for slot, (_, _, function) in reader.block(number).items():
             functions[slot] = function
     content = {name: plain[name] for name in ("value", "depth", "ep/config", "ep/value", "ep/depth")}

@@ -82,12 +82,12 @@ def test_other_datasets_need_another_version() -> None:
     names = [" ".join(one.name for one in schema.datasets) for schema in (TABLE, PACKED)]
     assert (TABLE.version, PACKED.version, *names) == (
         3,
-        4,
+        5,
         "placements value depth accrued/mask accrued/start accrued/rank accrued/value accrued/depth "
         "ep/config ep/value ep/depth",
         "placements fresh/count fresh/code value/step value/symbols value/symbol value/share "
         "depth/step depth/symbols depth/symbol depth/share function/step function/symbols function/symbol "
-        "function/share block/length block/function_length block/check block/data "
+        "function/share block/value_length block/depth_length block/function_length block/check block/data "
         "exception/step exception/value exception/depth accrued/start accrued/from accrued/value "
         "ep/config ep/value ep/depth",
     )

@@ -7,15 +7,16 @@ side to move and the holder of the value. The *function* of a position gives V(P
 The context of a symbol includes the symbols of *neighbours*, which are decoded earlier: the previous position
 in the row (left), the previous position in the same column (up), and the upper neighbour of the left one
 (corner). Contexts form trees: each level divides a context of the level before into ``n`` contexts. A context
-without shares of its own has those of its parent.
+without shares of its own has those of its parent. The last level divides by the *king class*, which follows
+from the squares of the kings and pawns.
 
 The entropy coder is rANS with static frequencies, byte by byte (asymmetric numeral systems, Jarek Duda,
 arXiv:1311.2540). The *share* of a symbol is its scaled frequency in a context: the shares of a context sum to
-``TOTAL``. Each symbol has an *interval* of the numbers below ``TOTAL``, which is as long as its share. The
-state is between ``LOW`` and ``256 * LOW - 1``. An encoder starts with the state ``LOW`` and encodes the
-symbols backwards, so a decoder ends with the state ``LOW``. Value symbols, half depths and functions have
-states of their own, so a processor can decode a half depth and the next value symbol at the same time. Each
-block has a checksum.
+``TOTAL``. Each symbol has an *interval* of the numbers below ``TOTAL``, which is as long as its share. An
+encoder starts with the state 0 and encodes the symbols backwards, so a decoder ends with the state 0. The
+state is below ``256 * LOW``, and not below ``LOW`` while bytes of it have been written or remain to be read.
+Value symbols, half depths and functions have states and bytes of their own, so a processor can decode a half
+depth and the next value symbol at the same time. Each block has a checksum.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.packed.kernels.rows import Rows, row_hints, row_mask
+from tbgen.packed.kernels.rows import KING_CLASSES, Rows, king_class, kings_of, row_hints, row_mask
 from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Plies, Word, Words, lowest, put
 from tbgen.retro.vectors import WORD, LaneCall, code_generator
 from tbgen.store.checksum import CRC_OF_BYTE
@@ -38,8 +39,6 @@ TOTAL = 1 << TOTAL_BITS
 """Sum of the shares of all symbols in a context."""
 LOW = 1 << 16
 """Smallest normalized state."""
-STATE_BYTES = 3
-"""Number of bytes of a state."""
 SEARCH_WIDTH = 16
 """Number of symbols whose intervals are searched at once."""
 
@@ -72,9 +71,14 @@ class Model(Struct):
     The symbols of a context are sorted by descending share. A line has up to ``SEARCH_WIDTH`` of them.
     """
 
+    node: NDArray[np.uint16]
+    """uint16 (contexts,): the node of each context of the last level but one. Contexts without shares of
+    their own, also on the last level, have the node of their parent."""
+    divided: int
+    """Number of nodes that the king class divides, at least 1. They have the smallest numbers. The number of
+    any other node, less this one, is the first line of the context."""
     first: NDArray[np.uint16]
-    """uint16 (contexts,): first line of each context of the last level; contexts without shares of their own
-    have the line of their parent."""
+    """uint16 (``KING_CLASSES`` * divided,): by king class, then by node, the first line of the context."""
     edge: Frequencies
     """uint16 (lines * ``LINE_EDGES``,): in each line, the start of the first interval, then the end of each
     interval; ``TOTAL`` in unused places."""
@@ -108,9 +112,19 @@ def _find_equal(typing_context: Any, array: Any, first: Any, number: Any) -> Any
 
 
 @inlined
-def find_symbol(model: Model, context: int, state: int) -> tuple[int, int, int]:
-    """The first symbol of a state, and the start and the size of its interval."""
-    remainder, line = state & (TOTAL - 1), int64(model.first[context])
+def first_line(model: Model, context: int, kings: int) -> int:
+    """The first line of a context of the last level but one, refined by a king class."""
+    node = int64(model.node[context])
+    # Both are computed, because a branch would be mispredicted.
+    divided = int64(model.first[kings * model.divided + min(node, model.divided - 1)])
+    return divided if node < model.divided else node - model.divided
+
+
+@inlined
+def find_symbol(model: Model, line: int, state: int) -> tuple[int, int, int]:
+    """The first symbol of a state in the context with this first line, and the start and the size of its
+    interval."""
+    remainder = state & (TOTAL - 1)
     place: int = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
     while place == SEARCH_WIDTH:
         line = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1])
@@ -119,9 +133,9 @@ def find_symbol(model: Model, context: int, state: int) -> tuple[int, int, int]:
 
 
 @inlined
-def interval_of(model: Model, context: int, symbol: int) -> tuple[int, int, int]:
-    """A symbol that occurs in the context, and the start and the size of its interval."""
-    line = int64(model.first[context])
+def interval_of(model: Model, line: int, symbol: int) -> tuple[int, int, int]:
+    """A symbol that occurs in the context with this first line, and the start and the size of its
+    interval."""
     place: int = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
     while place == SEARCH_WIDTH:
         line = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1])
@@ -137,19 +151,16 @@ def _interval(model: Model, line: int, place: int) -> tuple[int, int, int]:
 
 
 @inlined
-def _refill(state: int, data: Codes, index: int, end: int, step: int) -> tuple[int, int]:
-    """The state after it has been refilled from ``data``, and the index of the next byte.
-
-    The bytes are read from ``index`` on, with increasing indices if ``step`` is 1 or with decreasing ones if
-    it is -1, and never at ``end``.
-    """
-    if step * (end - index) >= 2:  # two bytes always suffice, because no share is below 1
+def _refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
+    """The state after it has been refilled from ``data``, and the index of the next byte. The bytes are read
+    from ``index`` on, and never at ``end``."""
+    if end - index >= 2:  # two bytes always suffice, because no share is below 1
         missing = int64(state < LOW) + int64(state < LOW >> 8)
-        next_two = int64(data[index]) << 8 | int64(data[index + step])
-        return state << 8 * missing | next_two >> 16 - 8 * missing, index + step * missing
-    while state < LOW and index != end:
+        next_two = int64(data[index]) << 8 | int64(data[index + 1])
+        return state << 8 * missing | next_two >> 16 - 8 * missing, index + missing
+    if state < LOW and index < end:
         state = state << 8 | int(data[index])
-        index += step
+        index += 1
     return state, index
 
 
@@ -192,9 +203,10 @@ class 31 means that there is no neighbour."""
 _CORNER_CLASSES = 8
 """Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
 there is no corner."""
-VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES)
+VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES, KING_CLASSES)
 """Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
-whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner."""
+whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner, then the king
+class."""
 
 _SYMBOL_CLASSES = 16
 """Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
@@ -204,10 +216,10 @@ upper neighbour do not both have it: from one of these two, from the corner, or 
 are classes of the difference between the half depths of the left and the upper neighbour."""
 _HALF_CLASSES = 108
 """Number of classes of half depths."""
-DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4)
+DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4, KING_CLASSES)
 """Levels of the contexts of a half depth: first the class of the position's value symbol and how the expected
 half depth follows, then the class of the expected half depth, then the two hints, then how the corner
-compares with the expected half depth."""
+compares with the expected half depth, then the king class."""
 
 _FUNCTION_CLASSES = 32
 """Number of classes of the function of the left or upper neighbour. All functions from 30 on have class 30;
@@ -215,12 +227,16 @@ class 31 means that there is no neighbour."""
 _CORNER_FUNCTION_CLASSES = 16
 """Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
 that there is no corner."""
-FUNCTION_LEVELS = (_SYMBOL_CLASSES * _FUNCTION_CLASSES + 1, _FUNCTION_CLASSES, _CORNER_FUNCTION_CLASSES)
+FUNCTION_LEVELS = (
+    *(_SYMBOL_CLASSES * _FUNCTION_CLASSES + 1, _FUNCTION_CLASSES),
+    *(_CORNER_FUNCTION_CLASSES, KING_CLASSES),
+)
 """Levels of the contexts of a function: first the classes of the position's value symbol and of the left
-neighbour's function, then the class of the upper neighbour's function, then that of the corner's function.
+neighbour's function, then the class of the upper neighbour's function, then that of the corner's function,
+then the king class.
 The last context of the first level is that of the highest byte of a function's number."""
 HIGH_BYTE_CONTEXT = _SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES * _CORNER_FUNCTION_CLASSES
-"""Context of the highest byte of a function's number."""
+"""Context of the highest byte of a function's number, on the last level but one. Its king class is 0."""
 SAME_AS_LEFT, SAME_AS_UP, FUNCTION_ESCAPE = 253, 254, 255
 """Function symbols that do not stand for functions of the same number: the function is that of the left or
 the upper neighbour, or its number follows as bytes."""
@@ -238,15 +254,17 @@ CAPTURE_FLAG = 0x8000
 
 @dataclass(frozen=True, eq=False)
 class Stream(Struct):
-    """The coded blocks. The bytes of each block are those of its value symbols and half depths, followed by
-    those of its functions."""
+    """The coded blocks. The bytes of each block are those of its value symbols, followed by those of its half
+    depths, followed by those of its functions."""
 
     data: Codes
     """uint8 (n,): the bytes of all blocks."""
     start: Ints
     """int64 (ceil(blocks / 64),): index of the first byte of every 64th block."""
-    length: Plies
-    """uint16 (blocks,): number of bytes of the value symbols and half depths of each block."""
+    value_length: Plies
+    """uint16 (blocks,): number of bytes of the value symbols of each block."""
+    depth_length: Plies
+    """uint16 (blocks,): number of bytes of the half depths of each block."""
     function_length: Plies
     """uint16 (blocks,): number of bytes of the functions of each block; 0 if all are function 0."""
     checksum: Plies
@@ -297,6 +315,8 @@ class RowBlock(Struct):
     """uint64 (64,): positions of each row in which the side to move is in check."""
     captures: Words
     """uint64 (64,): positions of each row in which the side to move attacks a man."""
+    kings: Ints
+    """int64 (64,): what determines the king classes of each row (``kings_of``)."""
     symbol: Codes
     """uint8 (4096,): value symbols; NOWHERE in slots without a position."""
     half_depth: Plies
@@ -392,7 +412,8 @@ def function_context(symbol: int, left: int, up: int, corner: int) -> int:
 
 @inlined
 def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
-    """Fill in the mask and hints of the row ``row`` of the table, whose index in its block is ``block_row``.
+    """Fill in the mask, the hints and the kings of the row ``row`` of the table, whose index in its block is
+    ``block_row``.
 
     They do not depend on stored data.
     """
@@ -401,16 +422,19 @@ def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
     block.masks[block_row] = mask
     if mask:
         block.checks[block_row], block.captures[block_row] = row_hints(rows, row, buffers.squares)
+        block.kings[block_row] = kings_of(rows, row, buffers.squares)
 
 
 @inlined
-def _locate_block(stream: Stream, number: int) -> tuple[int, int, int]:
-    """Start of the bytes of a block, and start and stop of those of its functions."""
+def _locate_block(stream: Stream, number: int) -> tuple[int, int, int, int]:
+    """Start of the bytes of a block, starts of those of its half depths and of its functions, and stop."""
     start = stream.start[number >> 6]
     for earlier in range(number & ~63, number):
-        start += int64(stream.length[earlier]) + int64(stream.function_length[earlier])
-    middle = start + int64(stream.length[number])
-    return start, middle, middle + int64(stream.function_length[number])
+        start += int64(stream.value_length[earlier]) + int64(stream.depth_length[earlier])
+        start += int64(stream.function_length[earlier])
+    depths = start + int64(stream.value_length[number])
+    functions = depths + int64(stream.depth_length[number])
+    return start, depths, functions, functions + int64(stream.function_length[number])
 
 
 @inlined
@@ -420,33 +444,34 @@ def _squares_up_to(block_row: int, last: int) -> Word:
 
 
 @inlined
-def _first_state(data: Codes, index: int, end: int, step: int) -> tuple[int, int]:
+def _first_state(data: Codes, index: int, end: int) -> tuple[int, int]:
     """The first state in ``data``, and the index of the next byte."""
-    # The state has three bytes, but a refill reads only two.
-    state, index = _refill(0, data, index, end, step)
-    return _refill(state, data, index, end, step)
+    # The state has up to three bytes, but a refill reads at most two.
+    state, index = _refill(0, data, index, end)
+    return _refill(state, data, index, end)
 
 
 @inlined
-def _read_bytes(size: int, state: int, data: Codes, index: int, end: int, step: int) -> tuple[int, int, int]:
+def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
     """Decode a number of ``size`` bytes, least significant first; return it, the state after it, and the
     index of the next byte."""
     number = 0
     for byte in range(size):
         low = state & 4095
         number |= (low >> 4) << (8 * byte)
-        state, index = _refill(16 * (state >> 12) + (low & 15), data, index, end, step)
+        state, index = _refill(16 * (state >> 12) + (low & 15), data, index, end)
     return number, state, index
 
 
 @inlined
 def _read_symbol(
-    model: Model, context: int, state: int, data: Codes, index: int, end: int, step: int
+    model: Model, line: int, state: int, data: Codes, index: int, end: int
 ) -> tuple[int, int, int]:
-    """The first symbol of a state in a context, the state after it, and the index of the next byte."""
-    symbol, begin, size = find_symbol(model, context, state)
+    """The first symbol of a state in the context with this first line, the state after it, and the index of
+    the next byte."""
+    symbol, begin, size = find_symbol(model, line, state)
     state = size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - begin
-    state, index = _refill(state, data, index, end, step)
+    state, index = _refill(state, data, index, end)
     return symbol, state, index
 
 
@@ -457,12 +482,11 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
     Return whether the bytes are undamaged.
     """
     data, block, above, depth_model = coding.stream.data, buffers.block, buffers.above, coding.depth_model
-    begin, end, stop = _locate_block(coding.stream, number)
+    begin, end, depth_end, stop = _locate_block(coding.stream, number)
     if checksum(data, begin, stop) != coding.stream.checksum[number]:
         return False
-    # Half depths are read backwards from the end.
-    state, byte = _first_state(data, begin, end, 1)
-    depth_state, depth_byte = int64(0), end - 1
+    state, byte = _first_state(data, begin, end)
+    depth_state, depth_byte = _first_state(data, end, depth_end)
     above[0, :] = NOWHERE
     for block_row in range(last // 64 + 1):
         mask, nobody = block.masks[block_row] & _squares_up_to(block_row, last), (int64(NOWHERE), int64(0))
@@ -473,25 +497,24 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
             mask &= mask - ONE
             up, half = (above[0, square], above[1, square]), int64(0)
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
+            kings = king_class(coding.rows, block.kings[block_row], square)
             context = value_context(hints, left[0], up[0], corner[0])
-            symbol, state, byte = _read_symbol(coding.value_model, context, state, data, byte, end, 1)
+            line = first_line(coding.value_model, context, kings)
+            symbol, state, byte = _read_symbol(coding.value_model, line, state, data, byte, end)
             if symbol >= FIRST_VALUE:
-                if depth_state == 0:
-                    depth_state, depth_byte = _first_state(data, end - 1, begin - 1, -1)
-                context = depth_context(symbol, hints, left, up, corner)
+                line = first_line(depth_model, depth_context(symbol, hints, left, up, corner), kings)
                 half, depth_state, depth_byte = _read_symbol(
-                    depth_model, context, depth_state, data, depth_byte, begin - 1, -1
+                    depth_model, line, depth_state, data, depth_byte, depth_end
                 )
                 if half == HALF_ESCAPE:
                     half, depth_state, depth_byte = _read_bytes(
-                        HALF_DEPTH_BYTES, depth_state, data, depth_byte, begin - 1, -1
+                        HALF_DEPTH_BYTES, depth_state, data, depth_byte, depth_end
                     )
             block.symbol[block_row * 64 + square], block.half_depth[block_row * 64 + square] = symbol, half
             above[0, square], above[1, square] = symbol, half
             left, corner = (int64(symbol), half), up
-    at_end = last == 64 * coding.rows.block_rows - 1
-    is_complete = byte == depth_byte + 1 and state in (0, LOW) and depth_state in (0, LOW)
-    return is_complete or not at_end
+    is_complete = byte == end and depth_byte == depth_end and state == depth_state == 0
+    return is_complete or last < 64 * coding.rows.block_rows - 1
 
 
 @kernel
@@ -502,11 +525,11 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
     Return whether the bytes are undamaged.
     """
     data, block, above, model = coding.stream.data, buffers.block, buffers.above, coding.function_model
-    _, byte, end = _locate_block(coding.stream, number)
+    _, _, byte, end = _locate_block(coding.stream, number)
     if byte == end:
         block.function_number[: last + 1] = 0
         return True
-    state, byte = _first_state(data, byte, end, 1)
+    state, byte = _first_state(data, byte, end)
     above[2, :] = NO_FUNCTION
     for block_row in range(last // 64 + 1):
         mask = block.masks[block_row] & _squares_up_to(block_row, last)
@@ -515,16 +538,19 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
             square = lowest(mask)
             mask &= mask - ONE
             place, up = block_row * 64 + square, above[2, square]
+            kings = king_class(coding.rows, block.kings[block_row], square)
             context = function_context(int64(block.symbol[place]), left, up, corner)
-            function, state, byte = _read_symbol(model, context, state, data, byte, end, 1)
+            line = first_line(model, context, kings)
+            function, state, byte = _read_symbol(model, line, state, data, byte, end)
             if function == SAME_AS_LEFT:
                 function = left
             elif function == SAME_AS_UP:
                 function = up
             elif function == FUNCTION_ESCAPE:
-                high, state, byte = _read_symbol(model, HIGH_BYTE_CONTEXT, state, data, byte, end, 1)
-                low, state, byte = _read_bytes(coding.escape_bytes - 1, state, data, byte, end, 1)
+                line = first_line(model, HIGH_BYTE_CONTEXT, 0)
+                high, state, byte = _read_symbol(model, line, state, data, byte, end)
+                low, state, byte = _read_bytes(coding.escape_bytes - 1, state, data, byte, end)
                 function = high << 8 * (coding.escape_bytes - 1) | low
             block.function_number[place] = above[2, square] = function
             left, corner = function, up
-    return last < 64 * coding.rows.block_rows - 1 or (byte == end and state == LOW)
+    return last < 64 * coding.rows.block_rows - 1 or (byte == end and state == 0)

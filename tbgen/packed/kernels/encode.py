@@ -1,14 +1,17 @@
 """Counting, encoding and decoding many blocks at once.
 
 A *step* is the unit of coding: a symbol in a context, or a byte. In lists of steps, it is the number of the
-context, then the symbol in the lowest eight bits; bytes have the context ``BYTE_CONTEXT``. A function gives
-V(P, A) for each accrued score A.
+context of the last level, then the symbol in the lowest eight bits; bytes have the context ``BYTE_CONTEXT``.
+A function gives V(P, A) for each accrued score A.
 
 The arrays contain the positions with the *stored side* to move, the only positions that a packed table
 stores.
 """
 
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
@@ -22,6 +25,7 @@ from tbgen.packed.kernels.blocks import (
     HALF_ESCAPE,
     HIGH_BYTE_CONTEXT,
     LOW,
+    MAX_STEPS,
     NO_FUNCTION,
     NOWHERE,
     RECIPROCAL,
@@ -29,7 +33,6 @@ from tbgen.packed.kernels.blocks import (
     SAME_AS_LEFT,
     SAME_AS_UP,
     SELF,
-    STATE_BYTES,
     TOTAL,
     TOTAL_BITS,
     Buffers,
@@ -43,22 +46,19 @@ from tbgen.packed.kernels.blocks import (
     decode_values,
     depth_context,
     find_mask,
+    first_line,
     function_context,
     hints_of,
     interval_of,
     value_context,
 )
 from tbgen.packed.kernels.derive import depth_of_half
-from tbgen.packed.kernels.rows import Rows, first_slot, place_row
+from tbgen.packed.kernels.rows import KING_CLASSES, Rows, first_slot, king_class, place_row
 from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Words, add, lowest, prefetch, put
 
 VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""
-BYTE_CONTEXT = 1 << 20
-STEP_BITS = 29
-"""Number of bits of a step."""
-COUNT_BITS = 32
-"""Number of bits of a frequency in hash tables."""
+BYTE_CONTEXT = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +73,6 @@ class Encoding(Struct):
     value_model: Model
     depth_model: Model
     function_model: Model
-
-
-@dataclass(frozen=True, eq=False)
-class StepCounts(Struct):
-    """The frequencies of steps: a hash table."""
-
-    entry: Ints
-    """int64 (2**n,): 0, or the frequency of a step in the lowest ``COUNT_BITS`` bits, above it the step, and
-    above the step its kind plus 1."""
-    used: Ints
-    """int64 (1,): number of steps in the table."""
 
 
 @kernel
@@ -156,9 +145,12 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
 
 
 @inlined
-def _add_step(buffers: Buffers, kind: int, count: int, context: int, symbol: int) -> int:
-    """Append a step to the list of its kind. Return the new length of the list."""
-    buffers.steps[kind, count] = context << 8 | symbol
+def _add_step(buffers: Buffers, kind: int, count: int, context: int, kings: int, symbol: int) -> int:
+    """Append a step to the list of its kind. Return the new length of the list.
+
+    :param context: the context of the last level but one, which the king class refines.
+    """
+    buffers.steps[kind, count] = (context * KING_CLASSES + kings) << 8 | symbol
     return count + 1
 
 
@@ -167,8 +159,8 @@ def _add_number(buffers: Buffers, kind: int, count: int, number: int, size: int)
     """Append the steps of the bytes of a number, least significant first. Return the new length of the
     list."""
     for byte in range(size):
-        count = _add_step(buffers, kind, count, int64(BYTE_CONTEXT), (number >> (8 * byte)) & 255)
-    return count
+        buffers.steps[kind, count + byte] = BYTE_CONTEXT << 8 | (number >> (8 * byte)) & 255
+    return count + size
 
 
 @inlined
@@ -185,11 +177,12 @@ def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
             place, up = block_row * 64 + square, (above[0, square], above[1, square])
             symbol, half = int64(block.symbol[place]), int64(block.half_depth[place])
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
+            kings = king_class(rows, block.kings[block_row], square)
             context = value_context(hints, left[0], up[0], corner[0])
-            count = _add_step(buffers, VALUES, count, context, symbol)
+            count = _add_step(buffers, VALUES, count, context, kings, symbol)
             if symbol >= FIRST_VALUE:
                 context = depth_context(symbol, hints, left, up, corner)
-                depth_count = _add_step(buffers, DEPTHS, depth_count, context, min(half, HALF_ESCAPE))
+                depth_count = _add_step(buffers, DEPTHS, depth_count, context, kings, min(half, HALF_ESCAPE))
                 if half >= HALF_ESCAPE:
                     depth_count = _add_number(buffers, DEPTHS, depth_count, half, HALF_DEPTH_BYTES)
             above[0, square], above[1, square] = symbol, half
@@ -210,15 +203,16 @@ def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
             mask &= mask - ONE
             place, up = block_row * 64 + square, above[2, square]
             function = int64(block.function_number[place])
+            kings = king_class(rows, block.kings[block_row], square)
             context = function_context(int64(block.symbol[place]), left, up, corner)
             symbol = function
             if function >= SAME_AS_LEFT:
                 symbol = FUNCTION_ESCAPE if function != up else SAME_AS_UP
                 symbol = SAME_AS_LEFT if function == left else symbol
-            count = _add_step(buffers, FUNCTIONS, count, context, symbol)
+            count = _add_step(buffers, FUNCTIONS, count, context, kings, symbol)
             if symbol == FUNCTION_ESCAPE:
                 high = function >> 8 * (escape_bytes - 1)
-                count = _add_step(buffers, FUNCTIONS, count, int64(HIGH_BYTE_CONTEXT), high)
+                count = _add_step(buffers, FUNCTIONS, count, int64(HIGH_BYTE_CONTEXT), 0, high)
                 count = _add_number(buffers, FUNCTIONS, count, function, escape_bytes - 1)
             is_needed |= function > 0
             left, corner, above[2, square] = function, up, function
@@ -234,66 +228,92 @@ def _list_steps(encoding: Encoding, with_functions: bool, buffers: Buffers) -> t
 
 
 @inlined
-def _first_index(counts: StepCounts, key: int) -> int:
-    """The index of an entry, unless other entries with the same hash precede it."""
-    return (key * 0x9E3779B97F4A7C1 >> 20) & (len(counts.entry) - 1)
-
-
-@inlined
-def _count(counts: StepCounts, key: int, number: int) -> None:
-    """Add ``number`` to the frequency of a step. ``key`` is the step with its kind, as in the entries."""
-    mask, index = len(counts.entry) - 1, _first_index(counts, key)
-    while counts.entry[index] and counts.entry[index] >> COUNT_BITS != key:
-        index = (index + 1) & mask
-    if counts.entry[index] == 0:
-        counts.entry[index] = key << COUNT_BITS
-        counts.used[0] += 1
-    counts.entry[index] += number
+def is_sampled(number: int, sampling_bits: int) -> bool:
+    """Whether a block belongs to the sample, a pseudo-random one of 2 ** ``sampling_bits`` blocks."""
+    return (number * 0x9E3779B97F4A7C1 >> 20) & ((1 << sampling_bits) - 1) == 0
 
 
 @kernel
-def copy_counts(source: StepCounts, target: StepCounts) -> None:
-    """Add all frequencies of one hash table to another one."""
-    for entry in source.entry:
-        if entry:
-            _count(target, entry >> COUNT_BITS, entry & ((1 << COUNT_BITS) - 1))
+def list_sampled_blocks(
+    encoding: Encoding,
+    content: Content,
+    sampling_bits: int,
+    buffers: Buffers,
+    first: int,
+    end: int,
+    steps: Ints,
+    lengths: Ints,
+) -> int:
+    """List the steps of those of the blocks ``first`` to ``end`` - 1 that belong to the sample.
+
+    Bytes are left out.
+
+    :param steps: int64 (3, n): receives the steps of each kind.
+    :param lengths: int64 (3,): number of listed steps of each kind; increased.
+    :returns: the number of the next block. It is less than ``end`` if there may not be room for it.
+    """
+    rows = encoding.rows
+    for number in range(first, end):
+        if not is_sampled(number, sampling_bits):
+            continue
+        if max(lengths) + MAX_STEPS * 64 * rows.block_rows > steps.shape[1]:
+            return number
+        if _read_slots(encoding, content, number, buffers) < 0:
+            continue
+        sizes = _list_steps(encoding, len(content.function_number) > 0, buffers)
+        for kind in range(3):
+            for index in range(sizes[kind]):
+                step = buffers.steps[kind, index]
+                if step >> 8 != BYTE_CONTEXT:
+                    steps[kind, lengths[kind]] = step
+                    lengths[kind] += 1
+    return end
 
 
-_LOOK_AHEAD = 16
-"""How many steps ahead memory is prefetched."""
+Counts = NDArray[np.uint32]
+"""uint32 (contexts + 1, 256): the frequency of each symbol, by the first line of its context."""
+
+
+@inlined
+def _line_of(model: Model, step: int) -> int:
+    """The first line of a step's context."""
+    context = step >> 8
+    return first_line(model, context // KING_CLASSES, context % KING_CLASSES)
+
+
+@inlined
+def _count_steps(model: Model, steps: Ints, size: int, counts: Counts) -> None:
+    for index in range(size):
+        step = steps[index]
+        if step >> 8 != BYTE_CONTEXT:
+            counts[_line_of(model, step), step & 255] += 1
 
 
 @kernel
 def count_blocks(
     encoding: Encoding,
     content: Content,
-    counts: StepCounts,
-    positions: Ints,
+    counts: tuple[Counts, Counts, Counts],
     buffers: Buffers,
     first: int,
     end: int,
 ) -> int:
-    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to the hash table.
+    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to the counts of each kind.
 
-    Add the number of positions to ``positions``, int64 (1,). Return the number of the next block. It is less
-    than ``end`` if the hash table is half full, and -1 if a position has no value.
+    :returns: the number of positions, or -1 if a position has no value.
     """
+    positions, steps = 0, buffers.steps
     for number in range(first, end):
-        if 2 * counts.used[0] > len(counts.entry):
-            return number
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         in_block = _read_slots(encoding, content, number, buffers)
         if in_block < 0:
             return -1
-        positions[0] += in_block
-        sizes = _list_steps(encoding, len(content.function_number) > 0, buffers)
-        for kind in range(3):
-            offset, steps = (kind + 1) << STEP_BITS, buffers.steps[kind]
-            for index in range(sizes[kind]):
-                later = min(index + _LOOK_AHEAD, sizes[kind] - 1)
-                prefetch(counts.entry, _first_index(counts, offset | steps[later]))
-                _count(counts, offset | steps[index], 1)
-    return end
+        positions += in_block
+        values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
+        _count_steps(encoding.value_model, steps[VALUES], values, counts[VALUES])
+        _count_steps(encoding.depth_model, steps[DEPTHS], depths, counts[DEPTHS])
+        _count_steps(encoding.function_model, steps[FUNCTIONS], functions, counts[FUNCTIONS])
+    return positions
 
 
 @kernel
@@ -324,22 +344,33 @@ def find_shares(first: Ints, count: Ints, share: Frequencies) -> None:
             excess -= 1
 
 
+@inlined
+def _reverse(out: Codes, begin: int, end: int) -> None:
+    """Reverse the bytes ``begin`` to ``end`` - 1."""
+    for place in range((end - begin) // 2):
+        out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
+
+
+_LOOK_AHEAD = 16
+"""How many steps ahead memory is prefetched."""
+
+
 @kernel
 def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) -> int:
-    """Encode the first ``count`` of ``steps``, last step first, and write the bytes to ``out`` from ``begin``
-    on.
+    """Encode the first ``count`` of ``steps``, and write the bytes to ``out`` from ``begin`` on.
 
-    The shares of the steps must not be 0. Return the index after the last byte. The element at this index may
+    The shares of the steps must not be 0. Return the index after the last byte. Elements after this index may
     also have been overwritten.
     """
-    end, state = begin, LOW
+    end, state = begin, int64(0)
     for back in range(count):
-        prefetch(model.first, min(steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8, len(model.first) - 1))
+        later = steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8
+        prefetch(model.node, min(later // KING_CLASSES, len(model.node) - 1))
         step = steps[count - 1 - back]
-        context, symbol = step >> 8, step & 255
+        symbol = step & 255
         start, size = symbol * (TOTAL // 256), int64(TOTAL // 256)
-        if context != BYTE_CONTEXT:
-            _, start, size = interval_of(model, context, symbol)
+        if step >> 8 != BYTE_CONTEXT:
+            _, start, size = interval_of(model, _line_of(model, step), symbol)
         limit = size * ((LOW >> TOTAL_BITS) << 8)
         # At most two bytes are emitted. Bytes written after them are overwritten later.
         out[end] = state & 255
@@ -349,18 +380,12 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
         state >>= 8 * emitted
         quotient = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
         state += quotient * (TOTAL - size) + start
-    for _ in range(STATE_BYTES if count else 0):
+    while state:
         out[end] = state & 255
         end += 1
         state >>= 8
+    _reverse(out, begin, end)
     return end
-
-
-@inlined
-def _reverse(out: Codes, begin: int, end: int) -> None:
-    """Reverse the bytes ``begin`` to ``end`` - 1."""
-    for place in range((end - begin) // 2):
-        out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
 
 
 @kernel
@@ -378,11 +403,13 @@ def encode_blocks(
         _read_slots(encoding, content, number, buffers)
         values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
         depth_begin = _write_steps(encoding.value_model, steps[VALUES], values, out, size)
-        _reverse(out, size, depth_begin)
         middle = _write_steps(encoding.depth_model, steps[DEPTHS], depths, out, depth_begin)
         stop = _write_steps(encoding.function_model, steps[FUNCTIONS], functions, out, middle)
-        _reverse(out, middle, stop)
-        stream.length[number], stream.function_length[number] = middle - size, stop - middle
+        if functions and stop == middle:  # without bytes, all functions would be function 0
+            out[stop] = 0
+            stop += 1
+        stream.value_length[number], stream.depth_length[number] = depth_begin - size, middle - depth_begin
+        stream.function_length[number] = stop - middle
         stream.checksum[number] = checksum(out, size, stop)
         size = stop
     return size

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, kernel
@@ -56,6 +57,8 @@ class Rows(Struct):
     """Shift of the row man's square in a slot."""
     block_rows: int
     """Number of rows of a block, a power of two."""
+    king_mask: int
+    """63 if the row man is the king of the side to move, else 0."""
     is_symmetric: Ints
     """int64 (phases,): 1 if the placement of the phase is its own mirror image, else 0."""
 
@@ -177,6 +180,59 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
         capture |= _attack_squares(rows, phase, squares, occupied, lowest(targets), side)
         targets &= targets - ONE
     return check, capture
+
+
+KING_CLASSES = 96
+"""Number of king classes."""
+
+
+def _king_parts() -> NDArray[np.int64]:
+    """Return the contribution of the king of the side to move to the king class.
+
+    :returns: int64 (8192,), first by the square of the other king, for tables without pawns, then by the
+        square of the pawn; in both cases, then by the square of the king.
+    """
+    files, ranks = np.arange(64) % 8, np.arange(64) // 8
+    edge = np.minimum(np.minimum(files, 7 - files), np.minimum(ranks, 7 - ranks))
+    distance = np.maximum(abs(files[:, None] - files), abs(ranks[:, None] - ranks))
+    from_king = 4 * edge + np.clip(distance, 2, 5) - 2
+    from_pawn = 6 * (np.clip(distance, 1, 4) - 1)
+    return np.concatenate([from_king, from_pawn]).astype(np.int64).reshape(-1)
+
+
+_KING_PARTS = _king_parts()
+
+
+@inlined
+def kings_of(rows: Rows, row: int, squares: Ints) -> int:
+    """What determines the king classes of a row: a summand, and in the lowest 16 bits an index.
+
+    ``squares`` are the squares of the other men of the row.
+    """
+    other, king = int64(squares[1 - rows.side]), int64(0 if rows.king_mask else squares[rows.side])
+    rank, file = other >> 3, other & 7
+    if rows.pawnless:
+        edge = min(min(file, 7 - file), min(rank, 7 - rank))
+        return (16 * edge) << 16 | other << 6 | king
+    phase = row // rows.rows_per_phase
+    pawn: int = lowest(rows.pawns[phase, 0] or rows.pawns[phase, 1])
+    distance = max(abs((pawn & 7) - file), abs((pawn >> 3) - rank))
+    summand = 24 * (min(distance, 4) - 1) + (pawn >> 3) - 1
+    return summand << 16 | (64 + pawn) << 6 | king
+
+
+@inlined
+def king_class(rows: Rows, kings: int, square: int) -> int:
+    """The king class of a position, below ``KING_CLASSES``.
+
+    Without pawns, it depends on the distance of each king to the edge of the board and on the distance
+    between the kings; otherwise on one pawn's rank and its distances to the kings. This pawn is White's on
+    the smallest square, or Black's if White has none.
+
+    :param kings: what ``kings_of`` returned for the row.
+    :param square: the square of the row man.
+    """
+    return (kings >> 16) + int64(_KING_PARTS[(kings & 0xFFFF) + (square & rows.king_mask)])
 
 
 @inlined
