@@ -1185,7 +1185,8 @@ static INLINED uint32_t take_bytes(int count, struct decoder *d) {
 
 /* Find the bytes of a block: those of its value symbols (0), half depths (1) or functions (2); false if they
  * are not what was written. */
-static bool find_bytes(const struct tbgen *tables, const struct block *block, unsigned kind, struct part *found) {
+static bool
+find_bytes(const struct tbgen *tables, const struct block *block, unsigned kind, struct part *found) {
     const struct table *t = block->table;
     uint64_t number = 3 * block->number + kind;
     if (!sound(tables, t, BLOCK_START, number, 2, 4)) return false;

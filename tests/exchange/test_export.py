@@ -46,7 +46,7 @@ def test_a_file_has_what_the_table_has(three_men: Path, tmp_path: Path) -> None:
     slots = np.unpackbits(mask.reshape(-1, 8), axis=1).sum(axis=1)
     ends = np.append(0, np.flatnonzero(rank >= 128) + 1)
     assert (starts == ends[np.cumsum(slots) - slots]).all()
-    assert header[:12] == b"tbgflat\0\2\0\0\0"
+    assert header[:12] == b"tbgflat\0\3\0\0\0"
     assert struct.unpack_from("<IQ", header, 12) == (
         zlib.crc32(header[:12] + bytes(4) + header[16:]),
         table.size,
