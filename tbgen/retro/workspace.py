@@ -51,7 +51,7 @@ from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import max_departures
 from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies
-from tbgen.system.memory import use_large_pages
+from tbgen.system.memory import invalidate, use_large_pages
 
 # Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
 # lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
@@ -364,6 +364,8 @@ def spare_memory(workspace: Workspace) -> tuple[Exits, Codes]:
     """
     (value, depth, _), slots = workspace.fresh, workspace.frame.words * 64
     first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
+    for array in (value, depth):
+        invalidate(array[2 * slots : 4 * slots])
     return Exits(value[first], depth[first], depth[second]), value[second]
 
 

@@ -4,7 +4,7 @@ import mmap
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,9 +73,22 @@ def discard(array: "NDArray[Any]") -> None:
 
     Windows keeps the memory until the mapping is closed.
     """
+    invalidate(array)
     memory, start = memory_of(array)
-    if memory is not None:
+    if memory is not None and not CHECKS_MEMORY:
         release_pages(memory, start, start + array.nbytes)
+
+
+CHECKS_MEMORY = bool(os.environ.get("TBGEN_CHECK_MEMORY"))
+"""Whether to search for mistakes: content that is no longer needed is replaced by a pattern."""
+_PATTERN: Final = 0xA5
+"""The byte of the pattern."""
+
+
+def invalidate(array: "NDArray[Any]") -> None:
+    """Declare that the content of a contiguous array is no longer needed."""
+    if CHECKS_MEMORY:
+        array.reshape(-1).view("u1").fill(_PATTERN)
 
 
 def memory_of(array: "NDArray[Any]") -> tuple[mmap.mmap | None, int]:
