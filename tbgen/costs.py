@@ -16,13 +16,13 @@ from tbgen.board.material import Material, Men, worth_of
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.table import BYTES_PER_SLOT, AccruedForm
+from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, solved_bytes
 from tbgen.index.zeroing import (
     block_slots,
     blocks_after_promotions,
     en_passant_configs,
-    max_overflow_slots,
     max_slots_of_batch,
+    max_solving_slots,
     threads_share_phase,
 )
 
@@ -148,9 +148,10 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
     """Return the bytes of memory for building a table, excluding the memory that concurrent builds share."""
     layout, rate, pawns = layout_of(material), _rate_of(material, variant), _pawn_index(material)
-    memory = pool_memory(layout) + concurrent_slots(layout, threads) * rate.workspace[pawns]
+    at_once = concurrent_slots(layout, threads)
+    memory = pool_memory(layout) + at_once * rate.workspace[pawns]
     if form is AccruedForm.FUNCTIONS:
-        memory += memory_of("packing", len(layout.placements) * layout.solved_slots)
+        memory += memory_of("packing", at_once)
     elif form is AccruedForm.RUNS:
         memory += layout.size * rate.runs_memory[pawns]
     return memory
@@ -161,6 +162,12 @@ def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
     layout = layout_of(material)
     rate = _rate_of(material, variant).file[form][_pawn_index(material)]
     return 30_000 + int(2 * layout.size * rate / layout.permutation_count)
+
+
+def scratch_size(material: Material, form: AccruedForm) -> int:
+    """Return the size in bytes of the temporary file that the build of a table needs."""
+    has_functions = form is AccruedForm.FUNCTIONS
+    return solved_bytes(layout_of(material).size, has_functions) if material.pawns else 0
 
 
 def plain_copy_size(material: Material, variant: Variant) -> int:
@@ -175,9 +182,7 @@ def _pawn_index(material: Material) -> int:
 def pool_memory(layout: Layout) -> int:
     """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
-    successor_slots = _slots_after_captures(layout) + max_overflow_slots(layout)
-    own_slots = 2 * len(layout.placements) * layout.solved_slots + en_passant_slots
-    return BYTES_PER_SLOT * (own_slots + successor_slots)
+    return BYTES_PER_SLOT * (max_solving_slots(layout) + en_passant_slots + _slots_after_captures(layout))
 
 
 def concurrent_slots(layout: Layout, threads: int) -> int:

@@ -1,6 +1,7 @@
 """The one writer of files: whole or not there, whatever happens while it writes."""
 
 import errno
+import mmap
 import os
 import re
 import socket
@@ -8,14 +9,16 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path, PureWindowsPath
 
+import numpy as np
 import pytest
 
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.system import files
 from tbgen.system.files import (
+    ScratchFile,
     atomic_write,
     check_name,
     remove_leftovers,
@@ -23,6 +26,7 @@ from tbgen.system.files import (
     temporary_path,
     write_file,
 )
+from tbgen.system.memory import discard, unload
 
 
 def test_the_order_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,3 +272,39 @@ def test_temporary_names(ended: int, tmp_path: Path, name: str, monkeypatch: pyt
     assert path.read_bytes() == b"whole"
     assert {*tmp_path.iterdir()} == {path, other}
     assert remove_leftovers(tmp_path) == [other]
+
+
+def test_a_file_for_arrays_is_in_memory_only_as_far_as_it_is_used(tmp_path: Path) -> None:
+    """The file has no name. Memory that is unloaded is read again from it."""
+    size = 3 * mmap.PAGESIZE
+    with closing(ScratchFile(tmp_path / "a.h5", size)) as file:
+        file.write(mmap.PAGESIZE, np.full(mmap.PAGESIZE, 7, np.uint8))
+        read = np.zeros(2, np.uint16)
+        file.read(mmap.PAGESIZE - 2, read)
+        assert read.tolist() == [0, 0x0707]
+        array = np.frombuffer(file.map(), np.uint8)
+        assert os.listdir(tmp_path) == []
+    array[:] += 1
+    unload(array[1:])
+    kept = [1] if sys.platform == "linux" else [1, 8, 1]
+    pages = array.reshape(-1, mmap.PAGESIZE)
+    assert [int(page[0]) for page in pages][: len(kept)] == kept
+    assert sys.platform != "linux" or pages[1:, 0].tolist() == [7, 0]
+
+
+def test_memory_that_is_discarded_is_released(tmp_path: Path) -> None:
+    array = np.frombuffer(mmap.mmap(-1, 3 * mmap.PAGESIZE, access=mmap.ACCESS_COPY), np.uint16)
+    array[:] = 1
+    unload(array)  # its content is nowhere else
+    assert array.all()
+    discard(array[1:])
+    assert array[: mmap.PAGESIZE // 2].all()
+    assert sys.platform != "linux" or not array[mmap.PAGESIZE // 2 :].any()
+    discard(np.ones(mmap.PAGESIZE))
+
+
+def test_a_file_for_arrays_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "posix_fallocate", refusing(errno.ENOSPC), raising=False)
+    with pytest.raises(TbgenError, match=r"the disk is full: .*a\.h5 was not written; free some space"):
+        ScratchFile(tmp_path / "a.h5", 1)
+    assert os.listdir(tmp_path) == []

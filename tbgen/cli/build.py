@@ -203,11 +203,14 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
 
     :param copy_bytes: bytes of disk that plain copies need until the build ends.
     """
-    disk = sum(entry.disk for entry in estimates)
+    disk, scratch_bytes = (
+        sum(entry.disk for entry in estimates),
+        max((entry.scratch for entry in estimates), default=0),
+    )
     if as_json:
         tables = [fields(entry, "material", "seconds", "memory", "disk") for entry in estimates]
         totals = fields(total, "jobs", "seconds", "memory")
-        print_json({"tables": tables, **totals, "disk": disk, "copies": copy_bytes})
+        print_json({"tables": tables, **totals, "disk": disk, "copies": copy_bytes, "scratch": scratch_bytes})
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
@@ -218,6 +221,8 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
     needs = f"at most {size_text(total.memory)} of memory, {size_text(disk)} of disk"
     if copy_bytes:
         needs += f" and, until it ends, {size_text(copy_bytes)} for plain copies"
+    if scratch_bytes:
+        needs += f", and up to {size_text(scratch_bytes)} for a temporary file"
     print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(total.seconds)}, {needs}")
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.costs import BASE_MEMORY, file_size, memory_to_build, plain_copy_size, seconds_to_build
+from tbgen.costs import (
+    BASE_MEMORY,
+    file_size,
+    memory_to_build,
+    plain_copy_size,
+    scratch_size,
+    seconds_to_build,
+)
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, fresh_bytes
@@ -32,6 +39,8 @@ class Estimate:
     """Bytes of the finished table that the process keeps in memory for tables that depend on it."""
     disk: int
     """Size of the file in bytes."""
+    scratch: int
+    """Size in bytes of the temporary file that exists while the table is built."""
     threads: int
     """Number of threads that build the table."""
 
@@ -54,6 +63,7 @@ def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate
         shared,
         _kept_bytes(material),
         file_size(material, variant, form),
+        scratch_size(material, form),
         threads,
     )
 
@@ -120,12 +130,13 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
 
 
 def check_disk(estimates: Collection[Estimate], directory: Path, copy_bytes: Mapping[Material, int]) -> None:
-    """Check that the disk has space for tables and their plain copies.
+    """Check that the disk has space for tables, their plain copies, and the largest temporary file.
 
     :param copy_bytes: sizes of the plain copies, from :func:`copy_sizes`.
     :raises TbgenError: if the disk has too little space.
     """
     needed_bytes = sum(table.disk + copy_bytes.get(table.material, 0) for table in estimates)
+    needed_bytes += max((table.scratch for table in estimates), default=0)
     free_bytes = shutil.disk_usage(directory).free
     if needed_bytes > free_bytes:
         names = [table.material.name for table in estimates]

@@ -138,6 +138,7 @@ def solve_and_write(
     with times.timed("sub-tables"):
         sub_tables = sources.sub_tables_of(material)
     form, layout = accrued_form_of(material), layout_of(material)
+    path = table_path(directory, material.name, variant)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
     table = solve(
         material,
@@ -149,13 +150,14 @@ def solve_and_write(
         accrued=form,
         side=BLACK_TO_MOVE if finder is None else stored_side(layout),
         after_phase=finder,
+        path=path,
     )
     seconds = perf_counter() - start
     progress("writing", None, 0)
     with times.timed("write"):
         info = write_table(
             table,
-            table_path(directory, material.name, variant),
+            path,
             version=__version__,
             build_seconds=seconds,
             parameters={"threads": threads, "layers": times.layer_count},

@@ -66,11 +66,20 @@ INTO_TRIANGLE: Final = tuple(
 """The symmetries that map each square into the triangle: two for a square on a long diagonal, else one."""
 
 
-def _must_be_solved(pair: int) -> bool:
+def _touch(pair: int) -> bool:
     coord, black = divmod(pair, 64)
     (file, rank), (black_file, black_rank) = (divmod(square, 8)[::-1] for square in (TRIANGLE[coord], black))
-    is_image = file == rank and black_file < black_rank
-    return max(abs(file - black_file), abs(rank - black_rank)) > 1 and not is_image
+    return max(abs(file - black_file), abs(rank - black_rank)) <= 1
+
+
+TOUCHING_PAIRS: Final = tuple(filter(_touch, range(len(TRIANGLE) * 64)))
+"""The king pairs on the same square or on neighbouring squares, encoded as in :data:`SOLVED_PAIRS`."""
+
+
+def _must_be_solved(pair: int) -> bool:
+    coord, black = divmod(pair, 64)
+    is_image = TRIANGLE[coord] % 9 == 0 and black % 8 < black // 8
+    return pair not in TOUCHING_PAIRS and not is_image
 
 
 SOLVED_PAIRS: Final = tuple(filter(_must_be_solved, range(len(TRIANGLE) * 64)))

@@ -16,6 +16,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.index.arrays import joined_ranges
 from tbgen.index.layout import Layout, Side, layout_of
+from tbgen.system.memory import unload
 
 FRESH: Final = 128
 """Value of a run that stands for the fresh value and depth; no score has this code."""
@@ -26,8 +27,8 @@ NO_SCORE: Final = -1
 LAST_RUN: Final = 128
 """Flag that is added to the rank of a position's last run."""
 
-_MAX_PART_CODES: Final = 1 << 20
-"""Maximum number of codes that are counted at once."""
+_MAX_PART_ELEMENTS: Final = 1 << 20
+"""Maximum number of elements that are counted or compared at once."""
 
 
 class AccruedForm(Enum):
@@ -173,8 +174,7 @@ class Table:
     @property
     def max_depth(self) -> int:
         """Greatest depth of the table in plies, including accrued scores and en passant positions."""
-        arrays = [self.depth, self.ep_depth, self.run_depth]
-        return max(int(array.max()) for array in arrays if array.size)
+        return max(map(greatest, (self.depth, self.ep_depth, self.run_depth)))
 
     def facts(self) -> dict[str, Any]:
         """Return what the file states about the table, in the order of the manifest (docs/format.md)."""
@@ -234,7 +234,7 @@ def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """
     counts = np.zeros((2, 256), np.uint64)
     for code_counts, codes in zip(counts, value, strict=True):
-        for part in _parts_of(codes):
+        for part in parts_of(codes):
             pairs = np.bincount(part.view(np.uint16), minlength=1 << 16).astype(np.uint64).reshape(256, 256)
             code_counts += pairs.sum(axis=0) + pairs.sum(axis=1)
     counts[:, NONE] = 0
@@ -243,13 +243,24 @@ def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def count_positions(value: NDArray[np.uint8]) -> int:
     """Return the number of codes, shape (n,), that are not ``NONE``."""
-    return sum(int(np.count_nonzero(part != NONE)) for part in _parts_of(value))
+    return sum(int(np.count_nonzero(part != NONE)) for part in parts_of(value))
 
 
-def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield consecutive parts of an array: numpy would need a lot of memory to count all codes at once."""
-    for start in range(0, codes.size, _MAX_PART_CODES):
-        yield codes[start : start + _MAX_PART_CODES]
+def greatest(array: NDArray[Any]) -> int:
+    """Return the greatest element of a contiguous array of unsigned integers, 0 if it is empty."""
+    return max((int(part.max()) for part in parts_of(array.reshape(-1))), default=0)
+
+
+def parts_of(array: NDArray[Any], size: int = _MAX_PART_ELEMENTS) -> Iterator[NDArray[Any]]:
+    """Yield consecutive parts of a one-dimensional array, each of at most ``size`` elements.
+
+    numpy would need a lot of memory for a whole array. Parts of a mapped file are taken out of memory after
+    their use.
+    """
+    for start in range(0, len(array), size):
+        part = array[start : start + size]
+        yield part
+        unload(part)
 
 
 def free_men_text(layout: Layout) -> str:
@@ -290,6 +301,14 @@ def fresh_bytes(size: int) -> int:
     :param size: number of slots for one side to move.
     """
     return 2 * size * BYTES_PER_SLOT
+
+
+def solved_bytes(size: int, has_functions: bool) -> int:
+    """Return the size in bytes of the temporary file with which a table with pawns is solved.
+
+    :param has_functions: whether the file also has the number of the function of each slot.
+    """
+    return fresh_bytes(size) + (np.dtype(np.uint32).itemsize * size if has_functions else 0)
 
 
 class Source(Protocol):

@@ -6,6 +6,7 @@ material.
 """
 
 import functools
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,7 +16,7 @@ import numpy as np
 
 from tbgen.board.kinds import KING, PROMOTIONS
 from tbgen.board.material import MAX_MEN, Material
-from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, mirror_rank
+from tbgen.index.layout import MIRROR_FILES, SIDES, TOUCHING_PAIRS, Layout, Side, layout_of, mirror_rank
 
 CAPTURED_PAWN: Final = MAX_MEN + 1
 """Stands for a captured pawn. 1 + i stands for the captured free man i, and 0 for no capture."""
@@ -246,6 +247,39 @@ def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
         if kind and not captured:
             sides_by_material.setdefault(target.material, set()).add(SIDES[(1 - mover) ^ target.swapped])
     return sides_by_material
+
+
+_LONGEST_STEP: Final = 2
+"""Greatest number of ranks by which a pawn moves."""
+
+
+def first_needed_phase(layout: Layout, group: Sequence[int]) -> int:
+    """Return the first phase that is in a group or can be reached by a pawn move from this or a later
+    group."""
+    steps = [layout.steps_left(placement) for placement in layout.placements[: group[0] + 1]]
+    return bisect_left(steps, steps[-1] - _LONGEST_STEP)
+
+
+def used_slots(block: Block) -> int:
+    """Return the number of slots of a block after promotions, for one side to move, that moves lead to.
+
+    No promotion leads to slots with kings on neighbouring squares. In tables without pawns these slots are
+    together.
+    """
+    pairs = 64 * layout_of(block[0]).king_slots
+    return block_slots(block) // pairs * (pairs - (0 if block[0].pawns else len(TOUCHING_PAIRS)))
+
+
+@functools.cache
+def max_solving_slots(layout: Layout) -> int:
+    """Return the maximum number of slots that are in use while a group of phases is solved: those of the
+    group, and of the phases and the blocks after promotions that are needed for it."""
+    slots = 0
+    for group in phase_groups(layout):
+        phases = group[-1] + 1 - first_needed_phase(layout, group)
+        promoted = sum(used_slots(block) for block, _ in promotion_places(layout, group, 0))
+        slots = max(slots, len(SIDES) * phases * layout.solved_slots + promoted)
+    return slots
 
 
 @functools.cache

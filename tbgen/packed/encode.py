@@ -4,9 +4,8 @@ From a sample of the blocks follows which contexts have shares of their own. The
 often each symbol occurs in these contexts, and a second pass encodes the blocks.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -43,7 +42,6 @@ from tbgen.packed.kernels.encode import (
     encode_blocks,
     find_shares,
     list_sampled_blocks,
-    toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
@@ -51,6 +49,7 @@ from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
 from tbgen.store.writer import FileContent
+from tbgen.system.memory import unload
 
 KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 """The levels of contexts for each kind of steps."""
@@ -338,13 +337,14 @@ class Encoder:
     """Encodes one table on several threads."""
 
     def __init__(self, table: Table, positions: StoredPositions, threads: int) -> None:
-        self._table, self._positions, self._threads = table, positions, threads
+        self._table, self._threads = table, threads
         functions = table.functions
         self._function_count = 0 if functions is None else len(functions.start) - 1
         self._content = Content(
             table.value[positions.side],
             table.depth[positions.side],
             np.zeros(0, np.uint32) if functions is None else functions.function_numbers,
+            positions.omitted,
         )
         self._rows = rows_of(table.layout, positions.side)
         self._blocks = table.layout.size // (64 * self._rows.block_rows)
@@ -357,8 +357,8 @@ class Encoder:
         :raises ValueError: if the slots that have values are not exactly those that stand for positions, or
             if the encoded table decodes to other values. Both are errors in the program.
         """
-        encoded = unencoded_arrays(self._table)  # before depths are flagged
-        with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
+        encoded = unencoded_arrays(self._table)
+        with ThreadPoolExecutor(self._threads) as pool:
             code = self._codes(pool)
             contexts = self._choose_contexts(pool, encoding_of(self._rows, code, self._function_count))
             models = list(map(model_without_shares, KIND_LEVELS, contexts))
@@ -375,20 +375,20 @@ class Encoder:
             self._compare(pool, encoded)
         return encoded
 
-    @contextmanager
-    def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
-        """Within the ``with`` statement, flag the depths of the positions that need not be stored."""
-        omitted = self._positions.omitted
+    def _unload(self, first: int, stop: int) -> None:
+        """Take a range of slots out of memory if the table is in a file."""
+        for array in (self._content.value, self._content.depth, self._content.function_number):
+            unload(array[first:stop])
 
-        def toggle(part: Part) -> None:
-            toggle_flags(self._content, omitted, *part)
+    def _unload_phases(self, part: Part) -> None:
+        """Take the phases out of memory whose last blocks are in a range of blocks.
 
-        words = parts_of(0, len(omitted), _SLOTS_PER_TASK // 64)
-        list(pool.map(toggle, words))
-        try:
-            yield
-        finally:
-            list(pool.map(toggle, words))
+        A block has slots anywhere in its phase. Other threads may still be processing the end of the phase
+        before this range, so this phase is included.
+        """
+        size = self._table.layout.phase_size
+        first, stop = (block * 64 * self._rows.block_rows // size for block in part)
+        self._unload(max(first - 1, 0) * size, stop * size)
 
     def _codes(self, pool: ThreadPoolExecutor) -> NDArray[np.uint8]:
         """Return the code of each symbol: 0 for the symbols that are not values, then values in
@@ -397,6 +397,7 @@ class Encoder:
         def count_part(part: Part) -> NDArray[np.int64]:
             frequencies = np.zeros(256, np.int64)
             count_codes(self._content, frequencies, *part)
+            self._unload(*part)
             return frequencies
 
         slots = parts_of(0, len(self._content.value), _SLOTS_PER_TASK)
@@ -416,6 +417,7 @@ class Encoder:
                 arguments = encoding, self._content, sampling_bits, BUFFERS.blocks
                 first = list_sampled_blocks(*arguments, first, end, steps, lengths)
                 listed.append([steps[kind, :length].copy() for kind, length in enumerate(lengths)])
+            self._unload_phases(part)
             return listed
 
         listed = [steps for part in pool.map(list_part, parts_of(0, self._blocks)) for steps in part]
@@ -442,6 +444,7 @@ class Encoder:
                 counted = count_blocks(encoding, self._content, counts, BUFFERS.blocks, *part)
                 if counted < 0:
                     return counts, -1
+                self._unload_phases(part)
                 positions += counted
             return counts, positions
 
@@ -459,6 +462,7 @@ class Encoder:
         def encode(part: Part) -> NDArray[np.uint8]:
             data = np.empty((part[1] - part[0]) * block_slots * _MAX_SLOT_BYTES, np.uint8)
             end = encode_blocks(encoding, self._content, replace(stream, data=data), BUFFERS.blocks, *part)
+            self._unload_phases(part)
             return data[:end].copy()
 
         data = np.concatenate(list(pool.map(encode, parts_of(0, self._blocks))))
@@ -472,9 +476,14 @@ class Encoder:
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
         """Decode the encoded blocks, and compare them with the table."""
-        coding, content = decoding_of(self._rows, encoded.__getitem__), self._content
-        parts = parts_of(0, self._blocks)
-        if not all(pool.map(lambda part: decode_blocks(coding, content, True, BUFFERS.blocks, *part), parts)):
+        coding = decoding_of(self._rows, encoded.__getitem__)
+
+        def compare(part: Part) -> bool:
+            equal = decode_blocks(coding, self._content, True, BUFFERS.blocks, *part)
+            self._unload_phases(part)
+            return equal
+
+        if not all(pool.map(compare, parts_of(0, self._blocks))):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
 
 

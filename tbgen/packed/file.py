@@ -197,6 +197,11 @@ class PackedFile(StoredFile):
         values, depths = self.data(schema.EXCEPTION_VALUE), self.data(schema.EXCEPTION_DEPTH)
         return self._exception_slots, values, depths.astype(np.uint16)
 
+    def forget_blocks(self) -> None:
+        """Release the memory of mapped blocks. They stay in the page cache of the system."""
+        for mapped in self._mappings:
+            release_pages(mapped)
+
     def _look_up(self, questions: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
         """Look up positions and cache the answers. Return the answers, and the first error raised while exits
         were looked up, or None."""
@@ -215,7 +220,7 @@ class PackedFile(StoredFile):
     def _decoder(self) -> Decoder:
         exceptions = ExceptionalPositions(self._exception_slots, self._exception_entry)
         exit_finder = ExitFinder(self.layout, self._look_up_fresh)
-        return Decoder(self.layout, self.coding, exceptions, exit_finder, self.threads, self._forget_blocks)
+        return Decoder(self.layout, self.coding, exceptions, exit_finder, self.threads, self.forget_blocks)
 
     def _is_cached(self, side: Side, slot: Slot, code: int) -> bool:
         """Whether the answer to a question is in the cache, or follows from a fresh value in the cache."""
@@ -250,11 +255,6 @@ class PackedFile(StoredFile):
         if sum(int(length.sum(dtype=np.int64)) for length in lengths) != len(stream.data):
             raise self.damaged(f"its {schema.BLOCK_DATA.name} has another length")
         return coding
-
-    def _forget_blocks(self) -> None:
-        """Release the memory of mapped blocks. They stay in the page cache of the system."""
-        for mapped in self._mappings:
-            release_pages(mapped)
 
     @cached_property
     def _exception_slots(self) -> NDArray[np.int64]:

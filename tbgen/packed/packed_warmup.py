@@ -21,7 +21,6 @@ from tbgen.packed.kernels.encode import (
     encode_blocks,
     find_shares,
     list_sampled_blocks,
-    toggle_flags,
 )
 from tbgen.packed.kernels.questions import answer, ask, find_values
 from tbgen.packed.kernels.rows import find_ranks
@@ -94,9 +93,9 @@ def compile_need_finder() -> None:
 
 def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
-    content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
+    words = np.zeros(1, np.uint64)
+    content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32), words)
     encoding, counts, buffers = encoding_of(_ROWS, _CODES, 0), new_counts(0, 0, 0), make_buffers()
-    compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)
     compile_for(count_codes, content, _ONES, 0, 1)
     compile_for(list_sampled_blocks, encoding, content, 0, buffers, 0, 1, np.zeros((1, 1), np.int64), _ONES)
     compile_for(count_blocks, encoding, content, counts, buffers, 0, 1)

@@ -68,6 +68,7 @@ class PackedSource:
         sources = self._sources()  # this may decode other tables, so the lock must not be held yet
         with self._large_phase_lock if is_large else self._small_phase_semaphore, _compiling():
             unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
+            self._file.forget_blocks()
 
 
 class Sources:

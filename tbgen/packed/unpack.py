@@ -39,17 +39,20 @@ from tbgen.retro.kernels.phase import find_side_exits, prepare_words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
     frame_of,
-    keep_first,
     like_men_of,
     make_exits,
     make_phase,
     mirrors_itself,
     place_pawns,
     workspace_of,
+    zeros,
 )
+from tbgen.system.memory import discard
 
 _PARTS_PER_THREAD: Final = 4
-"""Number of parts of a phase for each thread."""
+"""Minimum number of parts of a phase for each thread."""
+_MAX_WORDS_PER_PART: Final = 1 << 15
+"""Maximum number of words of a part. The memory for exits, moves and ranks of a part is released with it."""
 
 
 def unpack(
@@ -123,8 +126,7 @@ def unpack_side(
             unpacker.decode([phase])
             unpacker.fill_stored_side(phase)
             unpacker.derive()
-        slots = slice(phase * len(value), (phase + 1) * len(value))
-        value[:], depth[:] = unpacker.value[side, slots], unpacker.depth[side, slots]
+        unpacker.move_side(side, phase, value, depth)
 
 
 def promotion_materials(file: PackedFile, phase: int, side: Side) -> set[Material]:
@@ -172,10 +174,11 @@ class _Unpacker:
         middle = layout.phase_size
         white = Exits(exits.value[:middle], exits.min_depth[:middle], exits.max_depth[:middle])
         black = Exits(exits.value[middle:], exits.min_depth[middle:], exits.max_depth[middle:])
-        start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
+        start, rank = np.zeros(2, np.int64), zeros((2, layout.phase_size), np.uint8)
         usable = np.zeros((2, frame.words), np.uint64)
         self._data = PhaseData(frame, phase, (white, black), pool.value, pool.depth, start, rank, *usable)
-        self._word_edges = np.linspace(0, frame.words, _PARTS_PER_THREAD * threads + 1).astype(int).tolist()
+        parts = max(_PARTS_PER_THREAD * threads, frame.words // _MAX_WORDS_PER_PART)
+        self._word_edges = np.linspace(0, frame.words, parts + 1).astype(int).tolist()
         self._symmetric = False
 
     def __enter__(self) -> Self:
@@ -213,7 +216,10 @@ class _Unpacker:
         CAPTURE_FLAG is set in the depths of positions whose value symbol (:mod:`tbgen.packed.kernels.blocks`)
         is CAPTURE.
         """
-        content = Content(self.value[self._side], self.depth[self._side], self._function_numbers)
+        none_omitted = np.zeros(0, np.uint64)
+        content = Content(
+            self.value[self._side], self.depth[self._side], self._function_numbers, none_omitted
+        )
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
@@ -227,19 +233,37 @@ class _Unpacker:
     def fill_stored_side(self, phase: int) -> None:
         """Set up a phase whose stored side is decoded, and fill in the entries that its blocks do not store.
 
-        This also counts the moves and finds the exits of both sides. Only canonical slots are filled in, and
-        flags remain set.
+        This also finds the ranks of both sides. Only canonical slots are filled in, and flags remain set.
         """
         self._set_up_phase(phase)
-        data, pool = self._data, self._loader.pool
-        data.phase.rank_bits[:] = 0
-        self._run(prepare_words, self._workspace, pool, self._symmetric)
-        self._run(find_ranks, data.phase, data.rank)
+        self._check(all(self._run(self._fill_part)))
+
+    def _fill_part(self, start: int, stop: int) -> bool:
+        """Implement :meth:`fill_stored_side` for some words; return whether they are undamaged."""
+        data, sets = self._data, self._data.phase
+        prepare_words(self._workspace, self._loader.pool, self._symmetric, start, stop)
+        find_ranks(sets, data.rank, start, stop)
         if self._layout.pawns:  # for the stored side, only the exits by captures are needed
-            among = data.phase.canonical
-            exits = data.exits[self._side]
-            self._run(find_side_exits, self._workspace, pool, int(self._side), True, among, exits)
-        self._check(all(self._run(fill_stored_side, data, int(self._side))))
+            self._find_exits(self._side, True, start, stop)
+        undamaged = fill_stored_side(data, int(self._side), start, stop)
+        for side in SIDES:
+            discard(sets.rank_bits[side, start:stop])
+            discard(sets.alive[side, start:stop])
+            discard(sets.quiet_counts[side, 64 * start : 64 * stop])
+            self._discard_exits(side, start, stop)
+        return bool(undamaged)
+
+    def _find_exits(self, side: Side, captures_only: bool, start: int, stop: int) -> None:
+        """Find the exits of some words with ``side`` to move, at canonical slots."""
+        among, exits = self._data.phase.canonical, self._data.exits[side]
+        arguments = self._workspace, self._loader.pool, int(side), captures_only, among, exits
+        find_side_exits(*arguments, start, stop)
+
+    def _discard_exits(self, side: Side, start: int, stop: int) -> None:
+        """Release the memory of the exits of some words."""
+        exits, slots = self._data.exits[side], slice(64 * start, 64 * stop)
+        for array in (exits.value, exits.min_depth, exits.max_depth):
+            discard(array[slots])
 
     def decode_and_fill(self, phase: int) -> None:
         """Decode and fill in the canonical slots of the stored side of a phase. This needs no promotions."""
@@ -252,7 +276,14 @@ class _Unpacker:
         data, derived = self._data, self.derived
         self.expand(self._side)
         self._run(find_usable, data, int(self._side))
-        self._run(lambda *part: derive_all(data, int(derived), BUFFERS.deriving, *part))
+
+        def derive_part(start: int, stop: int) -> None:
+            self._find_exits(derived, False, start, stop)
+            derive_all(data, int(derived), BUFFERS.deriving, start, stop)
+            self._discard_exits(derived, start, stop)
+            discard(data.rank[derived, 64 * start : 64 * stop])
+
+        self._run(derive_part)
         slots, values, depths = self._stored_exceptions
         first = int(data.start[0])
         begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))
@@ -281,14 +312,24 @@ class _Unpacker:
             data.value[self._phase_slots(side)][is_empty] = NONE
             data.depth[self._phase_slots(side)][is_empty] = 0
 
+    def move_side(self, side: Side, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Move a phase with ``side`` to move to other arrays; nothing can be derived after this."""
+        for array in (self.value[1 - side], self.depth[1 - side], *self._data.rank):
+            discard(array)
+        for part in pairwise(64 * edge for edge in self._word_edges):
+            slots = slice(*(phase * self._layout.phase_size + slot for slot in part))
+            value[slice(*part)], depth[slice(*part)] = self.value[side, slots], self.depth[side, slots]
+            discard(self.value[side, slots])
+            discard(self.depth[side, slots])
+
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return the values and depths of the table itself, shape (2, size) each.
 
         The rest of the pool is released, so no phase can be set up after this.
         """
-        arrays, count = (self._data.value, self._data.depth), 2 * self._layout.size
-        value, depth = (keep_first(array, count).reshape(2, -1) for array in arrays)
-        return value, depth
+        for array in (self._data.value, self._data.depth):
+            discard(array[2 * self._layout.size :])
+        return self.value, self.depth
 
     def _set_up_phase(self, phase: int) -> None:
         """Place the pawns of a phase, and find its legal positions."""

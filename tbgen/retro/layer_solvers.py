@@ -106,6 +106,7 @@ class EveryLayer:
         first, last = batch
         for group in self._groups:
             if group[0] == first:
+                self._loader.keep_only(group)
                 self._loader.load_blocks(group, self._crew.threads.map)
         slots = (last - first) * self._layout.phase_size
         pairs = [(_first_slots(white, slots), _first_slots(black, slots)) for white, black in self._buffers]

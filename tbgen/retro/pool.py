@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
-from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of
+from tbgen.index.layout import MIRROR_FILES, SIDES, TOUCHING_PAIRS, Layout, Side, layout_of
 from tbgen.index.table import EnPassantSource, SolvedTable, Source
 from tbgen.index.zeroing import (
     CAPTURED_PAWN,
     Block,
     block_slots,
     en_passant_configs,
+    first_needed_phase,
     max_overflow_slots,
     phases_after_pawn_steps,
     promotion_places,
@@ -31,6 +32,7 @@ from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
 from tbgen.retro.workspace import QUARTERS, expand, to_solver_order, zeros
+from tbgen.system.memory import discard
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -174,6 +176,23 @@ class PoolLoader:
             pool.value[begin : begin + size] = fresh.value[first : first + size]
             pool.depth[begin : begin + size] = fresh.depth[first : first + size]
 
+    def keep_only(self, group: Sequence[int]) -> None:
+        """Release the memory of what solving a group and later groups does not need: phases that pawn steps
+        do not reach any more, and targets of promotions from earlier groups."""
+        layout, size = self._layout, self._layout.phase_size
+        first = first_needed_phase(layout, group)
+        used = [
+            (side * layout.size + first * size, side * layout.size + (group[-1] + 1) * size) for side in SIDES
+        ]
+        places = promotion_places(layout, group, self._promoted_at)
+        used += [(begin, begin + block_slots(block)) for (block, _), begin in places.items()]
+        used += [(2 * layout.size, self._promoted_at), (len(self.pool.value), 0)]
+        end = 0
+        for begin, stop in sorted(used):
+            discard(self.pool.value[end:begin])
+            discard(self.pool.depth[end:begin])
+            end = max(end, stop)
+
     def load_solved_phase(self, phase: int) -> None:
         """Load a phase from the solved table, together with the phases and en passant positions after its
         pawn steps."""
@@ -213,9 +232,19 @@ class PoolLoader:
         def fill(block_and_side: tuple[Block, Side]) -> None:
             (material, phase), side = block_and_side
             self._copy(self._sources[material], layout_of(material), phase, side, places[block_and_side])
+            if material.men == self._layout.material.men and not material.pawns:
+                self._discard_touching(layout_of(material), places[block_and_side])
 
         for _ in mapper(fill, places):
             pass
+
+    def _discard_touching(self, layout: Layout, begin: int) -> None:
+        """Release the memory of the slots with kings on neighbouring squares; no promotion leads to them."""
+        slots = layout.phase_size // (64 * layout.king_slots)
+        for pair in TOUCHING_PAIRS:
+            part = slice(begin + pair * slots, begin + (pair + 1) * slots)
+            discard(self.pool.value[part])
+            discard(self.pool.depth[part])
 
     def _copy(self, source: Source, layout: Layout, phase: int, side: Side, begin: int) -> None:
         """Copy one phase of a table with ``side`` to move to the pool, from index ``begin`` on.

@@ -6,11 +6,13 @@ Values for accrued scores are stored as runs or as functions (``tbgen.retro.kern
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
+from pathlib import Path
 from queue import SimpleQueue
+from tempfile import gettempdir
 from typing import Final
 
 import numpy as np
@@ -20,8 +22,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import LimitError
-from tbgen.index.layout import BLACK_TO_MOVE, Layout, Side, layout_of
-from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
+from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
+from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions, solved_bytes
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
@@ -29,6 +31,7 @@ from tbgen.retro.kernels.functions import (
     NO_STEP,
     FunctionNumbers,
     Log,
+    Numbers,
     Paths,
     Runs,
     count_numbers,
@@ -40,10 +43,10 @@ from tbgen.retro.kernels.functions import (
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.numbering import MAX_NUMBERS, numbering
-from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, empty_record
+from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, clear_images, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import Codes, Ints, Words
+from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.ranks import (
     MAX_PARTS,
@@ -56,7 +59,6 @@ from tbgen.retro.ranks import (
     store_fresh,
 )
 from tbgen.retro.workspace import (
-    keep_first,
     make_function_numbers,
     make_workspace,
     mirrors_itself,
@@ -65,6 +67,8 @@ from tbgen.retro.workspace import (
     to_table_order,
     zeros,
 )
+from tbgen.system.files import ScratchFile
+from tbgen.system.memory import discard
 
 _INITIAL_CAPACITY: Final = 1024
 """Number of entries of functions for which memory is allocated at first."""
@@ -72,46 +76,105 @@ _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
 
 
-class FunctionNumbering:
-    """The functions of a table for one side to move, and the function number of each slot."""
+class SolvedPhases:
+    """The solved phases of a table with pawns, in a temporary file.
 
-    def __init__(self, layout: Layout, side: Side) -> None:
+    The file has the values and depths of both sides to move, then the function numbers of the stored side.
+
+    :param path: the file of the table; None if the table is not written. Messages name it, and the temporary
+        file is in its directory.
+    :raises TbgenError: if there is too little space on the disk.
+    """
+
+    def __init__(self, layout: Layout, path: Path | None, has_functions: bool) -> None:
+        self._size, self._phase_size = layout.size, layout.phase_size
+        self._numbers_at = solved_bytes(layout.size, has_functions=False)
+        path = path or Path(gettempdir(), layout.material.name)
+        self._file = ScratchFile(path, solved_bytes(layout.size, has_functions))
+        self.close = self._file.close
+
+    def write(self, phase: int, side: Side, first: int, value: Codes, depth: Plies) -> None:
+        """Write the values and depths of consecutive slots of a phase, from slot ``first`` on."""
+        slot = side * self._size + phase * self._phase_size + first
+        self._file.write(slot, value)
+        self._file.write(2 * (self._size + slot), depth)
+
+    def write_numbers(self, phase: int, numbers: FunctionNumbers, limit: int) -> None:
+        """Write the function numbers of a phase; all are below ``limit``."""
+        at = self._numbers_at + 4 * phase * self._phase_size
+        self._file.write(at, numbers.low)
+        if limit > 1 << 16:
+            self._file.write(at + 2 * self._phase_size, numbers.high)
+
+    def renumber(self, phase: int, new_numbers: Numbers) -> None:
+        """Replace every number n of a phase by ``new_numbers[n]``, in four bytes."""
+        at = self._numbers_at + 4 * phase * self._phase_size
+        numbers, result = make_function_numbers(self._phase_size), np.empty(self._phase_size, np.uint32)
+        self._file.read(at, numbers.low)
+        if len(new_numbers) > 1 << 16:
+            self._file.read(at + 2 * self._phase_size, numbers.high)
+        write_renumbered(numbers, new_numbers, result)
+        self._file.write(at, result)
+
+    def results(self) -> tuple[Codes, Plies]:
+        """Return the values and depths, shape (2, size), after the last phase has been written."""
+        memory, slots = self._file.map(), 2 * self._size
+        value, depth = np.frombuffer(memory, np.uint8, slots), np.frombuffer(memory, np.uint16, slots, slots)
+        return value.reshape(2, -1), depth.reshape(2, -1)
+
+    def numbers(self) -> Numbers:
+        """Return the function numbers, shape (size,), after they have been renumbered."""
+        return np.frombuffer(self._file.map(), np.uint32, offset=self._numbers_at)
+
+
+class FunctionNumbering:
+    """The functions of a table for one side to move, and the function number of each slot.
+
+    :param solved: where to write the numbers of each phase; None to keep those of a single phase in memory.
+    """
+
+    def __init__(self, layout: Layout, side: Side, solved: SolvedPhases | None) -> None:
         self.side = side
-        self._layout, self._phase_size = layout, layout.solved_slots
-        self._numbers = make_function_numbers(len(layout.placements) * self._phase_size)
+        self._layout, self._solved = layout, solved
+        self._kept_numbers = make_function_numbers(0)
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
+        self._count = np.zeros(_INITIAL_CAPACITY, np.int64)
         self._lock = threading.Lock()
 
-    def numbers_of_phase(self, phase: int) -> FunctionNumbers:
-        """Return a view of the function numbers of a phase's slots.
+    def add(self, phase: int, sets: Phase, paths: Paths, fresh: Codes, parts: int, mapper: Map) -> None:
+        """Convert the paths of a phase to functions, and keep their numbers.
 
-        At first, the numbers are 0. The solver replaces them with the numbers of paths, and :meth:`add`
-        replaces these with numbers of functions.
-        """
-        return _part_of(self._numbers, phase * self._phase_size, (phase + 1) * self._phase_size)
-
-    def add(self, phase: Phase, paths: Paths, fresh: Codes, parts: int, mapper: Map) -> None:
-        """Convert the paths of a phase, whose numbers are in :meth:`numbers_of_phase`, to functions.
-
+        :param sets: the sets of the phase.
         :param fresh: uint8 (phase size,): the fresh values.
         :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
             depends neither on the parts nor on the number of threads.
         :param mapper: called like ``map``; may distribute the parts over threads.
         :raises LimitError: if there are more paths or functions than can be numbered.
+        :raises TbgenError: if the numbers cannot be written.
         """
         self._check("paths", int(paths.steps.length[0]))
+        numbers = paths.path_numbers
 
         def convert(part: tuple[int, int]) -> None:
-            fresh_paths = number_fresh_paths(phase, paths, fresh, *part)
+            fresh_paths = number_fresh_paths(sets, paths, fresh, *part)
             with self._lock:
                 self._functions, new_numbers = functions_of(fresh_paths, paths.steps, self._functions)
                 self._check("functions", int(self._functions.length[0]))
                 highest = max(paths.steps.length[0], len(new_numbers), self._functions.length[0])
-            renumber(_part_of(paths.path_numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
+            renumber(_part_of(numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
 
-        edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
-        for _ in mapper(convert, pairwise(edges)):
+        words = len(numbers.low) // 64
+        for _ in mapper(convert, pairwise(words * part // parts for part in range(parts + 1))):
             pass
+        with self._lock:
+            limit = int(self._functions.length[0])
+            if limit > len(self._count):
+                self._count = np.append(self._count, np.zeros(limit, np.int64))
+            count_numbers(numbers, self._count[:limit])
+        if self._solved is None:
+            self._kept_numbers = numbers
+        else:
+            self._solved.write_numbers(phase, numbers, limit)
 
     def _check(self, noun: str, count: int) -> None:
         if count > MAX_NUMBERS:
@@ -124,38 +187,42 @@ class FunctionNumbering:
         :param mapper: called like ``map``; may distribute parts of the slots over threads.
         """
         keys = self._functions.key[: self._functions.length[0]]
-        number_of_slot, slots = zeros(self._layout.size, np.uint32), len(self._numbers.low)
-        parts = list(pairwise([*range(0, slots, _SLOTS_PER_PART), slots]))
-        count = np.zeros(len(keys), np.int64)
-        for counted in mapper(lambda part: _counts(_part_of(self._numbers, *part), len(keys)), parts):
-            count += counted
+        count = self._count[: len(keys)]
         used_functions = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used_functions}
         order = [0, *sorted(used_functions[1:], key=lambda function: (-count[function], entries[function]))]
         new_numbers = np.zeros(len(keys), np.uint32)
         new_numbers[order] = np.arange(len(order))
 
-        def write_numbers(part: tuple[int, int]) -> None:
-            write_renumbered(_part_of(self._numbers, *part), new_numbers, number_of_slot[slice(*part)])
-
-        for _ in mapper(write_numbers, parts):
-            pass
-        to_table_order(self._layout, number_of_slot, 0)
+        number_of_slot = self._renumbered(new_numbers, mapper)
         codes = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
         return ValueFunctions(self.side, number_of_slot, start, codes[::2].copy(), codes[1::2].copy())
+
+    def _renumbered(self, new_numbers: Numbers, mapper: Map) -> Numbers:
+        """Return the number ``new_numbers[n]`` for the number n of every slot of the table."""
+        if self._solved is not None:
+            solved, phases = self._solved, range(len(self._layout.placements))
+            list(mapper(lambda phase: solved.renumber(phase, new_numbers), phases))
+            return solved.numbers()
+        number_of_slot = zeros(self._layout.size, np.uint32)
+
+        def write_numbers(part: tuple[int, int]) -> None:
+            write_renumbered(_part_of(self._kept_numbers, *part), new_numbers, number_of_slot[slice(*part)])
+
+        list(mapper(write_numbers, _parts_of(len(self._kept_numbers.low))))
+        to_table_order(self._layout, number_of_slot, 0)
+        return number_of_slot
+
+
+def _parts_of(slots: int) -> list[tuple[int, int]]:
+    """Divide slots into half-open ranges for tasks."""
+    return list(pairwise([*range(0, slots, _SLOTS_PER_PART), slots]))
 
 
 def _part_of(numbers: FunctionNumbers, first: int, stop: int) -> FunctionNumbers:
     """Return the numbers of the slots ``first`` to ``stop`` - 1."""
     return FunctionNumbers(numbers.low[first:stop], numbers.high[first:stop])
-
-
-def _counts(numbers: FunctionNumbers, limit: int) -> Ints:
-    """Return how often each number below ``limit`` occurs in ``numbers``."""
-    count = np.zeros(limit, np.int64)
-    count_numbers(numbers, count)
-    return count
 
 
 def _entries(keys: Words, function: int) -> bytes:
@@ -187,6 +254,7 @@ def solve(
     max_runs: int | None = None,
     side: Side = BLACK_TO_MOVE,
     after_phase: AfterPhase | None = None,
+    path: Path | None = None,
 ) -> Table:
     """Solve the table of a material.
 
@@ -197,6 +265,9 @@ def solve(
     :param max_runs: greatest number of runs; a table that would have more runs is made without any.
     :param side: the side to move for which functions are stored.
     :param after_phase: called after each phase.
+    :param path: the file to which the table will be written. A table with pawns is solved with a temporary
+        file beside it (:class:`SolvedPhases`); without ``path``, in the system's temporary directory.
+    :raises TbgenError: if the temporary file cannot be written.
     :raises UsageError: if the solver does not support the variant.
     :raises ValueError: if ``wide`` is true for a table with en passant positions.
     :raises LimitError: if a value has no code, a depth is too large, or there are too many positions or
@@ -210,12 +281,19 @@ def solve(
     wide = threads_share_phase(layout) if wide is None else wide
     with stages.timed("sub-tables"):
         loader = PoolLoader(layout, sources)
-    solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages, after_phase)
-    if score_resets(variant) and max_runs != 0:
+    if not score_resets(variant) or max_runs == 0:
+        accrued = AccruedForm.NOTHING
+    with ExitStack() as files:
+        solved = None
+        if layout.pawns:
+            solved = files.enter_context(
+                closing(SolvedPhases(layout, path, accrued is AccruedForm.FUNCTIONS))
+            )
+        solver = _TableSolver(layout, loader, solved, variant, threads, wide, progress, stages, after_phase)
         solver.set_accrued_form(accrued, max_runs, side)
-    solver.run()
-    with stages.timed("assemble"):
-        return solver.table()
+        solver.run()
+        with stages.timed("assemble"):
+            return solver.table()
 
 
 @dataclass
@@ -224,6 +302,7 @@ class _TableSolver:
 
     layout: Layout
     loader: PoolLoader
+    solved: SolvedPhases | None
     variant: Variant
     threads: int
     wide: bool
@@ -237,7 +316,8 @@ class _TableSolver:
         self.form_number, self.run_count = NOTHING, 0
         self.runs_by_phase: dict[int, list[Runs]] = {}
         self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
-        self.canonical = np.empty((len(self.layout.placements), self.layout.phase_size // 64), np.uint64)
+        ep_shape = len(self.configs), self.layout.phase_size
+        self.ep_value, self.ep_depth = np.empty(ep_shape, np.uint8), np.empty(ep_shape, np.uint16)
         self.crew = Crew(self.threads, self.stages)
         # A function like ``map`` for the parts of one phase, and the number of parts.
         self.phase_map: Map = self.crew.threads.map if self.wide else map
@@ -248,7 +328,7 @@ class _TableSolver:
         """Set the form in which the values for accrued scores are stored; see :func:`solve`."""
         self.form_number, self.max_runs = list(AccruedForm).index(form), max_runs
         if form is AccruedForm.FUNCTIONS:
-            self.functions = FunctionNumbering(self.layout, side)
+            self.functions = FunctionNumbering(self.layout, side, self.solved)
 
     def run(self) -> None:
         """Solve all phases. Phases with the same number of remaining pawn steps are independent of each
@@ -262,6 +342,7 @@ class _TableSolver:
         try:
             for group in phase_groups(self.layout):
                 with self.stages.timed("sub-tables"):
+                    self.loader.keep_only(group)
                     self.loader.load_blocks(group, self.crew.threads.map)
                 for _ in map_phases(partial(self.solve_phase, idle), group):
                     solved += 1
@@ -278,18 +359,18 @@ class _TableSolver:
                 place_pawns(workspace.frame, self.layout, phase)
                 symmetric = mirrors_itself(self.layout, phase)
                 find_moves(workspace, self.pool, symmetric, self.parts, self.phase_map)
-                self.canonical[phase, : workspace.frame.words] = workspace.phase.canonical
-                to_table_order(self.layout, self.canonical[phase], 0)
             self._solve_ranks(phase, workspace)
             if self.after_phase is not None:
                 with self.stages.timed("one ply"):
                     self.after_phase(phase, workspace, self.pool, self.parts, self.phase_map)
+            with self.stages.timed("assemble"):
+                self._keep_canonical(phase, workspace.phase.canonical)
         finally:
             idle.put(workspace)
 
     def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
         """Solve all ranks of a phase, and store its runs or functions."""
-        arguments = workspace, self.pool, self._empty_record(phase)
+        arguments = workspace, self.pool, self._empty_record()
         rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
@@ -298,7 +379,7 @@ class _TableSolver:
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
                     if not self._admit_runs(sum(int(log.length[0]) for log in solver.record.logs)):
-                        solver.record = self._empty_record(phase)
+                        solver.record = self._empty_record()
             self._check(workspace, solver.rank)
             store_fresh(workspace, self.loader, phase, self.parts, self.phase_map)
         with self.stages.timed("accrued scores"):
@@ -314,11 +395,11 @@ class _TableSolver:
             with self._lock:
                 self.stages.layer_count = max(self.stages.layer_count, 2 * (rank - FIRST_LAYER))
 
-    def _empty_record(self, phase: int) -> SweepRecord:
+    def _empty_record(self) -> SweepRecord:
         """Return an empty record for the inner sweeps of a phase."""
         if self.functions is None:
             return empty_record(self.form_number, self.layout.solved_slots, make_function_numbers(0), 0)
-        numbers = self.functions.numbers_of_phase(phase)
+        numbers = make_function_numbers(self.layout.solved_slots)
         return empty_record(self.form_number, len(numbers.low), numbers, int(self.functions.side))
 
     def _admit_runs(self, added: int) -> bool:
@@ -335,7 +416,7 @@ class _TableSolver:
             at = fresh.starts[self.functions.side]
             values = fresh.value[at : at + 64 * words]
             parts = self.threads if self.wide else 1
-            self.functions.add(workspace.phase, record.paths, values, parts, self.phase_map)
+            self.functions.add(phase, workspace.phase, record.paths, values, parts, self.phase_map)
         elif self.form_number == RUNS:
             # White's accrued scores come first. Black's inner sweeps solve their layers.
             runs = list(self.phase_map(lambda log: runs_of(log, words, fresh), reversed(record.logs)))
@@ -345,25 +426,48 @@ class _TableSolver:
                     self.run_count += added
                     self.runs_by_phase[phase] = runs
 
+    def _keep_canonical(self, phase: int, canonical: Words) -> None:
+        """Store the results of a solved phase at the canonical slots, and clear the other slots.
+
+        With pawns, the pool keeps the results at all slots, because other phases need them.
+        """
+        pool, solved = self.pool, self.solved
+        for row in np.flatnonzero(self.configs[:, 0] == phase).tolist():
+            at = pool.targets.ep_offset + row * self.layout.phase_size
+            ep_slots = slice(at, at + self.layout.phase_size)
+            self.ep_value[row], self.ep_depth[row] = pool.value[ep_slots], pool.depth[ep_slots]
+            clear_images(canonical, self.ep_value[row], self.ep_depth[row])
+
+        def keep(side_and_part: tuple[Side, tuple[int, int]]) -> None:
+            side, (first, stop) = side_and_part
+            at = int(pool.targets.start[phase, side])
+            value, depth = pool.value[at + first : at + stop], pool.depth[at + first : at + stop]
+            if solved is not None:
+                value, depth = value.copy(), depth.copy()
+            clear_images(canonical[first // 64 : stop // 64], value, depth)
+            if solved is not None:
+                solved.write(phase, side, first, value, depth)
+
+        list(self.phase_map(keep, product(SIDES, _parts_of(64 * len(canonical)))))
+
+    def _results(self) -> tuple[Codes, Plies]:
+        """Return the values and depths of the table, shape (2, size)."""
+        if self.solved is not None:
+            return self.solved.results()
+        # The slots of the table itself come first in the pool, in the solver's order.
+        size, solved = self.layout.size, self.layout.solved_slots
+        value, depth = self.pool.value[: 2 * size], self.pool.depth[: 2 * size]
+        discard(self.pool.value[2 * size :])
+        discard(self.pool.depth[2 * size :])
+        for array, filler in ((value, NONE), (depth, 0)):
+            to_table_order(self.layout, array[size:], filler, array[solved : 2 * solved])
+            to_table_order(self.layout, array[:size], filler)
+        return value.reshape(2, size), depth.reshape(2, size)
+
     def table(self) -> Table:
         """Return the table, assembled from the results at the canonical slots."""
-        layout, pool = self.layout, self.pool
-        size, phases, configs = layout.size, len(layout.placements), len(self.configs)
-        ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + configs * layout.phase_size)
-        ep_value = pool.value[ep].reshape(configs, layout.phase_size).copy()
-        ep_depth = pool.depth[ep].reshape(configs, layout.phase_size).copy()
-        # The slots of the table itself come first in the pool. The memory after them is released.
-        value, depth = (keep_first(array, 2 * size).reshape(2, size) for array in (pool.value, pool.depth))
-        for array, filler in ((pool.value, NONE), (pool.depth, 0)):
-            if not layout.pawns:  # then the slots are still in the solver's order
-                solved = layout.solved_slots
-                to_table_order(layout, array[size : 2 * size], filler, array[solved : 2 * solved])
-                to_table_order(layout, array[:size], filler)
-        non_canonical = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
-        for array, filler in ((value, NONE), (depth, 0)):
-            np.copyto(array, filler, where=non_canonical.reshape(-1))
-        for array, filler in ((ep_value, NONE), (ep_depth, 0)):
-            np.copyto(array, filler, where=non_canonical[self.configs[:, 0]])
+        layout, phases = self.layout, len(self.layout.placements)
+        value, depth = self._results()
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.form_number == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_by_phase)):
@@ -380,7 +484,7 @@ class _TableSolver:
                 functions = self.functions.finish(executor.map)
         return Table(
             layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
-            self.configs, ep_value, ep_depth, functions,
+            self.configs, self.ep_value, self.ep_depth, functions,
         )  # fmt: skip
 
 

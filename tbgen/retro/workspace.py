@@ -51,7 +51,7 @@ from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import max_departures
 from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies
-from tbgen.system.memory import release_pages, use_large_pages
+from tbgen.system.memory import invalidate, use_large_pages
 
 # Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
 # lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
@@ -87,19 +87,6 @@ def _mapped_memory(size: int) -> mmap.mmap:
         raise MemoryError(f"cannot allocate {size} bytes of memory: {error}") from error
     use_large_pages(memory)
     return memory
-
-
-def keep_first(array: NDArray[Any], count: int) -> NDArray[Any]:
-    """Return the first elements of an array that :func:`zeros` has made, and release the memory after them.
-
-    The other elements of the array must not be used after this.
-    """
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap):
-        release_pages(base.obj, count * array.itemsize)
-    return array[:count]
 
 
 def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:
@@ -306,8 +293,8 @@ def make_function_numbers(slots: int) -> FunctionNumbers:
 
 
 def make_exits(size: int) -> Exits:
-    """Return uninitialized exits for ``size`` positions."""
-    return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
+    """Return memory for the exits of ``size`` positions."""
+    return Exits(zeros(size, np.uint8), zeros(size, np.uint16), zeros(size, np.uint16))
 
 
 def make_ep_positions(size: int) -> EpPositions:
@@ -377,6 +364,8 @@ def spare_memory(workspace: Workspace) -> tuple[Exits, Codes]:
     """
     (value, depth, _), slots = workspace.fresh, workspace.frame.words * 64
     first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
+    for array in (value, depth):
+        invalidate(array[2 * slots : 4 * slots])
     return Exits(value[first], depth[first], depth[second]), value[second]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tbgen.errors import LimitError
 from tbgen.index.layout import Layout
-from tbgen.index.table import LAST_RUN, Table
+from tbgen.index.table import LAST_RUN, Table, greatest
 from tbgen.store import schema
 from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES
 from tbgen.store.schema import DatasetSchema, manifest_line, pieces_of
@@ -77,10 +77,10 @@ def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, An
         *narrow, widest = item.types
         group = [arrays[other] for other in schemas if other is item or item.type_group == other.type_group]
         for candidate in narrow:
-            if all(data.max(initial=0) <= np.iinfo(candidate).max for data in group):
+            if all(greatest(data) <= np.iinfo(candidate).max for data in group):
                 return candidate
         data, most = arrays[item], np.iinfo(widest).max
-        if data.dtype.itemsize > widest.itemsize and data.max(initial=0) > most:
+        if data.dtype.itemsize > widest.itemsize and greatest(data) > most:
             raise LimitError(f"{item.name} has numbers above {most}, which a file cannot store")
         return widest
 

@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.system.memory import unload
+
 U1: Final = np.dtype("u1")
 U2: Final = np.dtype("<u2")
 I4: Final = np.dtype("<i4")
@@ -313,9 +315,14 @@ def manifest_line(
 
 
 def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
-    """Yield a one-dimensional array or dataset in pieces, converted to ``dtype``."""
+    """Yield a one-dimensional array or dataset in pieces, converted to ``dtype``.
+
+    Pieces of a mapped file are taken out of memory after their use.
+    """
     for start in range(0, len(data), _PIECE_ELEMENTS):
-        yield np.ascontiguousarray(data[start : start + _PIECE_ELEMENTS], dtype).data
+        piece = data[start : start + _PIECE_ELEMENTS]
+        yield np.ascontiguousarray(piece, dtype).data
+        unload(piece)
 
 
 _LONG_STEP: Final = 65535

@@ -21,6 +21,7 @@ from tbgen.store.format import GZIP_LEVEL, TableInfo, layer_files_beside
 from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import atomic_write, write_errors
+from tbgen.system.memory import unload
 
 _CHUNKS_PER_JOB: Final = 16
 """Number of chunks that one job compresses, enough to make the overhead of a job negligible."""
@@ -146,6 +147,7 @@ def _chunks_of(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iter
                 data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(chunk_bytes, b"\0")
                 packed = zlib_ng.compress(data, GZIP_LEVEL)
                 chunks.append((corner, packed + fletcher32(packed)))
+            unload(piece)
         return chunks
 
     jobs: deque[Future[list[tuple[Corner, bytes]]]] = deque()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import re
 import secrets
@@ -20,10 +21,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path, PurePath
-from typing import IO, Final
+from tempfile import TemporaryFile
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from tbgen.errors import TbgenError, UsageError, causes, quote
 from tbgen.system.locks import lock
+from tbgen.system.memory import FileMemory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MARK: Final = ".tmp-"
 """Separator, in a temporary name, between the final name and the writer: machine, process, random number."""
@@ -124,6 +131,52 @@ def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
         file = target.open("ab", buffering=0)
         lock(file.fileno())
     return file
+
+
+class ScratchFile:
+    """An unnamed temporary file for the arrays of another file that is being made.
+
+    It takes up its whole space on the disk from the beginning, and vanishes when it is closed and no longer
+    mapped, or when the process ends. Several threads may read and write it.
+
+    :param path: the other file, for messages; the temporary file is in the same directory.
+    :param size: size in bytes.
+    :raises TbgenError: if the disk is full, writing is not permitted, and so on.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path, self._size, self._lock = path, size, Lock()
+        with write_errors(path), contextlib.ExitStack() as on_failure:
+            self._file = on_failure.enter_context(TemporaryFile(dir=path.parent))
+            if sys.platform == "linux":
+                os.posix_fallocate(self._file.fileno(), 0, size)
+            else:
+                self._file.truncate(size)
+            on_failure.pop_all()
+
+    def close(self) -> None:
+        """Close the file. Memory that :meth:`map` has returned can still be used."""
+        self._file.close()
+
+    def write(self, at: int, array: NDArray[Any]) -> None:
+        """Write a contiguous array from byte ``at`` on. Unwritten bytes are 0.
+
+        :raises TbgenError: if it cannot be written.
+        """
+        with self._lock, write_errors(self._path):
+            self._file.seek(at)
+            self._file.write(array.data)
+
+    def read(self, at: int, array: NDArray[Any]) -> None:
+        """Fill a contiguous array with the bytes from ``at`` on."""
+        with self._lock:
+            self._file.seek(at)
+            self._file.readinto(array.data)
+
+    def map(self) -> FileMemory:
+        """Return memory with the content of the file, which must not be written any more."""
+        self._file.flush()
+        return FileMemory(self._file.fileno(), self._size, access=mmap.ACCESS_COPY)
 
 
 def open_nofollow(path: str, flags: int) -> int:

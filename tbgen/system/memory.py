@@ -4,6 +4,10 @@ import mmap
 import os
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def total_memory() -> int:
@@ -48,15 +52,71 @@ def trim_memory() -> None:
             library.malloc_trim(0)
 
 
-def release_pages(mapping: mmap.mmap, start: int = 0) -> None:
-    """Release the memory of a mapping from byte ``start`` on, rounded up to whole pages.
+class FileMemory(mmap.mmap):
+    """Private memory with the content of a file. Changes do not reach the file."""
+
+
+def unload(array: "NDArray[Any]") -> None:
+    """Take whole pages of an array out of memory if it is part of a :class:`FileMemory`.
+
+    They are read again when they are needed, mostly from the file cache of the system; changes in them are
+    lost. Other arrays are not affected. Windows removes such pages by itself when memory runs short.
+    """
+    memory, start = memory_of(array)
+    if isinstance(memory, FileMemory):
+        release_pages(memory, start, start + array.nbytes)
+
+
+def discard(array: "NDArray[Any]") -> None:
+    """Release the memory of an array, in whole pages, if it is mapped memory. Its elements must be written
+    before they are read again.
+
+    Windows keeps the memory until the mapping is closed.
+    """
+    invalidate(array)
+    memory, start = memory_of(array)
+    if memory is not None and not CHECKS_MEMORY:
+        release_pages(memory, start, start + array.nbytes)
+
+
+CHECKS_MEMORY = bool(os.environ.get("TBGEN_CHECK_MEMORY"))
+"""Whether to search for mistakes: content that is no longer needed is replaced by a pattern."""
+_PATTERN: Final = 0xA5
+"""The byte of the pattern."""
+
+
+def invalidate(array: "NDArray[Any]") -> None:
+    """Declare that the content of a contiguous array is no longer needed."""
+    if CHECKS_MEMORY:
+        array.reshape(-1).view("u1").fill(_PATTERN)
+
+
+def memory_of(array: "NDArray[Any]") -> tuple[mmap.mmap | None, int]:
+    """Return the mapping in which an array lies, and the index of the array's first byte in it.
+
+    The mapping is None if the array lies elsewhere.
+    """
+    import ctypes
+
+    base: Any = array
+    while hasattr(base, "base"):
+        base = base.base
+    memory = getattr(base, "obj", None)
+    if not isinstance(memory, mmap.mmap):
+        return None, 0
+    return memory, array.ctypes.data - ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def release_pages(mapping: mmap.mmap, start: int = 0, stop: int | None = None) -> None:
+    """Release the memory of the whole pages of a mapping between the bytes ``start`` and ``stop``.
 
     The content of a mapped file remains in the system's file cache; other content is lost. Windows releases
     the memory of mapped files by itself, and keeps other memory until the mapping is closed.
     """
     start += -start % mmap.PAGESIZE
-    if sys.platform != "win32" and start < len(mapping):
-        mapping.madvise(mmap.MADV_DONTNEED, start)
+    stop = len(mapping) if stop is None else stop - stop % mmap.PAGESIZE
+    if sys.platform != "win32" and start < stop:
+        mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
 
 def use_large_pages(memory: mmap.mmap) -> None:

@@ -13,6 +13,7 @@ from tbgen.costs import plain_copy_size
 from tbgen.errors import TbgenError
 from tbgen.generator import BuiltTable, Estimate, build, estimate, missing_tables, one_table
 from tbgen.generator.runner import LOCK_NAME, schedule_of
+from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
 from tests.support.builds import Diary, stored_as, with_free
@@ -125,7 +126,9 @@ def test_estimates_know_what_is_stored(own: Path, monkeypatch: pytest.MonkeyPatc
     material = Material.parse("KPvK")
     table_path(own, "KPvK", R).unlink()
     large, small = (estimated(material, form).disk for form in forms[:2])
-    with_free(monkeypatch, (large + small) // 2)
+    scratch = estimate(material, R).scratch
+    assert scratch == 2 * 3 * layout_of(material).size
+    with_free(monkeypatch, (large + small) // 2 + scratch)
     with pytest.raises(TbgenError, match="the disk is full: KPvK needs about"):
         build([material], own, Diary(), variant=R)
     with stored_as(AccruedForm.NOTHING):

@@ -21,7 +21,7 @@ def paper(seconds: dict[str, float], memory: dict[str, int]) -> BuildSchedule:
     def needs(material: Material, threads: int) -> Estimate:
         own = memory.get(material.name, 10)
         taken = seconds.get(material.name, 1.0) / threads
-        return Estimate(material, taken, BASE + own, BASE, kept_bytes=0, disk=0, threads=threads)
+        return Estimate(material, taken, BASE + own, BASE, kept_bytes=0, disk=0, scratch=0, threads=threads)
 
     return BuildSchedule(all_materials(3), needs)
 

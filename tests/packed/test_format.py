@@ -518,7 +518,8 @@ def test_positions_with_accrued_scores(whole_game_tables: Path, packed: PackedTa
         ("KPvK", R, "", sample(8, 50), "CAPTURE value better exception function"),
         ("KPvKP", R, "", sample(4, 20), "value worse exception"),
         ("KNvK", Variant.WHOLE_GAME, 172, sample(6, 200), "value better worse stays"),
-        *[("KBvKN", R, "", 150, "SELF CAPTURE value better exception function escape left up")] * sample(0, 1),
+        *[("KBvKN", R, "", 150, "SELF CAPTURE value better exception function escape left up")]
+        * sample(0, 1),
     ):
         reader = reader_of(packed(name, variant), whole_game_tables)
         plain = Loaded(table_path(whole_game_tables, name, variant))

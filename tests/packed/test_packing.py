@@ -31,6 +31,7 @@ from tbgen.probe.values import Values
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
+from tbgen.system import memory
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import PackedTables, pack, plain
@@ -89,6 +90,29 @@ def test_one_side_as_a_source(name: str, tables: Path, packed: PackedTables) -> 
             there = full.value[side, part] != NONE
             assert np.array_equal(value[there], full.value[side, part][there])
             assert np.array_equal(depth[there], full.depth[side, part][there])
+
+
+def test_nobody_reads_memory_that_is_given_up(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that is given up, or taken over for another purpose, is filled with a pattern."""
+    monkeypatch.setattr(memory, "CHECKS_MEMORY", True)
+    for name in ("KRvK", "KPvK"):
+        full = plain(tables, name)
+        size = full.layout.phase_size
+        sources = {sub: source_of(plain(tables, sub.name)) for sub in full.material.successors()}
+        with PackedFile(pack(tables, name, tmp_path)) as file:
+            table = unpack(file, sources)
+            assert np.array_equal(table.value, full.value)
+            assert np.array_equal(table.depth, full.depth)
+            for side in SIDES:
+                value, depth = np.zeros(size, np.uint8), np.zeros(size, np.uint16)
+                PackedSource(file, partial(dict, sources), 2).read_side(0, side, value, depth)
+                there = full.value[side, :size] != NONE
+                assert np.array_equal(value[there], full.value[side, :size][there])
+    array = np.zeros(9, np.uint16)
+    memory.discard(array[1:])
+    assert array.tolist() == [0] + 8 * [0xA5A5]
 
 
 def test_large_tables_without_pawns_are_read_as_they_are(

@@ -1,6 +1,7 @@
 """What zeroing moves reach is found without making them, and is in the pool when it is needed."""
 
 import random
+import sys
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -178,6 +179,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
         loader = PoolLoader(layout, around)
         gone: set[Block] = set()
         for number in (*chosen[:3], chosen[-1], len(groups) - 1):
+            loader.keep_only(groups[number])
             with ThreadPoolExecutor(2) as pool:
                 loader.load_blocks(groups[number], pool.map)
             needed = blocks_after_promotions(layout, groups[number])
@@ -198,3 +200,20 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
             else:
                 assert (begin_of(few, layout, block) == -1).all(), block
         assert 0 < len(only) < len(smaller) // 2
+
+
+def test_phases_that_pawns_have_passed_leave_the_memory() -> None:
+    """What this and later groups of phases can reach by pawn steps stays as it is."""
+    layout = layout_of(Material.parse("KRvKP"))
+    loader, phases = PoolLoader(layout, {}, needed_blocks=()), range(len(layout.placements))
+    shape = len(SIDES), len(phases), layout.phase_size
+    own = [array[: 2 * layout.size].reshape(shape) for array in (loader.pool.value, loader.pool.depth)]
+    for group in phase_groups(layout):
+        for array in own:
+            array[:] = 1
+        loader.keep_only(group)
+        reached = set(group).union(*(phases_after_pawn_steps(layout, each) for each in phases[group[0] :]))
+        needed = sorted(reached & {*phases[: group[-1] + 1]})
+        for array in own:
+            assert array[:, needed].all()
+            assert sys.platform != "linux" or not array[:, : needed[0]].any()

@@ -108,7 +108,7 @@ def solve_phase(
         part = slice(side * layout.size + reached * layout.phase_size, None)
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 10, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 30, layout.phase_size)
-    found = solver._TableSolver(layout, loader, R, threads, True, lambda *_: None, StageTimes())
+    found = solver._TableSolver(layout, loader, None, R, threads, True, lambda *_: None, StageTimes())
     found.set_accrued_form(AccruedForm.RUNS, None, BLACK_TO_MOVE)
     idle: SimpleQueue[Workspace] = SimpleQueue()
     idle.put(make_workspace(layout, R, threads))

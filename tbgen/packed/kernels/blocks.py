@@ -300,9 +300,11 @@ class Content(Struct):
     value: Codes
     """uint8 (size,): codes of W."""
     depth: Plies
-    """uint16 (size,): D in plies; CAPTURE_FLAG is set if the value need not be stored."""
+    """uint16 (size,): D in plies. CAPTURE_FLAG is set when a value that is not stored is decoded."""
     function_number: NDArray[np.uint32]
     """uint32 (size,): number of the function of each position; empty if the table has no functions."""
+    omitted: Words
+    """uint64 (size / 64,): positions whose values are not stored; empty if the blocks are to be decoded."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,8 @@ from tbgen.packed.kernels.blocks import (
 )
 from tbgen.packed.kernels.derive import depth_of_half
 from tbgen.packed.kernels.rows import KING_CLASSES, Rows, first_slot, king_class, place_row
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Words, add, lowest, prefetch, put
+from tbgen.retro.geometry import BIT
+from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch, put
 
 VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""
@@ -75,28 +76,21 @@ class Encoding(Struct):
     function_model: Model
 
 
+@inlined
+def _is_omitted(content: Content, slot: int) -> bool:
+    """Whether the value of a slot is not stored."""
+    return bool(content.omitted[slot >> 6] & BIT[slot & 63])
+
+
 @kernel
 def count_codes(content: Content, frequencies: Ints, start: int, stop: int) -> None:
     """Add the frequencies of explicit values in a range of slots to ``frequencies``, int64 (256,).
 
-    A value is explicit if its depth is not 0 and has no flag.
+    A value is explicit if its depth is not 0 and it is not omitted.
     """
     for slot in range(start, stop):
-        if 0 < content.depth[slot] < CAPTURE_FLAG:
+        if content.depth[slot] and not _is_omitted(content, slot):
             frequencies[content.value[slot]] += 1
-
-
-@kernel
-def toggle_flags(content: Content, captures: Words, start: int, stop: int) -> None:
-    """Toggle CAPTURE_FLAG in the depths of the slots whose bits are set in ``captures``, uint64
-    (slots / 64,).
-
-    Only the words ``start`` to ``stop`` - 1 are processed.
-    """
-    for word in range(start, stop):
-        if captures[word]:
-            # A second addition overflows, which clears the flag.
-            add(content.depth, word * 64, captures[word], CAPTURE_FLAG)
 
 
 @inlined
@@ -134,7 +128,7 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
                 return -1
             count += 1
             symbol, half_depth = SELF, int64(depth[slot]) >> 1
-            if depth[slot] & CAPTURE_FLAG:
+            if _is_omitted(content, slot):
                 symbol, half_depth = CAPTURE, 0
             elif depth[slot]:
                 symbol = encoding.symbol_of_code[value[slot]]
@@ -432,8 +426,8 @@ def _store_or_compare(
     elif symbol != SELF:
         depth = depth_of_half(coding.rows.side, code, int64(block.half_depth[place]))
     if compare_only:
-        stored = int64(content.depth[slot])
-        equal = stored & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else stored == depth
+        omitted = _is_omitted(content, slot)
+        equal = omitted if symbol == CAPTURE else not omitted and content.depth[slot] == depth
         equal &= symbol <= CAPTURE or content.value[slot] == code
         if len(content.function_number):
             equal &= content.function_number[slot] == block.function_number[place]

@@ -146,6 +146,14 @@ def clear_empty_slots(workspace: Workspace, start: int, stop: int) -> None:
             put(fresh.depth, slot, ~legal[side, word], 0)
 
 
+@kernel
+def clear_images(canonical: Words, value: Codes, depth: Plies) -> None:
+    """Clear the values and depths of the slots that are not canonical."""
+    for word in range(len(canonical)):
+        put(value, word * 64, ~canonical[word], NONE)
+        put(depth, word * 64, ~canonical[word], 0)
+
+
 @jit
 def first_events(workspace: Workspace, attacking_side: int, end_key: int) -> Agenda:
     """Initialize the sets of an attacker and return its events with keys below ``end_key``; all are exits.
