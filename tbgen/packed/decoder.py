@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import TbgenError
@@ -24,9 +25,10 @@ from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import Coding
 from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
-from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
+from tbgen.packed.kernels.rows import find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, find_exits, list_zeroing
 from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
+from tbgen.retro.geometry import MAX_TARGETS
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
 
@@ -174,8 +176,8 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
-        part, buffers = slice(first, first + _POSITIONS_PER_RANKING), BUFFERS.blocks
-        _find_ranks(rows, side, slots[part], buffers.squares, buffers.moves, ranks[part])
+        part = slice(first, first + _POSITIONS_PER_RANKING)
+        _find_ranks(rows, side, slots[part], BUFFERS.blocks.squares, ranks[part])
 
     firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
     if len(firsts) > 1:
@@ -186,6 +188,8 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     return ranks
 
 
+_MAX_MOVES: Final = (MAX_MEN - 1) * MAX_TARGETS
+"""Upper bound of the number of moves of the free men of one side."""
 _spare_batches: Final[list[Batch]] = []
 """Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
 
@@ -227,7 +231,7 @@ class Decoder:
             try:
                 batch = _spare_batches.pop()
             except IndexError:
-                batch = empty_batch(np.full(1, MAX_MOVES))
+                batch = empty_batch(np.full(1, _MAX_MOVES))
             batch.capture_slot.fill(-1)
             batch.may_zero.fill(False)
             one = self._look_up(batch, derived, slots, accrued)

@@ -72,7 +72,7 @@ def compile_answers() -> None:
     """Compile the kernels that look up the positions asked for, find ranks and find exits."""
     buffers, destinations, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
     compile_for(answer, _coding(), empty_batch(_ONES), _ONES, buffers, 0, 1)
-    compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, buffers.moves, _ONES)
+    compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, _ONES)
     compile_for(list_zeroing, destinations, 0, _ONES, False, make_zeroing_buffers(), moves)
     compile_for(find_exits, destinations, 0, moves, moves, moves)
 

@@ -35,16 +35,17 @@ from tbgen.packed.kernels.derive import conclude, depth_of_half, merit, position
 from tbgen.packed.kernels.rows import (
     PlacedMen,
     Rows,
+    Turn,
     first_slot,
-    list_moves,
     make_canonical,
-    occupied_by,
     place_row,
     place_slot,
+    rank_of,
     row_of,
+    targets_of_man,
+    turn_of,
 )
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies
+from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, bits_of
 
 DAMAGED = -1
 """Replaces a symbol or a value that is unavailable because a block is damaged."""
@@ -121,32 +122,32 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: int, buffers: Buffers) -> None:
-    """Ask about the positions after the quiet moves among the ``count`` moves in ``buffers.moves``.
+def _ask_children(rows: Rows, turn: Turn, batch: Batch, position: int, buffers: Buffers) -> None:
+    """Ask about the positions after the quiet moves of a position of the derived side.
 
-    The other moves are captures. The function of a position after a move is not needed if the state is fresh,
-    that is, if the position rank is below the rank of the accrued score, or the position score is the accrued
-    score.
+    The function of a position after a move is not needed if the state is fresh, that is, if the position rank
+    is below the rank of the accrued score, or the position score is the accrued score.
     """
-    other, index, accrued = rows.side, batch.question_start[position], batch.accrued[position]
-    enemies = occupied_by(rows, PlacedMen(buffers.squares, phase), other)
-    batch.may_zero[position] = rows.pawns[phase, 1 - other] != ZERO
-    for move in range(count):
-        man, target = buffers.moves[move] >> 8, buffers.moves[move] & 255
-        if enemies & BIT[target]:
-            batch.may_zero[position] = True
+    other, phase, child = rows.side, turn.men.phase, buffers.child
+    index, accrued = batch.question_start[position], batch.accrued[position]
+    batch.may_zero[position] = rows.pawns[phase, turn.side] != ZERO
+    for man in range(len(rows.kinds)):
+        if rows.colours[man] == other:
             continue
-        for free_man in range(len(rows.kinds)):
-            buffers.child[free_man] = buffers.squares[free_man]
-        buffers.child[man] = target
-        make_canonical(rows, phase, buffers.child, buffers.image)
-        _, rank = list_moves(rows, PlacedMen(buffers.child, phase), other, buffers.replies)
-        # A position score of greater rank than the accrued score may have no code, so it is not compared.
-        excess = rank - rank_of_code(accrued)
-        is_needed = accrued >= 0 and (excess > 0 or (excess == 0 and position_score(other, rank) != accrued))
-        batch.question[index] = _question(rows, phase, buffers.child, is_needed)
-        batch.question_rank[index] = rank
-        index += 1
+        targets = targets_of_man(rows, turn, man)
+        batch.may_zero[position] |= targets & turn.enemies != ZERO
+        for target in bits_of(targets & ~turn.enemies):
+            for free_man in range(len(rows.kinds)):
+                child[free_man] = buffers.squares[free_man]
+            child[man] = target
+            make_canonical(rows, phase, child, buffers.image)
+            rank = rank_of(rows, turn_of(rows, PlacedMen(child, phase), other))
+            # A position score of greater rank than the accrued score may have no code, so it is not compared.
+            excess = rank - rank_of_code(accrued)
+            is_needed = accrued >= 0 and (excess > 0 or (excess == 0 and position_score(other, rank) != accrued))
+            batch.question[index] = _question(rows, phase, child, is_needed)
+            batch.question_rank[index] = rank
+            index += 1
     batch.question_end[position] = index
 
 
@@ -158,14 +159,14 @@ def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> Non
     ask for functions.
     """
     for position in range(first, end):
-        phase = place_slot(rows, batch.slot[position], buffers.squares)
+        men = PlacedMen(buffers.squares, place_slot(rows, batch.slot[position], buffers.squares))
         derived, index = batch.is_derived[position], batch.question_start[position]
-        side = 1 - rows.side if derived else rows.side
-        count, batch.rank[position] = list_moves(rows, PlacedMen(buffers.squares, phase), side, buffers.moves)
+        turn = turn_of(rows, men, 1 - rows.side if derived else rows.side)
+        batch.rank[position] = rank_of(rows, turn)
         if derived:
-            _ask_children(rows, phase, count, batch, position, buffers)
+            _ask_children(rows, turn, batch, position, buffers)
         else:
-            batch.question[index] = _question(rows, phase, buffers.squares, batch.accrued[position] >= 0)
+            batch.question[index] = _question(rows, men.phase, men.squares, batch.accrued[position] >= 0)
             batch.question_rank[index] = batch.rank[position]
             batch.question_end[position] = index + 1
 
