@@ -225,17 +225,18 @@ def list_zeroing(
 
 @kernel
 def find_exits(tables: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
-    """Write the best moves of each position to ``exits``, int64 (positions, 3), in the form of
-    ``Batch.exits``.
+    """Weigh moves against the best moves of each position in ``exits``, int64 (positions, 3), which has the
+    form of ``Batch.exits``.
 
     ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. The
-    codes are in the colours of the targets, which may be swapped, and may be DAMAGED.
+    codes are in the colours of the targets, which may be swapped, and may be DAMAGED, or NONE for moves that
+    do not matter.
     """
-    for number in range(len(exits)):
-        exits[number, 0] = NONE
     for index in range(len(moves)):
         number, code = moves[index, ORIGIN], entries[index, 0]
         previous = exits[number, 0]
+        if code == NONE:
+            continue
         if code == DAMAGED or previous == DAMAGED:
             exits[number, 0] = DAMAGED
             continue
