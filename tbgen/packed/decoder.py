@@ -27,6 +27,8 @@ from tbgen.index.table import NO_SCORE
 from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import Coding
 from tbgen.packed.kernels.questions import (
+    FUNCTION,
+    INDEX_BITS,
     UNANSWERED,
     Batch,
     answer,
@@ -127,6 +129,8 @@ class ExitFinder:
 
         Return the first error or None.
         """
+        if not len(moves):
+            return None
         entries, error = self._look_up_fresh(self.targets, moves, bounds)
         _find_exits(self._destinations, side, moves, entries, exits)
         return error
@@ -179,10 +183,10 @@ _MAX_MOVES: Final = (MAX_MEN - 1) * MAX_TARGETS
 _NO_SLOT: Final = np.iinfo(np.int64).max
 """A number greater than any slot."""
 
-_QUESTIONS_PER_ROUND: Final = (1, 3, _MAX_MOVES)
+_QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
 """Maximum numbers of questions about one position that are answered, round by round, if its value may not
 matter."""
-_NO_MOVES: Final = np.empty((0, COLUMNS), np.int64)
+_FIRST: Final = np.zeros(1, np.int64)
 
 _ask: Final = with_fixed_types(ask)
 _answer: Final = with_fixed_types(answer)
@@ -203,10 +207,9 @@ def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
     slot, accrued, end, rank, value, depth, layer = np.zeros((7, count), np.int64)
     exits, capture = np.full((count, 3), NONE, np.int64), np.empty((total, 3), np.int64)
     question, capture_slot = np.empty(total, np.int64), np.full(total, -1, np.int64)
-    question_rank, symbol = np.empty(total, np.uint8), np.full(total, UNANSWERED, np.int16)
-    half, function = np.empty(total, np.uint16), np.empty(total, np.uint32)
+    question_rank, answers = np.empty(total, np.uint8), np.full((total, 3), UNANSWERED, np.int32)
     positions = derived, slot, accrued, begin, end, rank, is_beaten, exits, is_exception, value, depth, layer
-    return Batch(*positions, question, question_rank, symbol, half, function, capture_slot, capture)
+    return Batch(*positions, question, question_rank, answers, capture_slot, capture)
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
@@ -272,16 +275,7 @@ class Decoder:
         """
         derived = sides == self._derived_side
         if len(slots) == 1:
-            try:
-                batch = _spare_batches.pop()
-            except IndexError:
-                batch = empty_batch(np.full(1, _MAX_MOVES))
-            batch.capture_slot.fill(-1)
-            batch.exits.fill(NONE)
-            error = self._look_up(batch, derived, slots, accrued, self._moves(derived, slots))
-            found = (each.copy() for each in (batch.value, batch.depth, batch.accrued_value))
-            _spare_batches.append(batch)
-            return Decoded(*found, error)
+            return self._look_up_one(derived, slots, accrued)
         order = self._block_order(slots) if len(slots) > _MAX_BATCH_POSITIONS else np.arange(len(slots))
         values, first_error = np.empty((3, len(slots)), np.int64), None
         for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
@@ -311,7 +305,7 @@ class Decoder:
                 self._ask(mapper, batch)
                 list(self._answers(mapper, batch, np.arange(count), parts))
             _find_values(self._coding, batch, np.arange(count), False, BUFFERS.blocks)
-            values[part], functions[part] = batch.value, batch.function_number
+            values[part], functions[part] = batch.value, batch.answer[:, FUNCTION]
         return values, functions
 
     def _block_order(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -327,18 +321,37 @@ class Decoder:
         return np.argsort(key)
 
     def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return an empty batch. A position of the derived side has at most one question for each legal
-        move."""
+        """Return a batch with these positions. A position of the derived side has at most one question for each
+        legal move."""
         questions = np.ones(len(slots), np.int64)
         questions[derived] = ranks_of(self._layout, self._derived_side, slots[derived], self._threads) >> 1
-        return empty_batch(questions)
+        batch = empty_batch(questions)
+        batch.is_derived[:], batch.slot[:] = derived, slots
+        return batch
 
-    def _moves(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Moves:
-        """Return the zeroing moves of the positions of the derived side."""
-        positions = derived.nonzero()[0]
-        moves = self._exit_finder.moves(self._derived_side, slots[positions], False)
-        moves[:, ORIGIN] = positions[moves[:, ORIGIN]]
-        return moves
+    def _look_up_one(
+        self, derived: NDArray[np.bool_], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+    ) -> Decoded:
+        """Return what :meth:`look_up` returns for one position. Every step that is left out counts."""
+        try:
+            batch = _spare_batches.pop()
+        except IndexError:
+            batch = empty_batch(np.full(1, _MAX_MOVES))
+        batch.capture_slot.fill(-1)
+        batch.exits.fill(NONE)
+        batch.is_exception.fill(False)
+        batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
+        self._fill_in_exceptions(batch)
+        _ask(self._coding.rows, batch, BUFFERS.blocks, 0, 1)
+        list(self._answers(map, batch, np.arange(batch.question_end[0]), 1))
+        errors = []
+        if derived[0]:
+            moves = self._exit_finder.moves(self._derived_side, slots, False)
+            errors.append(self._exit_finder.weigh(self._derived_side, moves, batch.exits))
+        errors.append(self._find_values(batch, _FIRST))
+        found = (each.copy() for each in (batch.value, batch.depth, batch.accrued_value))
+        _spare_batches.append(batch)
+        return Decoded(*found, next(filter(None, errors), None))
 
     def _look_up_many(
         self,
@@ -352,68 +365,49 @@ class Decoder:
         Pawn moves from positions of the batch to positions of the stored side of this table are looked up in
         the same batch: both kinds of positions need most blocks.
         """
-        moves, count = self._moves(derived, slots), len(slots)
+        finder, side, count, errors = self._exit_finder, self._derived_side, len(slots), []
+        positions = derived.nonzero()[0]
+        moves = finder.moves(side, slots[positions], False)
+        moves[:, ORIGIN] = positions[moves[:, ORIGIN]]
         is_inner = self._is_stored_side[moves[:, TARGET]] & (moves[:, PASSED] < 0) & (bounds is None)
-        if len(moves) <= _MAX_SINGLE_THREAD_POSITIONS:
-            is_inner[:] = False
         inner, moves = moves[is_inner], moves[~is_inner]
-        derived, accrued = (np.append(each, np.zeros(len(inner), each.dtype)) for each in (derived, accrued))
-        accrued[count:], slots = NO_SCORE, np.append(slots, inner[:, SLOT])
-        batch = self._batch_for(derived, slots)
-        error = self._look_up(batch, derived, slots, accrued, moves, inner, bounds)
-        return Decoded(batch.value[:count], batch.depth[:count], batch.accrued_value[:count], error)
-
-    def _look_up(
-        self,
-        batch: Batch,
-        derived: NDArray[np.bool_],
-        slots: NDArray[np.int64],
-        accrued: NDArray[np.int64],
-        moves: Moves,
-        inner: Moves = _NO_MOVES,
-        bounds: Bounds | None = None,
-    ) -> TbgenError | None:
-        """Find the values and depths of a batch, which must be empty. Return the first error in the exits, or
-        None.
-
-        :param moves: zeroing moves of the positions of the derived side.
-        :param inner: further zeroing moves, which lead to the last positions of the batch.
-        """
-        batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
+        promotion = finder.promotions[moves[:, TARGET]] * (bounds is None)
+        batch = self._batch_for(np.append(derived, np.zeros(len(inner), np.bool_)), np.append(slots, inner[:, SLOT]))
+        batch.accrued[:count], batch.accrued[count:] = accrued, NO_SCORE
         self._fill_in_exceptions(batch)
-        finder, side = self._exit_finder, self._derived_side
-        promotion = np.zeros(len(moves), np.int64)
-        with self._threads_for(len(slots)) as (mapper, parts):
+        with self._threads_for(len(batch.slot)) as (mapper, parts):
             self._ask(mapper, batch)
             if bounds is None:
-                answers = self._answers(mapper, batch, _all_questions(batch), parts)
-                if len(moves) > _MAX_SINGLE_THREAD_POSITIONS:
-                    promotion = finder.promotions[moves[:, TARGET]]
-                error = finder.weigh(side, moves[promotion == 0], batch.exits)
+                indices = joined_ranges(batch.question_start, batch.question_end - batch.question_start)
+                answers = self._answers(mapper, batch, indices, parts)
+            errors.append(finder.weigh(side, moves[promotion == 0], batch.exits))
+            if bounds is None:
                 list(answers)
             else:
-                error, indices = finder.weigh(side, moves, batch.exits), np.empty_like(batch.question)
-                for count in _QUESTIONS_PER_ROUND:
-                    listed = _list_open_questions(self._coding, batch, bounds, count, indices)
+                indices = np.empty_like(batch.question)
+                for most in _QUESTIONS_PER_ROUND:
+                    listed = _list_open_questions(self._coding, batch, bounds, most, indices)
                     list(self._answers(mapper, batch, indices[:listed], parts))
-        errors = [error, self._find_values(batch, (~derived).nonzero()[0])]
-        after_inner = np.stack([each[len(slots) - len(inner) :] for each in (batch.value, batch.depth)], axis=1)
-        finder.weigh_entries(side, inner, after_inner, batch.exits)
+        errors.append(self._find_values(batch, (~batch.is_derived).nonzero()[0]))
+        finder.weigh_entries(side, inner, np.stack([batch.value, batch.depth], axis=1)[count:], batch.exits)
         # Better promotions come first: they often prove that the others do not matter.
         for kind in np.unique(promotion[promotion > 0]).tolist():
             promotions = moves[promotion == kind]
-            after = np.empty((len(promotions), 2), np.int64)
-            _find_bounds(self._coding, batch, promotions[:, ORIGIN].copy(), after)
-            errors.append(finder.weigh(side, promotions, batch.exits, after))
-        errors.append(self._find_values(batch, derived.nonzero()[0]))
-        return next(filter(None, errors), None)
+            limits = np.empty((len(promotions), 2), np.int64)
+            _find_bounds(self._coding, batch, promotions[:, ORIGIN].copy(), limits)
+            errors.append(finder.weigh(side, promotions, batch.exits, limits))
+        errors.append(self._find_values(batch, positions))
+        error = next(filter(None, errors), None)
+        return Decoded(batch.value[:count], batch.depth[:count], batch.accrued_value[:count], error)
 
     def _fill_in_exceptions(self, batch: Batch) -> None:
         """Find the exceptions in a batch, and fill in their values and depths."""
-        indices = self._exception_slots.searchsorted(batch.slot)
-        batch.is_exception[:] = batch.is_derived & (self._exception_slots[indices] == batch.slot)
-        for number in batch.is_exception.nonzero()[0].tolist():
-            batch.value[number], batch.depth[number] = self._exceptions.entry(int(indices[number]))
+        positions = batch.is_derived.nonzero()[0]
+        indices = self._exception_slots.searchsorted(batch.slot[positions])
+        found = self._exception_slots[indices] == batch.slot[positions]
+        batch.is_exception[positions] = found
+        for number, index in zip(positions[found].tolist(), indices[found].tolist(), strict=True):
+            batch.value[number], batch.depth[number] = self._exceptions.entry(index)
 
     @contextmanager
     def _threads_for(self, positions: int) -> Iterator[tuple[Callable[..., Iterable[None]], int]]:
@@ -436,9 +430,10 @@ class Decoder:
     ) -> Iterable[None]:
         """Answer the questions with these indices, in ``parts`` parts; they are answered when the returned
         iterable ends."""
-        order = indices[np.argsort(batch.question[indices])]
-        split = _split(batch.question, order, self._coding.rows.block_rows, parts)
-        return mapper(lambda part: _answer(self._coding, batch, order, BUFFERS.blocks, *part), split)
+        keys = batch.question[indices] << INDEX_BITS | indices
+        keys.sort()
+        split = _split(keys, 128 * self._coding.rows.block_rows << INDEX_BITS, parts)
+        return mapper(lambda part: _answer(self._coding, batch, keys, BUFFERS.blocks, *part), split)
 
     def _find_values(self, batch: Batch, positions: NDArray[np.int64]) -> TbgenError | None:
         """Find the values and depths of some positions, and the best captures by the stored side on which
@@ -462,22 +457,11 @@ class Decoder:
         return error
 
 
-def _all_questions(batch: Batch) -> NDArray[np.int64]:
-    """Return the indices of all questions of a batch."""
-    if len(batch.slot) == 1:
-        return np.arange(batch.question_end[0])
-    return joined_ranges(batch.question_start, batch.question_end - batch.question_start)
-
-
-def _split(
-    question: NDArray[np.int64], order: NDArray[np.int64], block_rows: int, parts: int
-) -> list[tuple[int, int]]:
-    """Divide the sorted questions into parts, and return the start and stop of each part. Questions about
-    one block are never separated."""
-    if parts == 1:
-        return [(0, len(order))]
-    questions = question[order]
-    edges = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
-    blocks = questions[edges] // (128 * block_rows) if len(questions) else edges
-    inner = np.searchsorted(questions, blocks * 128 * block_rows).tolist()
-    return list(pairwise([0, *inner, len(questions)]))
+def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[tuple[int, int]]:
+    """Divide the sorted keys of questions into parts, and return the start and stop of each part. Questions
+    about one block, whose keys have the same quotient by ``block_size``, are never separated."""
+    if parts == 1 or not len(keys):
+        return [(0, len(keys))]
+    edges = np.linspace(0, len(keys), parts + 1).astype(np.int64)[1:-1]
+    inner = np.searchsorted(keys, keys[edges] // block_size * block_size).tolist()
+    return list(pairwise([0, *inner, len(keys)]))

@@ -45,13 +45,24 @@ from tbgen.packed.kernels.rows import (
     targets_of_man,
     turn_of,
 )
-from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, bits_of
+from tbgen.retro.kernels.words import Codes, Ints, bits_of
 
 DAMAGED = -1
 """Replaces a symbol or a value that is unavailable because a block is damaged."""
 
 UNANSWERED = -2
 """Replaces a symbol that has not been decoded yet."""
+
+SYMBOL, HALF_DEPTH, FUNCTION = range(3)
+"""Columns of answers:
+
+- the value symbol, DAMAGED or UNANSWERED
+- half the depth, rounded down, if the symbol stands for a value, that is, if it is not SELF, CAPTURE, DAMAGED
+  or UNANSWERED
+- the number of the function, if the question asks for it
+"""
+INDEX_BITS = 28
+"""Number of bits of the index of a question in a batch."""
 
 Flags = NDArray[np.bool_]
 
@@ -91,13 +102,8 @@ class Batch(Struct):
     """int64 (questions,): the encoded questions."""
     question_rank: Codes
     """uint8 (questions,): position rank of the position asked about."""
-    symbol: NDArray[np.int16]
-    """int16 (questions,): value symbol, DAMAGED, or UNANSWERED."""
-    half_depth: Plies
-    """uint16 (questions,): half the depth, rounded down, if the symbol stands for a value, that is, if it is
-    not SELF, CAPTURE or DAMAGED."""
-    function_number: NDArray[np.uint32]
-    """uint32 (questions,): number of the function, if the question asks for it."""
+    answer: NDArray[np.int32]
+    """int32 (questions, 3): the answers, in the columns SYMBOL, HALF_DEPTH and FUNCTION."""
     capture_slot: Ints
     """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
     best_capture: Ints
@@ -172,20 +178,20 @@ def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> Non
 
 
 @kernel
-def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: int, end: int) -> None:
-    """Answer the questions with the indices ``order[first:end]``.
+def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: int, end: int) -> None:
+    """Answer the questions with the keys ``keys[first:end]``, which are sorted.
 
-    Consecutive questions about one block are answered together. The block is decoded only up to the last slot
-    that they need.
+    A key is the question, shifted by ``INDEX_BITS``, with the index of the question in the batch in the lower
+    bits. Consecutive questions about one block are answered together. The block is decoded only up to the last
+    slot that they need.
     """
     rows, block = coding.rows, buffers.block
     while first < end:
-        block_number = block_of(rows, batch.question[order[first]])
+        block_number = block_of(rows, keys[first] >> INDEX_BITS)
         last, needs_function, group_end = 0, 0, first
-        while group_end < end and block_of(rows, batch.question[order[group_end]]) == block_number:
-            question = batch.question[order[group_end]]
-            last = max(last, question // 2 % (64 * rows.block_rows))
-            needs_function |= question & 1
+        while group_end < end and block_of(rows, keys[group_end] >> INDEX_BITS) == block_number:
+            last = (keys[group_end] >> INDEX_BITS + 1) % (64 * rows.block_rows)
+            needs_function |= keys[group_end] >> INDEX_BITS & 1
             group_end += 1
         for block_row in range(last // 64 + 1):
             find_mask(rows, block_number * rows.block_rows + block_row, block_row, buffers)
@@ -193,14 +199,14 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: i
         functions_undamaged = values_undamaged
         if values_undamaged and needs_function:
             functions_undamaged = decode_functions(coding, block_number, last, buffers)
-        for index in order[first:group_end]:
-            question = batch.question[index]
+        for key in keys[first:group_end]:
+            question, index = key >> INDEX_BITS, key & ((1 << INDEX_BITS) - 1)
             place = question // 2 % (64 * rows.block_rows)
             undamaged = functions_undamaged if question & 1 else values_undamaged
-            batch.symbol[index] = int64(block.symbol[place]) if undamaged else DAMAGED
-            batch.half_depth[index] = block.half_depth[place]
+            batch.answer[index, SYMBOL] = int64(block.symbol[place]) if undamaged else DAMAGED
+            batch.answer[index, HALF_DEPTH] = block.half_depth[place]
             if question & 1:
-                batch.function_number[index] = block.function_number[place]
+                batch.answer[index, FUNCTION] = block.function_number[place]
         first = group_end
 
 
@@ -215,7 +221,7 @@ def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool) -> tuple[
     The value is DAMAGED if it is unavailable. If the best capture gives the value, the value is UNSTORED
     before the ``second_pass``.
     """
-    symbol, side = int64(batch.symbol[index]), coding.rows.side
+    symbol, side = int64(batch.answer[index, SYMBOL]), coding.rows.side
     score = position_score(side, int64(batch.question_rank[index]))
     if symbol == SELF:
         return score, 0
@@ -229,7 +235,7 @@ def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool) -> tuple[
     if symbol < 0 or symbol >= len(coding.code):
         return DAMAGED, 0
     code = int(coding.code[symbol])
-    return code, depth_of_half(side, code, int(batch.half_depth[index]))
+    return code, depth_of_half(side, code, int(batch.answer[index, HALF_DEPTH]))
 
 
 @inlined
@@ -238,8 +244,8 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 
     The result is the code of V(P, A); FRESH if it is W; DAMAGED if it is unavailable.
     """
-    function = int64(batch.function_number[index])
-    if batch.symbol[index] == DAMAGED or function + 1 >= len(coding.entry_start):
+    function = int64(batch.answer[index, FUNCTION])
+    if batch.answer[index, SYMBOL] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
     code, is_white = int64(NONE), accrued < NONE
     for entry in range(coding.entry_start[function], coding.entry_start[function + 1]):
@@ -267,7 +273,7 @@ def _best_of(coding: Coding, batch: Batch, position: int) -> tuple[Best, bool]:
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[position, 1], batch.exits[position, 2]
     for index in range(batch.question_start[position], batch.question_end[position]):
-        if batch.symbol[index] == CAPTURE or batch.symbol[index] == UNANSWERED:
+        if batch.answer[index, SYMBOL] == CAPTURE or batch.answer[index, SYMBOL] == UNANSWERED:
             continue
         code, depth = _goal(coding, batch, index, True)
         if code == DAMAGED:
@@ -364,28 +370,20 @@ def list_open_questions(coding: Coding, batch: Batch, bounds: Ints, count: int, 
     return how many there are.
 
     The states are fresh. ``bounds``, int64 (n, 2), are those of ``find_bounds`` for each position. Positions
-    whose values do not matter are marked as *beaten*. Questions early in their blocks come first, because
-    they take little time.
+    whose values do not matter are marked as *beaten*.
     """
-    listed, block_slots = int64(0), 64 * coding.rows.block_rows
+    listed = int64(0)
     for position in range(len(batch.slot)):
         if batch.is_derived[position] and not batch.is_exception[position]:
             batch.is_beaten[position] |= _is_beaten(coding, batch, position, bounds)
         if batch.is_beaten[position] or batch.is_exception[position]:
             continue
         first, end = batch.question_start[position], batch.question_end[position]
-        start = listed
+        open_end = listed + count
         for index in range(first, end):
-            if batch.symbol[index] != UNANSWERED:
-                continue
-            place, insertion = batch.question[index] // 2 % block_slots, listed
-            while insertion > start and batch.question[indices[insertion - 1]] // 2 % block_slots > place:
-                insertion -= 1
-            if insertion - start < count:
-                listed = min(listed + 1, start + count)
-                for moved in range(listed - 1, insertion, -1):
-                    indices[moved] = indices[moved - 1]
-                indices[insertion] = index
+            if batch.answer[index, SYMBOL] == UNANSWERED and listed < open_end:
+                indices[listed] = index
+                listed += 1
     return listed
 
 
@@ -420,5 +418,5 @@ def find_values(coding: Coding, batch: Batch, positions: Ints, second_pass: bool
         batch.accrued_value[position] = value if accrued_value == FRESH else accrued_value
         if value == UNSTORED or accrued_value == UNSTORED:
             for index in range(batch.question_start[position], batch.question_end[position]):
-                if batch.symbol[index] == CAPTURE:
+                if batch.answer[index, SYMBOL] == CAPTURE:
                     batch.capture_slot[index] = slot_of(coding.rows, batch.question[index], buffers.child)
