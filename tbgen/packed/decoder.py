@@ -69,8 +69,8 @@ FreshLookUp: TypeAlias = Callable[
     [Sequence[Target], Moves, Bounds | None], tuple[NDArray[np.int64], TbgenError | None]
 ]
 """A function of the targets, in the order of their numbers, of moves, and of bounds for the positions after
-them. It returns an array, int64 (n, 2), and the first error or None. For each move, the array contains the code
-of W (DAMAGED if it cannot be looked up, NONE if the bounds tell that it does not matter) and D in plies."""
+them. It returns an array, int64 (n, 2), and the first error or None. For each move, the array contains the
+code of W (DAMAGED if it cannot be looked up, NONE if it does not matter by the bounds) and D in plies."""
 
 _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
@@ -122,6 +122,16 @@ class ExitFinder:
         moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
         return moves[: _list_zeroing(self._destinations, side, slots, captures_only, BUFFERS.zeroing, moves)]
 
+    def __call__(
+        self, side: Side, slots: NDArray[np.int64], captures_only: bool
+    ) -> tuple[Exits, TbgenError | None]:
+        """Return the exits of positions, and the first error or None.
+
+        The parameters are those of :meth:`moves`.
+        """
+        exits = np.full((len(slots), 3), NONE, np.int64)
+        return exits, self.weigh(side, self.moves(side, slots, captures_only), exits)
+
     def weigh(
         self, side: Side, moves: Moves, exits: Exits, bounds: Bounds | None = None
     ) -> TbgenError | None:
@@ -168,7 +178,7 @@ class Decoded(NamedTuple):
 
 
 _MAX_BATCH_POSITIONS: Final = 1 << 20
-"""Maximum number of positions in one batch. Their questions take about 200 MiB of memory."""
+"""Maximum number of positions in one batch. Their questions take about 700 MiB of memory."""
 _TASK_POSITIONS: Final = 256
 """Number of positions whose questions one thread finds at a time."""
 _MAX_SINGLE_THREAD_POSITIONS: Final = 100
@@ -184,8 +194,8 @@ _NO_SLOT: Final = np.iinfo(np.int64).max
 """A number greater than any slot."""
 
 _QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
-"""Maximum numbers of questions about one position that are answered, round by round, if its value may not
-matter."""
+"""Maximum numbers of questions about one position with bounds that are answered, round by round. One answer
+mostly proves that the value does not matter."""
 _FIRST: Final = np.zeros(1, np.int64)
 
 _ask: Final = with_fixed_types(ask)
@@ -321,8 +331,8 @@ class Decoder:
         return np.argsort(key)
 
     def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return a batch with these positions. A position of the derived side has at most one question for each
-        legal move."""
+        """Return a batch of positions. One of the derived side has at most one question for each legal
+        move."""
         questions = np.ones(len(slots), np.int64)
         questions[derived] = ranks_of(self._layout, self._derived_side, slots[derived], self._threads) >> 1
         batch = empty_batch(questions)
@@ -344,14 +354,15 @@ class Decoder:
         self._fill_in_exceptions(batch)
         _ask(self._coding.rows, batch, BUFFERS.blocks, 0, 1)
         list(self._answers(map, batch, np.arange(batch.question_end[0]), 1))
-        errors = []
+        error = None
         if derived[0]:
-            moves = self._exit_finder.moves(self._derived_side, slots, False)
-            errors.append(self._exit_finder.weigh(self._derived_side, moves, batch.exits))
-        errors.append(self._find_values(batch, _FIRST))
-        found = (each.copy() for each in (batch.value, batch.depth, batch.accrued_value))
+            batch.exits[:], error = self._exit_finder(self._derived_side, slots, False)
+        error = self._find_values(batch, _FIRST) or error
+        value, depth, accrued_value = (
+            each.copy() for each in (batch.value, batch.depth, batch.accrued_value)
+        )
         _spare_batches.append(batch)
-        return Decoded(*found, next(filter(None, errors), None))
+        return Decoded(value, depth, accrued_value, error)
 
     def _look_up_many(
         self,
@@ -371,8 +382,11 @@ class Decoder:
         moves[:, ORIGIN] = positions[moves[:, ORIGIN]]
         is_inner = self._is_stored_side[moves[:, TARGET]] & (moves[:, PASSED] < 0) & (bounds is None)
         inner, moves = moves[is_inner], moves[~is_inner]
-        promotion = finder.promotions[moves[:, TARGET]] * (bounds is None)
-        batch = self._batch_for(np.append(derived, np.zeros(len(inner), np.bool_)), np.append(slots, inner[:, SLOT]))
+        is_staged = bounds is None and len(moves) > _MAX_SINGLE_THREAD_POSITIONS
+        promotion = finder.promotions[moves[:, TARGET]] * is_staged
+        batch = self._batch_for(
+            np.append(derived, np.zeros(len(inner), np.bool_)), np.append(slots, inner[:, SLOT])
+        )
         batch.accrued[:count], batch.accrued[count:] = accrued, NO_SCORE
         self._fill_in_exceptions(batch)
         with self._threads_for(len(batch.slot)) as (mapper, parts):
@@ -422,7 +436,10 @@ class Decoder:
 
     def _ask(self, mapper: Callable[..., Iterable[None]], batch: Batch) -> None:
         """Find all questions of a batch."""
-        rows, tasks = self._coding.rows, pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)])
+        rows, tasks = (
+            self._coding.rows,
+            pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)]),
+        )
         list(mapper(lambda part: _ask(rows, batch, BUFFERS.blocks, *part), tasks))
 
     def _answers(
@@ -445,14 +462,14 @@ class Decoder:
         questions = (batch.capture_slot >= 0).nonzero()[0]
         if not len(questions):
             return None
-        slots, inverse = batch.capture_slot[questions], slice(None)
+        slots = batch.capture_slot[questions]
         batch.capture_slot[questions] = -1
         if len(slots) > _MAX_SINGLE_THREAD_POSITIONS:  # large batches have many duplicates
             slots, inverse = np.unique(slots, return_inverse=True)
-        exits = np.full((len(slots), 3), NONE, np.int64)
-        moves = self._exit_finder.moves(self._stored_side, slots, True)
-        error = self._exit_finder.weigh(self._stored_side, moves, exits)
-        batch.best_capture[questions] = exits[inverse]
+            exits, error = self._exit_finder(self._stored_side, slots, True)
+            batch.best_capture[questions] = exits[inverse]
+        else:
+            batch.best_capture[questions], error = self._exit_finder(self._stored_side, slots, True)
         _find_values(self._coding, batch, positions, True, BUFFERS.blocks)
         return error
 

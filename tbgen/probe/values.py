@@ -189,10 +189,12 @@ class Values:
         bounds: "Bounds | None" = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return what :meth:`tbgen.packed.file.PackedFile.look_up` returns, for a plain or packed table."""
-        if not isinstance(table, TableFile):
-            return table.look_up(side, slots, accrued, bounds)
-        value, depth = self.load(table).look_up(side, slots, accrued)
-        if (value == NONE).any():
+        if isinstance(table, TableFile):
+            bounds = None
+            value, depth = self.load(table).look_up(side, slots, accrued)
+        else:
+            value, depth = table.look_up(side, slots, accrued, bounds)
+        if bounds is None and (value == NONE).any():
             raise table.damaged("it has no value for a legal position")
         return value, depth
 
@@ -231,8 +233,8 @@ class Values:
 
     def _is_looked_up_together(self, layout: Layout, count: int) -> bool:
         """Return whether to look up ``count`` positions of a table together."""
-        is_ready = self._loaded.get(layout) is not None or self.packed_table(layout.material) is not None
-        return count > (_MAX_ONE_BY_ONE_LOADED if is_ready else _MAX_ONE_BY_ONE)
+        limit = _MAX_ONE_BY_ONE if self._loaded.get(layout) is None else _MAX_ONE_BY_ONE_LOADED
+        return count > limit
 
     def _fresh_one_by_one(
         self, targets: Sequence["Target"], moves: "Moves"

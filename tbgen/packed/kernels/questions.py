@@ -150,7 +150,9 @@ def _ask_children(rows: Rows, turn: Turn, batch: Batch, position: int, buffers: 
             rank = rank_of(rows, turn_of(rows, PlacedMen(child, phase), other))
             # A position score of greater rank than the accrued score may have no code, so it is not compared.
             excess = rank - rank_of_code(accrued)
-            is_needed = accrued >= 0 and (excess > 0 or (excess == 0 and position_score(other, rank) != accrued))
+            is_needed = accrued >= 0 and (
+                excess > 0 or (excess == 0 and position_score(other, rank) != accrued)
+            )
             batch.question[index] = _question(rows, phase, child, is_needed)
             batch.question_rank[index] = rank
             index += 1
@@ -181,9 +183,9 @@ def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> Non
 def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: int, end: int) -> None:
     """Answer the questions with the keys ``keys[first:end]``, which are sorted.
 
-    A key is the question, shifted by ``INDEX_BITS``, with the index of the question in the batch in the lower
-    bits. Consecutive questions about one block are answered together. The block is decoded only up to the last
-    slot that they need.
+    A key is a question, shifted by ``INDEX_BITS``, with its index in the batch in the lower bits. Consecutive
+    questions about one block are answered together. The block is decoded only up to the last slot that they
+    need.
     """
     rows, block = coding.rows, buffers.block
     while first < end:
@@ -326,19 +328,19 @@ NEVER = 1 << 16
 
 @kernel
 def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> None:
-    """Write to ``bounds``, int64 (n, 2), which values after zeroing moves of the derived side no longer matter.
+    """Write to ``bounds``, int64 (n, 2), which values after zeroing moves of the derived side do not matter.
 
     The moves are those of the positions ``origins``, in ascending order, whose quiet moves have been looked
-    up. A move does not matter if the merit of the value after it, for the side then to move, is above the
-    first number; or if it equals this number, and the depth is not below the second number.
+    up. A value does not matter if its merit for the side then to move is above the first number, or if it
+    equals this number and the depth is not below the second number: then another move is at least as good.
     """
     for move in range(len(origins)):
-        position, side = origins[move], 1 - coding.rows.side
+        position = origins[move]
         if move and position == origins[move - 1]:
             bounds[move, 0], bounds[move, 1] = bounds[move - 1, 0], bounds[move - 1, 1]
             continue
         (most, depth, _), uncounted = _best_of(coding, batch, position)
-        own = merit(side, position_score(side, batch.rank[position]))
+        own = batch.rank[position]  # the merit of the position score
         if uncounted or most == own:
             most, depth = max(most, own), depth if most > own else int64(0)
         elif most < own:
@@ -354,13 +356,11 @@ def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> No
 def _is_beaten(coding: Coding, batch: Batch, position: int, bounds: Ints) -> bool:
     """Whether the moves of a position of the derived side that have been looked up prove that its value does
     not matter."""
-    side = 1 - coding.rows.side
     (most, _, depth), uncounted = _best_of(coding, batch, position)
-    own = merit(side, position_score(side, batch.rank[position]))
+    own, bound = batch.rank[position], bounds[position, 0]
     # The value has at least this merit and, if it has just this merit, at least this depth.
     least = 1 if most > own else (0 if uncounted or most == own else depth + 1)
     most = max(most, own) if uncounted else most
-    bound = bounds[position, 0]
     return most <= 255 and (most > bound or (most == bound and least >= bounds[position, 1]))
 
 
@@ -378,9 +378,8 @@ def list_open_questions(coding: Coding, batch: Batch, bounds: Ints, count: int, 
             batch.is_beaten[position] |= _is_beaten(coding, batch, position, bounds)
         if batch.is_beaten[position] or batch.is_exception[position]:
             continue
-        first, end = batch.question_start[position], batch.question_end[position]
         open_end = listed + count
-        for index in range(first, end):
+        for index in range(batch.question_start[position], batch.question_end[position]):
             if batch.answer[index, SYMBOL] == UNANSWERED and listed < open_end:
                 indices[listed] = index
                 listed += 1

@@ -25,7 +25,7 @@ from tbgen.retro.geometry import (
     TRIANGLE_SQUARE,
 )
 from tbgen.retro.kernels.canonical import sort_like_men
-from tbgen.retro.kernels.frame import attacks_along, pawn_attacks, reach
+from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, bits_of, lowest, popcount
 
 
@@ -130,6 +130,26 @@ def _occupied_squares(rows: Rows, phase: int, squares: Ints) -> Word:
     return occupied
 
 
+class PlacedMen(NamedTuple):
+    """A position of a table without the side to move."""
+
+    squares: Ints
+    """int64 (free,): squares of the free men, in the order of the layout."""
+    phase: int
+
+
+@inlined
+def _attacks(rows: Rows, men: PlacedMen, kind: int, square: int, transparent_man: int) -> Word:
+    """Squares that a man of ``kind`` attacks from ``square``. ``transparent_man`` blocks no line."""
+    attacks: Word = ORTHODOX.attacks[kind, square]
+    for other in range(len(rows.kinds)):
+        if other != transparent_man:
+            attacks &= ~BEHIND[square, men.squares[other]]
+    for pawn in bits_of(rows.pawns[men.phase, 0] | rows.pawns[men.phase, 1]):
+        attacks &= ~BEHIND[square, pawn]
+    return attacks
+
+
 @inlined
 def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, side: int) -> Word:
     """Squares of the row man for which a man of ``side`` attacks ``target``.
@@ -143,7 +163,7 @@ def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, targe
         if rows.colours[man] != side:
             continue
         if man == row_man:
-            row_squares |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
+            row_squares |= _attacks(rows, PlacedMen(squares, phase), rows.kinds[man], target, row_man)
         elif attacks_along(ORTHODOX, rows.kinds[man], squares[man], target):
             between = ORTHODOX.passed_squares[rows.kinds[man], squares[man], target]
             if between & occupied == ZERO:
@@ -168,7 +188,7 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
         check = pawn_attacks(other, rows.pawns[phase, other])
         for man in range(free_count):
             if rows.colours[man] == other:
-                check |= reach(ORTHODOX, rows.kinds[man], BIT[squares[man]], ~occupied)
+                check |= _attacks(rows, PlacedMen(squares, phase), rows.kinds[man], squares[man], side)
     else:
         check = _attack_squares(rows, phase, squares, occupied, squares[side], other)
     capture = ZERO
@@ -252,14 +272,6 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
     return _without_smaller_image(rows, phase, mask, squares, image)
 
 
-class PlacedMen(NamedTuple):
-    """A position of a table without the side to move."""
-
-    squares: Ints
-    """int64 (free,): squares of the free men, in the order of the layout."""
-    phase: int
-
-
 @inlined
 def occupied_by(rows: Rows, men: PlacedMen, side: int) -> Word:
     """The squares of one side's men."""
@@ -301,25 +313,12 @@ class Turn(NamedTuple):
 
 
 @inlined
-def _attacks(rows: Rows, men: PlacedMen, man: int, transparent_man: int) -> Word:
-    """Squares that a free man attacks. ``transparent_man`` blocks no line."""
-    square = men.squares[man]
-    attacks: Word = ORTHODOX.attacks[rows.kinds[man], square]
-    for other in range(len(rows.kinds)):
-        if other != transparent_man:
-            attacks &= ~BEHIND[square, men.squares[other]]
-    for pawn in bits_of(rows.pawns[men.phase, 0] | rows.pawns[men.phase, 1]):
-        attacks &= ~BEHIND[square, pawn]
-    return attacks
-
-
-@inlined
 def turn_of(rows: Rows, men: PlacedMen, side: int) -> Turn:
     """The turn of ``side`` in a position without an en passant right."""
     attacked = pawn_attacks(1 - side, rows.pawns[men.phase, 1 - side])
     for man in range(len(rows.kinds)):
         if rows.colours[man] != side:
-            attacked |= _attacks(rows, men, man, side)
+            attacked |= _attacks(rows, men, rows.kinds[man], men.squares[man], side)
     return Turn(men, side, occupied_by(rows, men, side), occupied_by(rows, men, 1 - side), attacked)
 
 
@@ -343,10 +342,9 @@ def _keep_safe(rows: Rows, turn: Turn, targets: Word, square: int) -> Word:
 @inlined
 def targets_of_man(rows: Rows, turn: Turn, man: int) -> Word:
     """The squares to which a free man of the side to move can legally move."""
-    targets = _attacks(rows, turn.men, man, int64(-1)) & ~turn.own
-    if man == turn.side:
-        return targets & ~turn.attacked
-    return _keep_safe(rows, turn, targets, turn.men.squares[man])
+    square = turn.men.squares[man]
+    targets = _attacks(rows, turn.men, rows.kinds[man], square, int64(-1)) & ~turn.own
+    return targets & ~turn.attacked if man == turn.side else _keep_safe(rows, turn, targets, square)
 
 
 @inlined
