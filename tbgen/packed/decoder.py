@@ -7,8 +7,9 @@ zeroing moves, which lead to sub-tables.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
@@ -16,17 +17,40 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import joined_ranges, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
+from tbgen.index.table import NO_SCORE
 from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import Coding
-from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
-from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
-from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, find_exits, list_zeroing
+from tbgen.packed.kernels.questions import (
+    FUNCTION,
+    INDEX_BITS,
+    UNANSWERED,
+    Batch,
+    answer,
+    ask,
+    find_bounds,
+    find_values,
+    list_open_questions,
+)
+from tbgen.packed.kernels.rows import find_ranks
+from tbgen.packed.kernels.zeroing import (
+    COLUMNS,
+    MAX_ZEROING,
+    ORIGIN,
+    PASSED,
+    SLOT,
+    TARGET,
+    Destinations,
+    find_exits,
+    list_zeroing,
+)
 from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
+from tbgen.retro.geometry import MAX_TARGETS
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
 
@@ -39,10 +63,14 @@ sub-table; smallest and greatest depth in plies of the positions after these mov
 there are no zeroing moves, and DAMAGED if a value cannot be looked up."""
 Target: TypeAlias = tuple[Layout, Side]
 """The layout of a table that moves lead to, and the side to move there."""
-FreshLookUp: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
-"""A function of the targets, in the order of their numbers, and of moves. It returns an array, int64 (n, 2),
-and the first error or None. For each move, the array contains the code of W (DAMAGED if it cannot be
-looked up) and D in plies."""
+Bounds: TypeAlias = NDArray[np.int64]
+"""int64 (n, 2): for each position, which of its values do not matter (``find_bounds``)."""
+FreshLookUp: TypeAlias = Callable[
+    [Sequence[Target], Moves, Bounds | None], tuple[NDArray[np.int64], TbgenError | None]
+]
+"""A function of the targets, in the order of their numbers, of moves, and of bounds for the positions after
+them. It returns an array, int64 (n, 2), and the first error or None. For each move, the array contains the
+code of W (DAMAGED if it cannot be looked up, NONE if it does not matter by the bounds) and D in plies."""
 
 _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
@@ -76,6 +104,8 @@ class ExitFinder:
             for (side, *_), target in targets_of(layout).items()
         ]
         """The targets in the order of their numbers."""
+        self.promotions: Final = np.array([kind for *_, kind in targets_of(layout)], np.int64)
+        """int64 (targets,): kind of the promoted piece of each target, 0 without a promotion."""
 
     def moves(self, side: Side, slots: NDArray[np.int64], captures_only: bool) -> Moves:
         """Return the zeroing moves of legal positions with ``side`` to move, in the order of the positions.
@@ -99,10 +129,25 @@ class ExitFinder:
 
         The parameters are those of :meth:`moves`.
         """
-        moves, exits = self.moves(side, slots, captures_only), np.empty((len(slots), 3), np.int64)
-        entries, error = self._look_up_fresh(self.targets, moves)
+        exits = np.full((len(slots), 3), NONE, np.int64)
+        return exits, self.weigh(side, self.moves(side, slots, captures_only), exits)
+
+    def weigh(
+        self, side: Side, moves: Moves, exits: Exits, bounds: Bounds | None = None
+    ) -> TbgenError | None:
+        """Look up moves of ``side`` and weigh them against the best moves of their positions in ``exits``.
+
+        Return the first error or None.
+        """
+        if not len(moves):
+            return None
+        entries, error = self._look_up_fresh(self.targets, moves, bounds)
         _find_exits(self._destinations, side, moves, entries, exits)
-        return exits, error
+        return error
+
+    def weigh_entries(self, side: Side, moves: Moves, entries: NDArray[np.int64], exits: Exits) -> None:
+        """Weigh moves that have been looked up."""
+        _find_exits(self._destinations, side, moves, entries, exits)
 
 
 class ExceptionalPositions(NamedTuple):
@@ -132,8 +177,8 @@ class Decoded(NamedTuple):
     error: TbgenError | None
 
 
-_MAX_BATCH_POSITIONS: Final = 1 << 19
-"""Maximum number of positions in one batch. Their questions take about 200 MiB of memory."""
+_MAX_BATCH_POSITIONS: Final = 1 << 20
+"""Maximum number of positions in one batch. Their questions take about 700 MiB of memory."""
 _TASK_POSITIONS: Final = 256
 """Number of positions whose questions one thread finds at a time."""
 _MAX_SINGLE_THREAD_POSITIONS: Final = 100
@@ -143,12 +188,21 @@ _PARTS_PER_THREAD: Final = 4
 better, but each part needs the interpreter's lock."""
 _POSITIONS_PER_RANKING: Final = 1 << 12
 """Number of positions whose ranks one thread finds at a time."""
+_MAX_MOVES: Final = (MAX_MEN - 1) * MAX_TARGETS
+"""Upper bound of the number of moves of the free men of one side."""
 _NO_SLOT: Final = np.iinfo(np.int64).max
 """A number greater than any slot."""
+
+_QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
+"""Maximum numbers of questions about one position with bounds that are answered, round by round. One answer
+mostly proves that the value does not matter."""
+_FIRST: Final = np.zeros(1, np.int64)
 
 _ask: Final = with_fixed_types(ask)
 _answer: Final = with_fixed_types(answer)
 _find_values: Final = with_fixed_types(find_values)
+_find_bounds: Final = with_fixed_types(find_bounds)
+_list_open_questions: Final = with_fixed_types(list_open_questions)
 _find_ranks: Final = with_fixed_types(find_ranks)
 
 
@@ -159,14 +213,13 @@ def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
     """
     count, begin = len(question_counts), np.cumsum(question_counts) - question_counts
     total = max(int(question_counts.sum()), 1)
-    derived, may_zero, is_exception = np.zeros((3, count), np.bool_)
+    derived, is_beaten, is_exception = np.zeros((3, count), np.bool_)
     slot, accrued, end, rank, value, depth, layer = np.zeros((7, count), np.int64)
-    exits, capture = np.zeros((count, 3), np.int64), np.empty((total, 3), np.int64)
+    exits, capture = np.full((count, 3), NONE, np.int64), np.empty((total, 3), np.int64)
     question, capture_slot = np.empty(total, np.int64), np.full(total, -1, np.int64)
-    question_rank, symbol = np.empty(total, np.uint8), np.empty(total, np.int16)
-    half, function = np.empty(total, np.uint16), np.empty(total, np.uint32)
-    positions = derived, slot, accrued, begin, end, rank, may_zero, exits, is_exception, value, depth, layer
-    return Batch(*positions, question, question_rank, symbol, half, function, capture_slot, capture)
+    question_rank, answers = np.empty(total, np.uint8), np.full((total, 3), UNANSWERED, np.int32)
+    positions = derived, slot, accrued, begin, end, rank, is_beaten, exits, is_exception, value, depth, layer
+    return Batch(*positions, question, question_rank, answers, capture_slot, capture)
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
@@ -174,8 +227,8 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
-        part, buffers = slice(first, first + _POSITIONS_PER_RANKING), BUFFERS.blocks
-        _find_ranks(rows, side, slots[part], buffers.squares, buffers.moves, ranks[part])
+        part = slice(first, first + _POSITIONS_PER_RANKING)
+        _find_ranks(rows, side, slots[part], BUFFERS.blocks.squares, ranks[part])
 
     firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
     if len(firsts) > 1:
@@ -212,34 +265,33 @@ class Decoder:
         self._exit_finder, self._threads, self._forget_blocks = exit_finder, threads, forget_blocks
         self._stored_side = SIDES[coding.rows.side]
         self._derived_side = SIDES[1 - self._stored_side]
+        stored_side = layout, self._stored_side
+        self._is_stored_side = np.array([target == stored_side for target in exit_finder.targets], np.bool_)
 
     def look_up(
-        self, sides: NDArray[np.integer], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+        self,
+        sides: NDArray[np.integer],
+        slots: NDArray[np.int64],
+        accrued: NDArray[np.int64],
+        bounds: Bounds | None = None,
     ) -> Decoded:
         """Return the values and depths of non-terminal positions at canonical slots.
 
         :param sides: sides to move, shape (n,).
         :param accrued: int64 (n,), codes of A, into which g(P) has been folded; -1 for fresh states. A must
             not equal g(P); pass -1 for such a state.
+        :param bounds: if given, the states are fresh, and the code of a value that does not matter may be
+            NONE.
         """
         derived = sides == self._derived_side
         if len(slots) == 1:
-            try:
-                batch = _spare_batches.pop()
-            except IndexError:
-                batch = empty_batch(np.full(1, MAX_MOVES))
-            batch.capture_slot.fill(-1)
-            batch.may_zero.fill(False)
-            one = self._look_up(batch, derived, slots, accrued)
-            value, depth, accrued_value = (each.copy() for each in (one.value, one.depth, one.accrued_value))
-            _spare_batches.append(batch)
-            return Decoded(value, depth, accrued_value, one.error)
+            return self._look_up_one(derived, slots, accrued)
         order = self._block_order(slots) if len(slots) > _MAX_BATCH_POSITIONS else np.arange(len(slots))
         values, first_error = np.empty((3, len(slots)), np.int64), None
         for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
             part = order[first : first + _MAX_BATCH_POSITIONS]
-            batch = self._batch_for(derived[part], slots[part])
-            *values[:, part], error = self._look_up(batch, derived[part], slots[part], accrued[part])
+            given = derived[part], slots[part], accrued[part]
+            *values[:, part], error = self._look_up_many(*given, None if bounds is None else bounds[part])
             first_error = first_error or error
         value, depth, accrued_value = values
         return Decoded(value, depth, accrued_value, first_error)
@@ -256,10 +308,14 @@ class Decoder:
         values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
         for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
             part = slice(first, first + _MAX_BATCH_POSITIONS)
-            batch = empty_batch(np.ones(len(slots[part]), np.int64))
+            count = len(slots[part])
+            batch = empty_batch(np.ones(count, np.int64))
             batch.slot[:] = slots[part]
-            self._ask_and_answer(batch)
-            values[part], functions[part] = batch.value, batch.function_number
+            with self._threads_for(count) as (mapper, parts):
+                self._ask(mapper, batch)
+                list(self._answers(mapper, batch, np.arange(count), parts))
+            _find_values(self._coding, batch, np.arange(count), False, BUFFERS.blocks)
+            values[part], functions[part] = batch.value, batch.answer[:, FUNCTION]
         return values, functions
 
     def _block_order(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -275,102 +331,154 @@ class Decoder:
         return np.argsort(key)
 
     def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return an empty batch. A position of the derived side has at most one question for each legal
+        """Return a batch of positions. One of the derived side has at most one question for each legal
         move."""
         questions = np.ones(len(slots), np.int64)
         questions[derived] = ranks_of(self._layout, self._derived_side, slots[derived], self._threads) >> 1
-        return empty_batch(questions)
+        batch = empty_batch(questions)
+        batch.is_derived[:], batch.slot[:] = derived, slots
+        return batch
 
-    def _look_up(
+    def _look_up_one(
+        self, derived: NDArray[np.bool_], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+    ) -> Decoded:
+        """Return what :meth:`look_up` returns for one position. Every step that is left out counts."""
+        try:
+            batch = _spare_batches.pop()
+        except IndexError:
+            batch = empty_batch(np.full(1, _MAX_MOVES))
+        batch.capture_slot.fill(-1)
+        batch.exits.fill(NONE)
+        batch.is_exception.fill(False)
+        batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
+        self._fill_in_exceptions(batch)
+        _ask(self._coding.rows, batch, BUFFERS.blocks, 0, 1)
+        list(self._answers(map, batch, np.arange(batch.question_end[0]), 1))
+        error = None
+        if derived[0]:
+            batch.exits[:], error = self._exit_finder(self._derived_side, slots, False)
+        error = self._find_values(batch, _FIRST) or error
+        value, depth, accrued_value = (
+            each.copy() for each in (batch.value, batch.depth, batch.accrued_value)
+        )
+        _spare_batches.append(batch)
+        return Decoded(value, depth, accrued_value, error)
+
+    def _look_up_many(
         self,
-        batch: Batch,
         derived: NDArray[np.bool_],
         slots: NDArray[np.int64],
         accrued: NDArray[np.int64],
+        bounds: Bounds | None,
     ) -> Decoded:
-        """Return what :meth:`look_up` returns, as arrays of ``batch``, which must be empty."""
-        batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
-        batch.exits.fill(NONE)
+        """Return what :meth:`look_up` returns for a batch of several positions.
+
+        Pawn moves from positions of the batch to positions of the stored side of this table are looked up in
+        the same batch: both kinds of positions need most blocks.
+        """
+        finder, side, count, errors = self._exit_finder, self._derived_side, len(slots), []
+        positions = derived.nonzero()[0]
+        moves = finder.moves(side, slots[positions], False)
+        moves[:, ORIGIN] = positions[moves[:, ORIGIN]]
+        is_inner = self._is_stored_side[moves[:, TARGET]] & (moves[:, PASSED] < 0) & (bounds is None)
+        inner, moves = moves[is_inner], moves[~is_inner]
+        is_staged = bounds is None and len(moves) > _MAX_SINGLE_THREAD_POSITIONS
+        promotion = finder.promotions[moves[:, TARGET]] * is_staged
+        batch = self._batch_for(
+            np.append(derived, np.zeros(len(inner), np.bool_)), np.append(slots, inner[:, SLOT])
+        )
+        batch.accrued[:count], batch.accrued[count:] = accrued, NO_SCORE
         self._fill_in_exceptions(batch)
-        errors = self._ask_and_answer(batch), self._find_captures(batch)
-        return Decoded(batch.value, batch.depth, batch.accrued_value, errors[0] or errors[1])
+        with self._threads_for(len(batch.slot)) as (mapper, parts):
+            self._ask(mapper, batch)
+            if bounds is None:
+                indices = joined_ranges(batch.question_start, batch.question_end - batch.question_start)
+                answers = self._answers(mapper, batch, indices, parts)
+            errors.append(finder.weigh(side, moves[promotion == 0], batch.exits))
+            if bounds is None:
+                list(answers)
+            else:
+                indices = np.empty_like(batch.question)
+                for most in _QUESTIONS_PER_ROUND:
+                    listed = _list_open_questions(self._coding, batch, bounds, most, indices)
+                    list(self._answers(mapper, batch, indices[:listed], parts))
+        errors.append(self._find_values(batch, (~batch.is_derived).nonzero()[0]))
+        finder.weigh_entries(side, inner, np.stack([batch.value, batch.depth], axis=1)[count:], batch.exits)
+        # Better promotions come first: they often prove that the others do not matter.
+        for kind in np.unique(promotion[promotion > 0]).tolist():
+            promotions = moves[promotion == kind]
+            limits = np.empty((len(promotions), 2), np.int64)
+            _find_bounds(self._coding, batch, promotions[:, ORIGIN].copy(), limits)
+            errors.append(finder.weigh(side, promotions, batch.exits, limits))
+        errors.append(self._find_values(batch, positions))
+        error = next(filter(None, errors), None)
+        return Decoded(batch.value[:count], batch.depth[:count], batch.accrued_value[:count], error)
 
     def _fill_in_exceptions(self, batch: Batch) -> None:
         """Find the exceptions in a batch, and fill in their values and depths."""
-        indices = self._exception_slots.searchsorted(batch.slot)
-        batch.is_exception[:] = batch.is_derived & (self._exception_slots[indices] == batch.slot)
-        for number in batch.is_exception.nonzero()[0].tolist():
-            batch.value[number], batch.depth[number] = self._exceptions.entry(int(indices[number]))
+        positions = batch.is_derived.nonzero()[0]
+        indices = self._exception_slots.searchsorted(batch.slot[positions])
+        found = self._exception_slots[indices] == batch.slot[positions]
+        batch.is_exception[positions] = found
+        for number, index in zip(positions[found].tolist(), indices[found].tolist(), strict=True):
+            batch.value[number], batch.depth[number] = self._exceptions.entry(index)
 
-    def _ask_and_answer(self, batch: Batch) -> TbgenError | None:
-        """Ask and answer all questions of a batch, then find the values that do not depend on captures by the
-        stored side.
-
-        Return the first error in the exits, or None.
-        """
-        if len(batch.slot) > _MAX_SINGLE_THREAD_POSITIONS and self._threads > 1:
+    @contextmanager
+    def _threads_for(self, positions: int) -> Iterator[tuple[Callable[..., Iterable[None]], int]]:
+        """Within the ``with`` statement, provide a function like ``map``, which uses threads for large
+        batches, and the number of parts into which to divide questions."""
+        if positions > _MAX_SINGLE_THREAD_POSITIONS and self._threads > 1:
             with ThreadPoolExecutor(self._threads) as pool:
-                error = self._ask_all(pool.map, batch, _PARTS_PER_THREAD * self._threads)
+                yield pool.map, _PARTS_PER_THREAD * self._threads
             self._forget_blocks()
         else:
-            error = self._ask_all(map, batch, 1)
-        _find_values(self._coding, batch, False, BUFFERS.blocks)
-        return error
+            yield map, 1
 
-    def _ask_all(self, mapper: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
-        """Ask all questions, and answer them in ``parts`` parts. Meanwhile, find the exits of the derived
-        side.
+    def _ask(self, mapper: Callable[..., Iterable[None]], batch: Batch) -> None:
+        """Find all questions of a batch."""
+        rows, tasks = (
+            self._coding.rows,
+            pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)]),
+        )
+        list(mapper(lambda part: _ask(rows, batch, BUFFERS.blocks, *part), tasks))
 
-        Return the first error in the exits, or None.
-        """
-        coding, tasks = self._coding, pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)])
-        list(mapper(lambda part: _ask(coding.rows, batch, BUFFERS.blocks, *part), tasks))
-        order = _question_order(batch)
-        answer_parts = _split(batch.question, order, self._coding.rows.block_rows, parts)
-        answers = mapper(lambda part: _answer(coding, batch, order, BUFFERS.blocks, *part), answer_parts)
-        indices, error = batch.may_zero.nonzero()[0], None
-        if len(indices):
-            batch.exits[indices], error = self._exit_finder(self._derived_side, batch.slot[indices], False)
-        list(answers)
-        return error
+    def _answers(
+        self, mapper: Callable[..., Iterable[None]], batch: Batch, indices: NDArray[np.int64], parts: int
+    ) -> Iterable[None]:
+        """Answer the questions with these indices, in ``parts`` parts; they are answered when the returned
+        iterable ends."""
+        keys = batch.question[indices] << INDEX_BITS | indices
+        keys.sort()
+        split = _split(keys, 128 * self._coding.rows.block_rows << INDEX_BITS, parts)
+        return mapper(lambda part: _answer(self._coding, batch, keys, BUFFERS.blocks, *part), split)
 
-    def _find_captures(self, batch: Batch) -> TbgenError | None:
-        """Find those best captures by the stored side on which values of the batch depend, and then these
-        values.
+    def _find_values(self, batch: Batch, positions: NDArray[np.int64]) -> TbgenError | None:
+        """Find the values and depths of some positions, and the best captures by the stored side on which
+        they depend.
 
         Return the first error in the captures, or None.
         """
+        _find_values(self._coding, batch, positions, False, BUFFERS.blocks)
         questions = (batch.capture_slot >= 0).nonzero()[0]
         if not len(questions):
             return None
         slots = batch.capture_slot[questions]
+        batch.capture_slot[questions] = -1
         if len(slots) > _MAX_SINGLE_THREAD_POSITIONS:  # large batches have many duplicates
             slots, inverse = np.unique(slots, return_inverse=True)
             exits, error = self._exit_finder(self._stored_side, slots, True)
             batch.best_capture[questions] = exits[inverse]
         else:
             batch.best_capture[questions], error = self._exit_finder(self._stored_side, slots, True)
-        _find_values(self._coding, batch, True, BUFFERS.blocks)
+        _find_values(self._coding, batch, positions, True, BUFFERS.blocks)
         return error
 
 
-def _question_order(batch: Batch) -> NDArray[np.int64]:
-    """Return the indices of all questions of a batch, by ascending question."""
-    if len(batch.slot) == 1:
-        return batch.question[: batch.question_end[0]].argsort()
-    indices = joined_ranges(batch.question_start, batch.question_end - batch.question_start)
-    return np.asarray(indices[np.argsort(batch.question[indices])], np.int64)
-
-
-def _split(
-    question: NDArray[np.int64], order: NDArray[np.int64], block_rows: int, parts: int
-) -> list[tuple[int, int]]:
-    """Divide the sorted questions into parts, and return the start and stop of each part. Questions about
-    one block are never separated."""
-    if parts == 1:
-        return [(0, len(order))]
-    questions = question[order]
-    edges = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
-    blocks = questions[edges] // (128 * block_rows) if len(questions) else edges
-    inner = np.searchsorted(questions, blocks * 128 * block_rows).tolist()
-    return list(pairwise([0, *inner, len(questions)]))
+def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[tuple[int, int]]:
+    """Divide the sorted keys of questions into parts, and return the start and stop of each part. Questions
+    about one block, whose keys have the same quotient by ``block_size``, are never separated."""
+    if parts == 1 or not len(keys):
+        return [(0, len(keys))]
+    edges = np.linspace(0, len(keys), parts + 1).astype(np.int64)[1:-1]
+    inner = np.searchsorted(keys, keys[edges] // block_size * block_size).tolist()
+    return list(pairwise([0, *inner, len(keys)]))

@@ -16,7 +16,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, ValueFunctions
-from tbgen.packed.decoder import Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
+from tbgen.packed.decoder import Bounds, Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
 from tbgen.packed.encode import decoding_of
 from tbgen.packed.kernels.blocks import Coding
 from tbgen.packed.kernels.questions import DAMAGED, UNSTORED
@@ -138,7 +138,11 @@ class PackedFile(StoredFile):
             self._look_up(sorted(unknown))
 
     def look_up(
-        self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+        self,
+        side: NDArray[np.uint8],
+        slots: NDArray[np.int64],
+        accrued: NDArray[np.int64],
+        bounds: Bounds | None = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return the codes of V(P, A) for many positions, and the depths D(P, A) in plies, -1 if not stored.
 
@@ -146,9 +150,11 @@ class PackedFile(StoredFile):
         :param slots: int64 (n,), canonical slots of legal positions.
         :param accrued: int64 (n,), codes of A, into which g(P) has been folded; NO_SCORE for fresh states. No
             code may be that of g(P).
+        :param bounds: if given, the states are fresh, and the code of a value that does not matter may be
+            NONE.
         :raises DamagedTableError: if a block does not decode.
         """
-        value, depth, accrued_value, error = self._decoder.look_up(side, slots, accrued)
+        value, depth, accrued_value, error = self._decoder.look_up(side, slots, accrued, bounds)
         mask = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
         if (value == DAMAGED).any() or (accrued_value[mask] == DAMAGED).any():
             raise error or self._damaged_block()
@@ -271,5 +277,7 @@ class PackedFile(StoredFile):
     def _damaged_block(self) -> TbgenError:
         return self.damaged("it has flipped bits in a block")
 
-    def _refuse_look_up(self, targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
+    def _refuse_look_up(
+        self, targets: Sequence[Target], moves: Moves, bounds: Bounds | None
+    ) -> tuple[NDArray[np.int64], None]:
         raise TbgenError(f"{self.path} was opened without the sub-tables that it needs")

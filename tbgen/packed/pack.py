@@ -39,7 +39,7 @@ from tbgen.packed.kernels.derive import (
     find_usable,
     flag_by_exit,
 )
-from tbgen.packed.kernels.rows import MAX_MOVES, Rows
+from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
@@ -139,7 +139,7 @@ def make_buffers() -> Buffers:
     masks, checks, captures = np.zeros((3, MAX_BLOCK_ROWS), np.uint64)
     kings = np.zeros(MAX_BLOCK_ROWS, np.int64)
     squares, child, image = np.zeros((3, MAX_MEN), np.int64)
-    moves, replies = np.zeros((2, MAX_MOVES), np.int64)
+    moves, replies = np.zeros((2, 1), np.int64)
     symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, kings, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
     steps = np.zeros((3, MAX_STEPS * MAX_BLOCK_SLOTS), np.int64)

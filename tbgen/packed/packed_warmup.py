@@ -22,7 +22,7 @@ from tbgen.packed.kernels.encode import (
     find_shares,
     list_sampled_blocks,
 )
-from tbgen.packed.kernels.questions import answer, ask, find_values
+from tbgen.packed.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
 from tbgen.packed.kernels.rows import find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, find_exits, list_zeroing
 from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
@@ -35,6 +35,7 @@ _SMALL_MATERIAL: Final = Material.parse("KNvK")
 _LAYOUT: Final = layout_of(_SMALL_MATERIAL)
 _ROWS: Final = rows_of(_LAYOUT, SIDES[0])
 _ONES: Final = np.ones(1, np.int64)
+_PAIRS: Final = np.ones((1, 2), np.int64)
 _CODES: Final = np.zeros(2, np.uint8)
 
 
@@ -64,14 +65,16 @@ def compile_questions() -> None:
     """Compile the kernels that ask for stored positions, and that derive values from the answers."""
     batch, buffers = empty_batch(_ONES), make_buffers()
     compile_for(ask, _ROWS, batch, buffers, 0, 1)
-    compile_for(find_values, _coding(), batch, False, buffers)
+    compile_for(find_values, _coding(), batch, _ONES, False, buffers)
+    compile_for(find_bounds, _coding(), batch, _ONES, _PAIRS)
+    compile_for(list_open_questions, _coding(), batch, _PAIRS, 1, _ONES)
 
 
 def compile_answers() -> None:
     """Compile the kernels that look up the positions asked for, find ranks and find exits."""
     buffers, destinations, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
     compile_for(answer, _coding(), empty_batch(_ONES), _ONES, buffers, 0, 1)
-    compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, buffers.moves, _ONES)
+    compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, _ONES)
     compile_for(list_zeroing, destinations, 0, _ONES, False, make_zeroing_buffers(), moves)
     compile_for(find_exits, destinations, 0, moves, moves, moves)
 

@@ -25,7 +25,7 @@ from tbgen.store.format import directories_of, find_table
 from tbgen.store.table_file import Entry, TableFile
 
 if TYPE_CHECKING:
-    from tbgen.packed.decoder import Moves, Target
+    from tbgen.packed.decoder import Bounds, Moves, Target
     from tbgen.packed.file import PackedFile
     from tbgen.store.table_file import LoadedTable
 
@@ -181,14 +181,20 @@ class Values:
         return entry
 
     def look_up(
-        self, table: AnyTable, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+        self,
+        table: AnyTable,
+        side: NDArray[np.uint8],
+        slots: NDArray[np.int64],
+        accrued: NDArray[np.int64],
+        bounds: "Bounds | None" = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return what :meth:`tbgen.packed.file.PackedFile.look_up` returns, for a plain or packed table."""
         if isinstance(table, TableFile):
+            bounds = None
             value, depth = self.load(table).look_up(side, slots, accrued)
         else:
-            value, depth = table.look_up(side, slots, accrued)
-        if (value == NONE).any():
+            value, depth = table.look_up(side, slots, accrued, bounds)
+        if bounds is None and (value == NONE).any():
             raise table.damaged("it has no value for a legal position")
         return value, depth
 
@@ -199,7 +205,7 @@ class Values:
         return self._loaded.get_or_make(table.layout, lambda: LoadedTable(table))
 
     def fresh_after(
-        self, targets: Sequence["Target"], moves: "Moves"
+        self, targets: Sequence["Target"], moves: "Moves", bounds: "Bounds | None" = None
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return the fresh values and depths after zeroing moves, and the first error or None.
 
@@ -216,8 +222,8 @@ class Values:
                 if target < len(targets) and self._is_looked_up_together(targets[target][0], len(rows)):
                     layout, side = targets[target]
                     sides, none = np.full(len(rows), side, np.uint8), np.full(len(rows), NO_SCORE)
-                    values_and_depths = self.look_up(self.table(layout.material), sides, moves[rows, 2], none)
-                    entries[rows] = np.stack(values_and_depths, axis=1)
+                    given = sides, moves[rows, 2], none, None if bounds is None else bounds[rows]
+                    entries[rows] = np.stack(self.look_up(self.table(layout.material), *given), axis=1)
                 else:
                     entries[rows], error = self._fresh_one_by_one(targets, moves[rows])
                     first_error = first_error or error

@@ -33,6 +33,9 @@ BETWEEN: Final = np.array(
 )
 """uint64 (64, 64): squares strictly between two squares that a queen's move connects."""
 
+BEHIND: Final = (BETWEEN[:, None] >> np.arange(64, dtype=np.uint64)[:, None] & np.uint64(1)) @ BIT
+"""uint64 (64, 64): for two squares on a line, the squares beyond the second, as seen from the first."""
+
 IMAGES: Final = np.array(IMAGE, np.int64)
 """int64 (8, 64): image of each square under each symmetry of the board."""
 INVERSES: Final = np.array(INVERSE, np.int64)

@@ -2,7 +2,9 @@
 
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import chess
 import h5py
@@ -19,6 +21,7 @@ from tbgen.index.table import NO_SCORE
 from tbgen.packed import decoder as batch
 from tbgen.packed.decoder import Decoder
 from tbgen.packed.file import PackedFile, Question
+from tbgen.probe import values
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive, sample
@@ -156,6 +159,37 @@ def test_any_number_of_threads(tables: Path, packed: PackedTables, monkeypatch: 
                 assert (mine.value, mine.accrued) == (result.value, result.accrued)
                 assert mine.depth in (None, result.depth)
     assert not seen
+
+
+def test_promotions_that_cannot_be_best_are_hardly_looked_up(
+    tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One question about a promotion to a rook mostly proves that the promotion to a queen is at least as
+    good; the table itself answers all questions about positions after other pawn moves at once."""
+    for name in ("KPvK", "KQvK", "KRvK"):
+        packed(name)
+    asked, answer = Counter[tuple[int, ...]](), batch._answer
+
+    def count(coding: Any, questions: Any, keys: Any, buffers: Any, first: int, end: int) -> None:
+        asked[tuple(coding.rows.kinds.tolist())] += end - first
+        answer(coding, questions, keys, buffers, first, end)
+
+    monkeypatch.setattr(batch, "_answer", count)
+    monkeypatch.setattr(values, "_MAX_ONE_BY_ONE", 100)
+    rng = np.random.default_rng(0)
+    squares = np.column_stack([*rng.integers(0, 64, (2, 1500)), rng.integers(40, 56, 1500)])
+    rank = rng.integers(2, 12, 1500)
+    accrued = np.where(rng.random(1500) < 0.5, rank, 255 - rank)
+    with open_tablebase(packed.directory, tables) as tested, open_tablebase(tables) as right:
+        for scores in (None, accrued):
+            given = "KkP", squares, np.zeros(1500, np.int64), scores
+            asked.clear()
+            found = tested.probe_arrays(*given)
+            np.testing.assert_equal(found[0], right.probe_arrays(*given)[0])
+            if scores is None:
+                np.testing.assert_equal(found[1], right.probe_arrays(*given)[1])
+                king, queen, rook = 0, 1, 2
+                assert asked[king, king, rook] < asked[king, king, queen] / 2
 
 
 def test_a_damaged_block_is_an_error_of_those_who_need_it(

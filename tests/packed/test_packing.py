@@ -23,7 +23,7 @@ from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.copies import COPIES_FOLDER
-from tbgen.packed.decoder import Moves, Target
+from tbgen.packed.decoder import Bounds, Moves, Target
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
 from tbgen.packed.unpack import promotion_materials, unpack
@@ -211,7 +211,9 @@ def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: Packed
     path = packed("KBvKN")
     asked: list[Moves] = []
 
-    def fresh(targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
+    def fresh(
+        targets: Sequence[Target], moves: Moves, bounds: Bounds | None
+    ) -> tuple[NDArray[np.int64], None]:
         asked.append(moves)
         return np.array([(0, 4) for _ in moves]), None
 

@@ -35,19 +35,34 @@ from tbgen.packed.kernels.derive import conclude, depth_of_half, merit, position
 from tbgen.packed.kernels.rows import (
     PlacedMen,
     Rows,
+    Turn,
     first_slot,
-    list_moves,
     make_canonical,
-    occupied_by,
     place_row,
     place_slot,
+    rank_of,
     row_of,
+    targets_of_man,
+    turn_of,
 )
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies
+from tbgen.retro.kernels.words import Codes, Ints, bits_of
 
 DAMAGED = -1
 """Replaces a symbol or a value that is unavailable because a block is damaged."""
+
+UNANSWERED = -2
+"""Replaces a symbol that has not been decoded yet."""
+
+SYMBOL, HALF_DEPTH, FUNCTION = range(3)
+"""Columns of answers:
+
+- the value symbol, DAMAGED or UNANSWERED
+- half the depth, rounded down, if the symbol stands for a value, that is, if it is not SELF, CAPTURE, DAMAGED
+  or UNANSWERED
+- the number of the function, if the question asks for it
+"""
+INDEX_BITS = 28
+"""Number of bits of the index of a question in a batch."""
 
 Flags = NDArray[np.bool_]
 
@@ -68,8 +83,8 @@ class Batch(Struct):
     """int64 (n,): index after the last question of each position."""
     rank: Ints
     """int64 (n,): position ranks."""
-    may_zero: Flags
-    """bool (n,): whether a position of the derived side may have a zeroing move."""
+    is_beaten: Flags
+    """bool (n,): whether the value does not matter to the caller (``find_bounds``)."""
     exits: Ints
     """int64 (n, 3): code of the value of the best zeroing moves; smallest and greatest depth after these
     moves. The code is NONE if there are no zeroing moves, and DAMAGED if the value is unavailable."""
@@ -87,13 +102,8 @@ class Batch(Struct):
     """int64 (questions,): the encoded questions."""
     question_rank: Codes
     """uint8 (questions,): position rank of the position asked about."""
-    symbol: NDArray[np.int16]
-    """int16 (questions,): value symbol, or DAMAGED."""
-    half_depth: Plies
-    """uint16 (questions,): half the depth, rounded down, if the symbol stands for a value, that is, if it is
-    not SELF, CAPTURE or DAMAGED."""
-    function_number: NDArray[np.uint32]
-    """uint32 (questions,): number of the function, if the question asks for it."""
+    answer: NDArray[np.int32]
+    """int32 (questions, 3): the answers, in the columns SYMBOL, HALF_DEPTH and FUNCTION."""
     capture_slot: Ints
     """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
     best_capture: Ints
@@ -121,32 +131,31 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: int, buffers: Buffers) -> None:
-    """Ask about the positions after the quiet moves among the ``count`` moves in ``buffers.moves``.
+def _ask_children(rows: Rows, turn: Turn, batch: Batch, position: int, buffers: Buffers) -> None:
+    """Ask about the positions after the quiet moves of a position of the derived side.
 
-    The other moves are captures. The function of a position after a move is not needed if the state is fresh,
-    that is, if the position rank is below the rank of the accrued score, or the position score is the accrued
-    score.
+    The function of a position after a move is not needed if the state is fresh, that is, if the position rank
+    is below the rank of the accrued score, or the position score is the accrued score.
     """
-    other, index, accrued = rows.side, batch.question_start[position], batch.accrued[position]
-    enemies = occupied_by(rows, PlacedMen(buffers.squares, phase), other)
-    batch.may_zero[position] = rows.pawns[phase, 1 - other] != ZERO
-    for move in range(count):
-        man, target = buffers.moves[move] >> 8, buffers.moves[move] & 255
-        if enemies & BIT[target]:
-            batch.may_zero[position] = True
+    other, phase, child = rows.side, turn.men.phase, buffers.child
+    index, accrued = batch.question_start[position], batch.accrued[position]
+    for man in range(len(rows.kinds)):
+        if rows.colours[man] == other:
             continue
-        for free_man in range(len(rows.kinds)):
-            buffers.child[free_man] = buffers.squares[free_man]
-        buffers.child[man] = target
-        make_canonical(rows, phase, buffers.child, buffers.image)
-        _, rank = list_moves(rows, PlacedMen(buffers.child, phase), other, buffers.replies)
-        # A position score of greater rank than the accrued score may have no code, so it is not compared.
-        excess = rank - rank_of_code(accrued)
-        is_needed = accrued >= 0 and (excess > 0 or (excess == 0 and position_score(other, rank) != accrued))
-        batch.question[index] = _question(rows, phase, buffers.child, is_needed)
-        batch.question_rank[index] = rank
-        index += 1
+        for target in bits_of(targets_of_man(rows, turn, man) & ~turn.enemies):
+            for free_man in range(len(rows.kinds)):
+                child[free_man] = buffers.squares[free_man]
+            child[man] = target
+            make_canonical(rows, phase, child, buffers.image)
+            rank = rank_of(rows, turn_of(rows, PlacedMen(child, phase), other))
+            # A position score of greater rank than the accrued score may have no code, so it is not compared.
+            excess = rank - rank_of_code(accrued)
+            is_needed = accrued >= 0 and (
+                excess > 0 or (excess == 0 and position_score(other, rank) != accrued)
+            )
+            batch.question[index] = _question(rows, phase, child, is_needed)
+            batch.question_rank[index] = rank
+            index += 1
     batch.question_end[position] = index
 
 
@@ -154,37 +163,37 @@ def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, position: in
 def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> None:
     """Find the questions of the positions ``first`` to ``end`` - 1 of a batch.
 
-    Also fill in ``Batch.question_end``, ``rank`` and ``may_zero``. For positions with an accrued score, also
-    ask for functions.
+    Also fill in ``Batch.question_end`` and ``rank``. For positions with an accrued score, also ask for
+    functions.
     """
     for position in range(first, end):
-        phase = place_slot(rows, batch.slot[position], buffers.squares)
+        men = PlacedMen(buffers.squares, place_slot(rows, batch.slot[position], buffers.squares))
         derived, index = batch.is_derived[position], batch.question_start[position]
-        side = 1 - rows.side if derived else rows.side
-        count, batch.rank[position] = list_moves(rows, PlacedMen(buffers.squares, phase), side, buffers.moves)
+        turn = turn_of(rows, men, 1 - rows.side if derived else rows.side)
+        batch.rank[position] = rank_of(rows, turn)
         if derived:
-            _ask_children(rows, phase, count, batch, position, buffers)
+            _ask_children(rows, turn, batch, position, buffers)
         else:
-            batch.question[index] = _question(rows, phase, buffers.squares, batch.accrued[position] >= 0)
+            batch.question[index] = _question(rows, men.phase, men.squares, batch.accrued[position] >= 0)
             batch.question_rank[index] = batch.rank[position]
             batch.question_end[position] = index + 1
 
 
 @kernel
-def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: int, end: int) -> None:
-    """Answer the questions with the indices ``order[first:end]``.
+def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: int, end: int) -> None:
+    """Answer the questions with the keys ``keys[first:end]``, which are sorted.
 
-    Consecutive questions about one block are answered together. The block is decoded only up to the last slot
-    that they need.
+    A key is a question, shifted by ``INDEX_BITS``, with its index in the batch in the lower bits. Consecutive
+    questions about one block are answered together. The block is decoded only up to the last slot that they
+    need.
     """
     rows, block = coding.rows, buffers.block
     while first < end:
-        block_number = block_of(rows, batch.question[order[first]])
+        block_number = block_of(rows, keys[first] >> INDEX_BITS)
         last, needs_function, group_end = 0, 0, first
-        while group_end < end and block_of(rows, batch.question[order[group_end]]) == block_number:
-            question = batch.question[order[group_end]]
-            last = max(last, question // 2 % (64 * rows.block_rows))
-            needs_function |= question & 1
+        while group_end < end and block_of(rows, keys[group_end] >> INDEX_BITS) == block_number:
+            last = (keys[group_end] >> INDEX_BITS + 1) % (64 * rows.block_rows)
+            needs_function |= keys[group_end] >> INDEX_BITS & 1
             group_end += 1
         for block_row in range(last // 64 + 1):
             find_mask(rows, block_number * rows.block_rows + block_row, block_row, buffers)
@@ -192,14 +201,14 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: i
         functions_undamaged = values_undamaged
         if values_undamaged and needs_function:
             functions_undamaged = decode_functions(coding, block_number, last, buffers)
-        for index in order[first:group_end]:
-            question = batch.question[index]
+        for key in keys[first:group_end]:
+            question, index = key >> INDEX_BITS, key & ((1 << INDEX_BITS) - 1)
             place = question // 2 % (64 * rows.block_rows)
             undamaged = functions_undamaged if question & 1 else values_undamaged
-            batch.symbol[index] = int64(block.symbol[place]) if undamaged else DAMAGED
-            batch.half_depth[index] = block.half_depth[place]
+            batch.answer[index, SYMBOL] = int64(block.symbol[place]) if undamaged else DAMAGED
+            batch.answer[index, HALF_DEPTH] = block.half_depth[place]
             if question & 1:
-                batch.function_number[index] = block.function_number[place]
+                batch.answer[index, FUNCTION] = block.function_number[place]
         first = group_end
 
 
@@ -208,19 +217,18 @@ UNSTORED = -2
 
 
 @inlined
-def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool, buffers: Buffers) -> tuple[int, int]:
+def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool) -> tuple[int, int]:
     """Value and depth of the position of the stored side that the question ``index`` is about.
 
-    The value is DAMAGED if it is unavailable. If the best capture gives the value, the value is UNSTORED in
-    the first pass, and ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
+    The value is DAMAGED if it is unavailable. If the best capture gives the value, the value is UNSTORED
+    before the ``second_pass``.
     """
-    symbol, side = int64(batch.symbol[index]), coding.rows.side
+    symbol, side = int64(batch.answer[index, SYMBOL]), coding.rows.side
     score = position_score(side, int64(batch.question_rank[index]))
     if symbol == SELF:
         return score, 0
     if symbol == CAPTURE:
         if not second_pass:
-            batch.capture_slot[index] = slot_of(coding.rows, batch.question[index], buffers.child)
             return UNSTORED, 0
         capture, best = batch.best_capture, batch.best_capture[index, 0]
         if best in (DAMAGED, NONE):  # a capture exists, unless bits were flipped on disk
@@ -229,7 +237,7 @@ def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool, buffers: 
     if symbol < 0 or symbol >= len(coding.code):
         return DAMAGED, 0
     code = int(coding.code[symbol])
-    return code, depth_of_half(side, code, int(batch.half_depth[index]))
+    return code, depth_of_half(side, code, int(batch.answer[index, HALF_DEPTH]))
 
 
 @inlined
@@ -238,8 +246,8 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 
     The result is the code of V(P, A); FRESH if it is W; DAMAGED if it is unavailable.
     """
-    function = int64(batch.function_number[index])
-    if batch.symbol[index] == DAMAGED or function + 1 >= len(coding.entry_start):
+    function = int64(batch.answer[index, FUNCTION])
+    if batch.answer[index, SYMBOL] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
     code, is_white = int64(NONE), accrued < NONE
     for entry in range(coding.entry_start[function], coding.entry_start[function + 1]):
@@ -249,79 +257,165 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
     return accrued if code == NONE else code
 
 
-@inlined
-def _derived_goal(coding: Coding, batch: Batch, position: int, buffers: Buffers) -> tuple[int, int]:
-    """W and D of a position of the derived side, derived by the rule in ``tbgen.packed.kernels.derive``.
+Best = tuple[int, int, int]
+"""Merit of the best moves, with the smallest and the greatest depth after them; the merit is -1 if there are
+none, and DAMAGED_BEST if a value is unavailable."""
+DAMAGED_BEST = 256
 
-    The position is not an exception. W is DAMAGED if it is unavailable.
+
+@inlined
+def _best_of(coding: Coding, batch: Batch, position: int) -> tuple[Best, bool]:
+    """The best of those moves of a position of the derived side that count and have been looked up, and
+    whether some move does not count, by the rule in ``tbgen.packed.kernels.derive``.
+
+    The position is not an exception.
     """
-    side, rank = 1 - coding.rows.side, batch.rank[position]
-    score, best_exit = position_score(side, rank), batch.exits[position, 0]
-    if best_exit == DAMAGED:
-        return DAMAGED, 0
-    if rank < 2:
-        return score, 0
-    best, uncounted = (-1, 0, 0), False
+    side, rank, best_exit = 1 - coding.rows.side, batch.rank[position], batch.exits[position, 0]
+    best, uncounted = (int64(-1), int64(0), int64(0)), False
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[position, 1], batch.exits[position, 2]
     for index in range(batch.question_start[position], batch.question_end[position]):
-        if batch.symbol[index] == CAPTURE:
+        if batch.answer[index, SYMBOL] == CAPTURE or batch.answer[index, SYMBOL] == UNANSWERED:
             continue
-        code, depth = _goal(coding, batch, index, True, buffers)
+        code, depth = _goal(coding, batch, index, True)
         if code == DAMAGED:
-            return DAMAGED, 0
-        if batch.question_rank[index] >= rank and rank_of_code(code) >= rank:
+            best_exit = DAMAGED
+        elif batch.question_rank[index] >= rank and rank_of_code(code) >= rank:
             uncounted = True
-            continue
-        best = weigh(best, merit(side, code), depth)
-    return conclude(side, score, best, uncounted)
+        else:
+            best = weigh(best, merit(side, code), depth)
+    return (int64(DAMAGED_BEST), int64(0), int64(0)) if best_exit == DAMAGED else best, uncounted
 
 
 @inlined
-def _accrued_value(coding: Coding, batch: Batch, position: int, second_pass: bool, buffers: Buffers) -> int:
-    """V(P, A) of a position of the derived side.
+def _derived_goal(coding: Coding, batch: Batch, position: int) -> tuple[int, int]:
+    """W and D of a position of the derived side that is not an exception. W is DAMAGED if it is
+    unavailable."""
+    side, rank = 1 - coding.rows.side, batch.rank[position]
+    best, uncounted = _best_of(coding, batch, position)
+    if best[0] == DAMAGED_BEST:
+        return DAMAGED, 0
+    score = position_score(side, rank)
+    return conclude(side, score, best, uncounted) if rank >= 2 else (score, 0)
 
-    The result is DAMAGED if the value is unavailable, and UNSTORED if captures in the positions after its
-    moves must be looked up first.
+
+@inlined
+def _accrued_best(coding: Coding, batch: Batch, position: int, second_pass: bool) -> tuple[int, bool]:
+    """The merit of V(P, A) for a position of the derived side, and whether it is final.
+
+    The merit is DAMAGED_BEST if the value is unavailable. It is not final if captures in the positions after
+    moves have not been looked up.
     """
-    side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[position], -1, True
+    side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[position], int64(-1), True
     if batch.exits[position, 0] != NONE:
         best = merit(side, batch.exits[position, 0])
     for index in range(batch.question_start[position], batch.question_end[position]):
-        fresh, _ = _goal(coding, batch, index, second_pass, buffers)
+        fresh, _ = _goal(coding, batch, index, second_pass)
         code = _function_value(coding, batch, index, accrued) if batch.question[index] & 1 else int64(FRESH)
         if fresh == DAMAGED or code == DAMAGED:
-            return DAMAGED
+            return int64(DAMAGED_BEST), True
         if fresh == UNSTORED:
             complete = False
         else:
             is_fresh = code == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
             best = max(best, merit(side, fresh if is_fresh else code))
-    return merit(side, best) if complete else UNSTORED
+    return best, complete
+
+
+NEVER = 1 << 16
+"""A depth that no position has."""
 
 
 @kernel
-def find_values(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffers) -> None:
-    """Find the values and depths of a batch from the answers to its questions.
+def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> None:
+    """Write to ``bounds``, int64 (n, 2), which values after zeroing moves of the derived side do not matter.
+
+    The moves are those of the positions ``origins``, in ascending order, whose quiet moves have been looked
+    up. A value does not matter if its merit for the side then to move is above the first number, or if it
+    equals this number and the depth is not below the second number: then another move is at least as good.
+    """
+    for move in range(len(origins)):
+        position = origins[move]
+        if move and position == origins[move - 1]:
+            bounds[move, 0], bounds[move, 1] = bounds[move - 1, 0], bounds[move - 1, 1]
+            continue
+        (most, depth, _), uncounted = _best_of(coding, batch, position)
+        own = batch.rank[position]  # the merit of the position score
+        if uncounted or most == own:
+            most, depth = max(most, own), depth if most > own else int64(0)
+        elif most < own:
+            depth = int64(NEVER)  # of the moves with this value, the one with the greatest depth counts
+        if batch.accrued[position] >= 0:
+            accrued_most, _ = _accrued_best(coding, batch, position, False)
+            if accrued_most < most:
+                most, depth = accrued_most, int64(0)
+        bounds[move, 0], bounds[move, 1] = 255 - most, depth
+
+
+@inlined
+def _is_beaten(coding: Coding, batch: Batch, position: int, bounds: Ints) -> bool:
+    """Whether the moves of a position of the derived side that have been looked up prove that its value does
+    not matter."""
+    (most, _, depth), uncounted = _best_of(coding, batch, position)
+    own, bound = batch.rank[position], bounds[position, 0]
+    # The value has at least this merit and, if it has just this merit, at least this depth.
+    least = 1 if most > own else (0 if uncounted or most == own else depth + 1)
+    most = max(most, own) if uncounted else most
+    return most <= 255 and (most > bound or (most == bound and least >= bounds[position, 1]))
+
+
+@kernel
+def list_open_questions(coding: Coding, batch: Batch, bounds: Ints, count: int, indices: Ints) -> int:
+    """List in ``indices`` up to ``count`` unanswered questions about each position whose value matters, and
+    return how many there are.
+
+    The states are fresh. ``bounds``, int64 (n, 2), are those of ``find_bounds`` for each position. Positions
+    whose values do not matter are marked as *beaten*.
+    """
+    listed = int64(0)
+    for position in range(len(batch.slot)):
+        if batch.is_derived[position] and not batch.is_exception[position]:
+            batch.is_beaten[position] |= _is_beaten(coding, batch, position, bounds)
+        if batch.is_beaten[position] or batch.is_exception[position]:
+            continue
+        open_end = listed + count
+        for index in range(batch.question_start[position], batch.question_end[position]):
+            if batch.answer[index, SYMBOL] == UNANSWERED and listed < open_end:
+                indices[listed] = index
+                listed += 1
+    return listed
+
+
+@kernel
+def find_values(coding: Coding, batch: Batch, positions: Ints, second_pass: bool, buffers: Buffers) -> None:
+    """Find the values and depths of some positions of a batch from the answers to their questions.
 
     The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``
     uses the captures in ``best_capture`` to find the values that were UNSTORED.
     """
-    for position in range(len(batch.slot)):
+    for position in positions:
         if second_pass and batch.value[position] != UNSTORED and batch.accrued_value[position] != UNSTORED:
             continue
         accrued, derived = batch.accrued[position], batch.is_derived[position]
         value, depth = batch.value[position], batch.depth[position]
-        if not batch.is_exception[position]:
+        if batch.is_beaten[position]:
+            value = int64(NONE)
+        elif not batch.is_exception[position]:
             if derived:
-                value, depth = _derived_goal(coding, batch, position, buffers)
+                value, depth = _derived_goal(coding, batch, position)
             else:
-                value, depth = _goal(coding, batch, batch.question_start[position], second_pass, buffers)
-            batch.value[position], batch.depth[position] = value, depth
+                value, depth = _goal(coding, batch, batch.question_start[position], second_pass)
+        batch.value[position], batch.depth[position] = value, depth
         accrued_value = int64(DAMAGED)
         if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
             if not derived:
                 accrued_value = _function_value(coding, batch, batch.question_start[position], accrued)
             elif batch.exits[position, 0] != DAMAGED:
-                accrued_value = _accrued_value(coding, batch, position, second_pass, buffers)
+                best, complete = _accrued_best(coding, batch, position, second_pass)
+                if best != DAMAGED_BEST:
+                    accrued_value = merit(1 - coding.rows.side, best) if complete else int64(UNSTORED)
         batch.accrued_value[position] = value if accrued_value == FRESH else accrued_value
+        if value == UNSTORED or accrued_value == UNSTORED:
+            for index in range(batch.question_start[position], batch.question_end[position]):
+                if batch.answer[index, SYMBOL] == CAPTURE:
+                    batch.capture_slot[index] = slot_of(coding.rows, batch.question[index], buffers.child)

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import (
+    BEHIND,
     BIT,
     IMAGES,
-    MAX_TARGETS,
     ORTHODOX,
     PAWN_ATTACKS,
     SYMMETRY_OF,
@@ -27,8 +26,8 @@ from tbgen.retro.geometry import (
     TRIANGLE_SQUARE,
 )
 from tbgen.retro.kernels.canonical import sort_like_men
-from tbgen.retro.kernels.frame import attacks_along, pawn_attacks, reach
-from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, lowest
+from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
+from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, bits_of, lowest, popcount
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +133,26 @@ def _occupied_squares(rows: Rows, phase: int, squares: Ints) -> Word:
     return occupied
 
 
+class PlacedMen(NamedTuple):
+    """A position of a table without the side to move."""
+
+    squares: Ints
+    """int64 (free,): squares of the free men, in the order of the layout."""
+    phase: int
+
+
+@inlined
+def _attacks(rows: Rows, men: PlacedMen, kind: int, square: int, transparent_man: int) -> Word:
+    """Squares that a man of ``kind`` attacks from ``square``. ``transparent_man`` blocks no line."""
+    attacks: Word = ORTHODOX.attacks[kind, square]
+    for other in range(len(rows.kinds)):
+        if other != transparent_man:
+            attacks &= ~BEHIND[square, men.squares[other]]
+    for pawn in bits_of(rows.pawns[men.phase, 0] | rows.pawns[men.phase, 1]):
+        attacks &= ~BEHIND[square, pawn]
+    return attacks
+
+
 @inlined
 def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, side: int) -> Word:
     """Squares of the row man for which a man of ``side`` attacks ``target``.
@@ -147,7 +166,7 @@ def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, targe
         if rows.colours[man] != side:
             continue
         if man == row_man:
-            row_squares |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
+            row_squares |= _attacks(rows, PlacedMen(squares, phase), rows.kinds[man], target, row_man)
         elif attacks_along(ORTHODOX, rows.kinds[man], squares[man], target):
             between = ORTHODOX.passed_squares[rows.kinds[man], squares[man], target]
             if between & occupied == ZERO:
@@ -172,7 +191,7 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
         check = pawn_attacks(other, rows.pawns[phase, other])
         for man in range(free_count):
             if rows.colours[man] == other:
-                check |= reach(ORTHODOX, rows.kinds[man], BIT[squares[man]], ~occupied)
+                check |= _attacks(rows, PlacedMen(squares, phase), rows.kinds[man], squares[man], side)
     else:
         check = _attack_squares(rows, phase, squares, occupied, squares[side], other)
     capture = ZERO
@@ -309,18 +328,6 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
     return _without_smaller_image(rows, phase, mask, squares, image)
 
 
-MAX_MOVES = (MAX_MEN - 1) * MAX_TARGETS
-"""Maximum number of moves of the free men of one side."""
-
-
-class PlacedMen(NamedTuple):
-    """A position of a table without the side to move."""
-
-    squares: Ints
-    """int64 (free,): squares of the free men, in the order of the layout."""
-    phase: int
-
-
 @inlined
 def occupied_by(rows: Rows, men: PlacedMen, side: int) -> Word:
     """The squares of one side's men."""
@@ -348,87 +355,92 @@ def is_attacked(rows: Rows, men: PlacedMen, king: int, side: int, occupied: Word
     return False
 
 
-@inlined
-def is_legal(rows: Rows, men: PlacedMen, side: int, start: int, stop: int, occupied: Word) -> bool:
-    """Whether a move of ``side`` from ``start`` to ``stop`` leaves its king unattacked."""
-    king = men.squares[side]
-    if king == start:
-        king = stop
-    occupied_after = occupied & ~BIT[start] | BIT[stop]
-    return not is_attacked(rows, men, king, 1 - side, occupied_after, BIT[stop])
+class Turn(NamedTuple):
+    """A position with the side to move."""
+
+    men: PlacedMen
+    side: int
+    own: Word
+    """Squares of the men of the side to move."""
+    enemies: Word
+    """Squares of the men of the other side."""
+    attacked: Word
+    """Squares that the other side attacks, also through the king of the side to move."""
 
 
 @inlined
-def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
-    """The squares that a pawn can move to, whether the moves are legal or not."""
-    forward, start_rank = (8, 1) if side == 0 else (-8, 6)
-    stop = pawn + forward
-    targets: Word = PAWN_ATTACKS[side, pawn] & enemies
-    if occupied & BIT[stop] == ZERO:
-        targets |= BIT[stop]
-        if pawn >> 3 == start_rank:
-            targets |= BIT[stop + forward] & ~occupied
+def turn_of(rows: Rows, men: PlacedMen, side: int) -> Turn:
+    """The turn of ``side`` in a position without an en passant right."""
+    attacked = pawn_attacks(1 - side, rows.pawns[men.phase, 1 - side])
+    for man in range(len(rows.kinds)):
+        if rows.colours[man] != side:
+            attacked |= _attacks(rows, men, rows.kinds[man], men.squares[man], side)
+    return Turn(men, side, occupied_by(rows, men, side), occupied_by(rows, men, 1 - side), attacked)
+
+
+@inlined
+def _keep_safe(rows: Rows, turn: Turn, targets: Word, square: int) -> Word:
+    """The subset of ``targets`` to which the man on ``square``, which is not the king, may move without
+    leaving the king attacked."""
+    men, king = turn.men, turn.men.squares[turn.side]
+    others = (turn.own | turn.enemies) & ~BIT[square]
+    for pawn in bits_of(PAWN_ATTACKS[turn.side, king] & rows.pawns[men.phase, 1 - turn.side]):
+        targets &= BIT[pawn]
+    for man in range(len(rows.kinds)):
+        enemy, kind = men.squares[man], rows.kinds[man]
+        if rows.colours[man] != turn.side and attacks_along(ORTHODOX, kind, enemy, king):
+            passed = ORTHODOX.passed_squares[kind, enemy, king]
+            if passed & others == ZERO:
+                targets &= passed | BIT[enemy]
     return targets
 
 
 @inlined
-def _count_moves(rows: Rows, men: PlacedMen, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
-    """The number of legal moves of a pawn. A promotion counts as four moves."""
-    count, targets = 0, pawn_targets(side, pawn, occupied, enemies)
-    while targets:
-        count += is_legal(rows, men, side, pawn, lowest(targets), occupied)
-        targets &= targets - ONE
-    return 4 * count if pawn >> 3 == (6 if side == 0 else 1) else count
+def targets_of_man(rows: Rows, turn: Turn, man: int) -> Word:
+    """The squares to which a free man of the side to move can legally move."""
+    square = turn.men.squares[man]
+    targets = _attacks(rows, turn.men, rows.kinds[man], square, int64(-1)) & ~turn.own
+    return targets & ~turn.attacked if man == turn.side else _keep_safe(rows, turn, targets, square)
 
 
 @inlined
-def _list_free_moves(rows: Rows, men: PlacedMen, side: int, own: Word, occupied: Word, moves: Ints) -> int:
-    count = 0
+def targets_of_pawn(rows: Rows, turn: Turn, pawn: int) -> Word:
+    """The squares to which the pawn on the square ``pawn`` can legally move."""
+    forward, start_rank = (8, 1) if turn.side == 0 else (-8, 6)
+    stop, occupied = pawn + forward, turn.own | turn.enemies
+    targets: Word = PAWN_ATTACKS[turn.side, pawn] & turn.enemies
+    if occupied & BIT[stop] == ZERO:
+        targets |= BIT[stop]
+        if pawn >> 3 == start_rank:
+            targets |= BIT[stop + forward] & ~occupied
+    return _keep_safe(rows, turn, targets, pawn)
+
+
+_LAST_RANKS = np.uint64(0xFF000000000000FF)
+
+
+@inlined
+def rank_of(rows: Rows, turn: Turn) -> int:
+    """The position rank of a position. A promotion counts as four moves."""
+    count = int64(0)
     for man in range(len(rows.kinds)):
-        if rows.colours[man] != side:
-            continue
-        square, kind = men.squares[man], rows.kinds[man]
-        for way in range(ORTHODOX.way_count[kind]):
-            for step in range(1, int64(ORTHODOX.way_squares[kind, square, way, 0]) + 1):
-                target = int64(ORTHODOX.way_squares[kind, square, way, step])
-                if own & BIT[target]:
-                    break
-                if is_legal(rows, men, side, square, target, occupied):
-                    moves[count] = man << 8 | target
-                    count += 1
-                if occupied & BIT[target]:
-                    break
-    return count
+        if rows.colours[man] == turn.side:
+            count += popcount(targets_of_man(rows, turn, man))
+    for pawn in bits_of(rows.pawns[turn.men.phase, turn.side]):
+        targets = targets_of_pawn(rows, turn, pawn)
+        count += popcount(targets) + 3 * popcount(targets & _LAST_RANKS)
+    return 2 * count + int64(turn.attacked & BIT[turn.men.squares[turn.side]] == ZERO)
 
 
 @kernel
-def list_moves(rows: Rows, men: PlacedMen, side: int, moves: Ints) -> tuple[int, int]:
-    """List the legal moves of the free men of ``side`` in ``moves``, int64 (MAX_MOVES,), as man << 8 |
-    square.
-
-    Return the number of these moves, and the position rank, in which pawn moves are also counted. The
-    position must not have an en passant right.
-    """
-    own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
-    occupied = own | enemies
-    listed_count = _list_free_moves(rows, men, side, own, occupied, moves)
-    count, pawns = listed_count, rows.pawns[men.phase, side]
-    while pawns:
-        count += _count_moves(rows, men, side, lowest(pawns), occupied, enemies)
-        pawns &= pawns - ONE
-    is_safe = not is_attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
-    return listed_count, 2 * count + is_safe
-
-
-@kernel
-def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, ranks: Ints) -> None:
+def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, ranks: Ints) -> None:
     """Write to ``ranks`` the position ranks of the legal positions at ``slots`` with ``side`` to move.
 
-    The positions have no en passant rights. ``squares`` and ``moves`` are scratch memory.
+    The positions have no en passant rights. ``squares`` is scratch memory.
     """
     for number in range(len(slots)):
         men = PlacedMen(squares, place_slot(rows, slots[number], squares))
-        _, ranks[number] = list_moves(rows, men, side, moves)
+        ranks[number] = rank_of(rows, turn_of(rows, men, side))
 
 
 @kernel

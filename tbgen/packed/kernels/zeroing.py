@@ -2,7 +2,6 @@
 move."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,17 @@ from tbgen.packed.kernels.questions import DAMAGED
 from tbgen.packed.kernels.rows import (
     PlacedMen,
     Rows,
+    Turn,
     is_attacked,
-    is_legal,
-    occupied_by,
-    pawn_targets,
     place_slot,
+    targets_of_man,
+    targets_of_pawn,
+    turn_of,
 )
-from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, ORTHODOX, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.canonical import sort_like_men
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row
-from tbgen.retro.kernels.words import Ints, Word, bits_of, image
+from tbgen.retro.kernels.words import Ints, bits_of, image
 
 ORIGIN, TARGET, SLOT, PASSED = range(4)
 """Columns of a list of moves:
@@ -74,18 +74,6 @@ class ZeroingBuffers(Struct):
     """int64 (MAX_MEN,): squares of the free men after the move, in the order of the target's table."""
 
 
-class ZeroingTurn(NamedTuple):
-    """A position whose zeroing moves are being listed."""
-
-    number: int
-    """Number of the position in the list of positions."""
-    side: int
-    """The side to move."""
-    men: PlacedMen
-    occupied: Word
-    """Squares of all men."""
-
-
 @inlined
 def _slot_of_image(
     buffers: ZeroingBuffers, free: int, symmetry: int, like_men: Ints, phase: int, pawnless: bool
@@ -127,13 +115,13 @@ def _slot_and_symmetry(tables: Destinations, target: int, buffers: ZeroingBuffer
 
 
 @inlined
-def _passed_square(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
+def _passed_square(rows: Rows, turn: Turn, start: int, stop: int) -> int:
     """The square that a pawn passes from ``start`` to ``stop``, or -1 if no en passant capture there is
     legal."""
     men, side = turn.men, turn.side
     middle, king = (start + stop) // 2, men.squares[1 - side]
     for pawn in bits_of(PAWN_ATTACKS[side, middle] & rows.pawns[men.phase, 1 - side]):
-        occupied = turn.occupied & ~BIT[start] & ~BIT[pawn] | BIT[middle]
+        occupied = (turn.own | turn.enemies) & ~BIT[start] & ~BIT[pawn] | BIT[middle]
         if not is_attacked(rows, men, king, side, occupied, BIT[start]):
             return middle
     return -1
@@ -142,7 +130,7 @@ def _passed_square(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
 @kernel
 def _append_move(
     tables: Destinations,
-    turn: ZeroingTurn,
+    turn: Turn,
     victim: int,
     kind: int,
     passed_square: int,
@@ -150,19 +138,19 @@ def _append_move(
     moves: Moves,
     count: int,
 ) -> int:
-    """Append the move to the position ``buffers.after``. Return the length of the list.
+    """Append the move to the position ``buffers.after``, without its origin. Return the length of the list.
 
     ``victim`` is numbered as in ``Targets.number``; ``kind`` is the kind of the promoted man.
     """
     target = tables.targets.number[turn.side, victim, kind]
     slot, symmetry = _slot_and_symmetry(tables, target, buffers)
-    moves[count, ORIGIN], moves[count, TARGET], moves[count, SLOT] = turn.number, target, slot
+    moves[count, TARGET], moves[count, SLOT] = target, slot
     moves[count, PASSED] = passed_square if passed_square < 0 else IMAGES[symmetry, passed_square]
     return count + 1
 
 
 @inlined
-def _victim_number(rows: Rows, turn: ZeroingTurn, square: int) -> int:
+def _victim_number(rows: Rows, turn: Turn, square: int) -> int:
     """The number in ``Targets.number`` of the man that is captured on a square."""
     for man in range(2, len(rows.kinds)):
         if turn.men.squares[man] == square:
@@ -171,9 +159,9 @@ def _victim_number(rows: Rows, turn: ZeroingTurn, square: int) -> int:
 
 
 @kernel
-def _append_if_legal(
+def _append_moves(
     tables: Destinations,
-    turn: ZeroingTurn,
+    turn: Turn,
     man: int,
     start: int,
     stop: int,
@@ -181,11 +169,9 @@ def _append_if_legal(
     moves: Moves,
     count: int,
 ) -> int:
-    """Append the zeroing moves of a man from ``start`` to ``stop`` if they are legal. Return the length of
-    the list."""
+    """Append the zeroing moves of a man from ``start`` to ``stop``, which are legal. Return the length of the
+    list."""
     rows, side, phase = tables.rows, turn.side, turn.men.phase
-    if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
-        return count
     victim, squares, pawns = _victim_number(rows, turn, stop), buffers.after.squares, buffers.after.pawns
     pawns[1 - side] &= ~BIT[stop]
     if man != PAWN:
@@ -220,38 +206,37 @@ def list_zeroing(
     rows, count = tables.rows, int64(0)
     squares, pawns = buffers.squares, buffers.after.pawns
     for number in range(len(slots)):
-        men = PlacedMen(squares, place_slot(rows, slots[number], squares))
-        enemies = occupied_by(rows, men, 1 - side)
-        turn = ZeroingTurn(number, side, men, occupied_by(rows, men, side) | enemies)
+        men, first = PlacedMen(squares, place_slot(rows, slots[number], squares)), count
+        turn = turn_of(rows, men, side)
         for man in range(len(rows.kinds)):
             buffers.after.squares[man] = squares[man]
         pawns[0], pawns[1] = rows.pawns[men.phase, 0], rows.pawns[men.phase, 1]
         for man in range(len(rows.kinds)):
             if rows.colours[man] == side:
-                kind, start = rows.kinds[man], squares[man]
-                for stop in bits_of(enemies & ORTHODOX.attacks[kind, start]):
-                    if not ORTHODOX.passed_squares[kind, start, stop] & turn.occupied:
-                        count = _append_if_legal(tables, turn, man, start, stop, buffers, moves, count)
+                for stop in bits_of(targets_of_man(rows, turn, man) & turn.enemies):
+                    count = _append_moves(tables, turn, man, squares[man], stop, buffers, moves, count)
         for pawn in bits_of(rows.pawns[men.phase, side]):
-            stops = pawn_targets(side, pawn, turn.occupied, enemies)
-            for stop in bits_of(stops & enemies if captures_only else stops):
-                count = _append_if_legal(tables, turn, PAWN, pawn, stop, buffers, moves, count)
+            targets = targets_of_pawn(rows, turn, pawn)
+            for stop in bits_of(targets & turn.enemies if captures_only else targets):
+                count = _append_moves(tables, turn, PAWN, pawn, stop, buffers, moves, count)
+        moves[first:count, ORIGIN] = number
     return count
 
 
 @kernel
 def find_exits(tables: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
-    """Write the best moves of each position to ``exits``, int64 (positions, 3), in the form of
-    ``Batch.exits``.
+    """Weigh moves against the best moves of each position in ``exits``, int64 (positions, 3), which has the
+    form of ``Batch.exits``.
 
     ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. The
-    codes are in the colours of the targets, which may be swapped, and may be DAMAGED.
+    codes are in the colours of the targets, which may be swapped, and may be DAMAGED, or NONE for moves that
+    do not matter.
     """
-    for number in range(len(exits)):
-        exits[number, 0] = NONE
     for index in range(len(moves)):
         number, code = moves[index, ORIGIN], entries[index, 0]
         previous = exits[number, 0]
+        if code == NONE:
+            continue
         if code == DAMAGED or previous == DAMAGED:
             exits[number, 0] = DAMAGED
             continue
