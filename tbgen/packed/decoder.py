@@ -357,12 +357,12 @@ class Decoder:
         error = None
         if derived[0]:
             batch.exits[:], error = self._exit_finder(self._derived_side, slots, False)
-        error = self._find_values(batch, _FIRST) or error
+        errors = error, self._find_values(batch, _FIRST)
         value, depth, accrued_value = (
             each.copy() for each in (batch.value, batch.depth, batch.accrued_value)
         )
         _spare_batches.append(batch)
-        return Decoded(value, depth, accrued_value, error)
+        return Decoded(value, depth, accrued_value, errors[0] or errors[1])
 
     def _look_up_many(
         self,

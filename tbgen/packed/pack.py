@@ -139,11 +139,10 @@ def make_buffers() -> Buffers:
     masks, checks, captures = np.zeros((3, MAX_BLOCK_ROWS), np.uint64)
     kings = np.zeros(MAX_BLOCK_ROWS, np.int64)
     squares, child, image = np.zeros((3, MAX_MEN), np.int64)
-    moves, replies = np.zeros((2, 1), np.int64)
     symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, kings, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
     steps = np.zeros((3, MAX_STEPS * MAX_BLOCK_SLOTS), np.int64)
-    return Buffers(squares, child, image, moves, replies, steps, np.zeros((3, 64), np.int64), block)
+    return Buffers(squares, child, image, steps, np.zeros((3, 64), np.int64), block)
 
 
 def make_derivation() -> DerivationBuffers:

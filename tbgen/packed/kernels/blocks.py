@@ -318,7 +318,7 @@ class RowBlock(Struct):
     captures: Words
     """uint64 (64,): positions of each row in which the side to move attacks a man."""
     kings: Ints
-    """int64 (64,): what determines the king classes of each row (``kings_of``)."""
+    """int64 (64,): the data from which the king classes of each row follow (``kings_of``)."""
     symbol: Codes
     """uint8 (4096,): value symbols; NOWHERE in slots without a position."""
     half_depth: Plies
@@ -337,10 +337,6 @@ class Buffers(Struct):
     """int64 (MAX_MEN,): squares of the men after a move."""
     image: Ints
     """int64 (MAX_MEN,): squares of the men in the image of a position under a symmetry."""
-    moves: Ints
-    """int64 (MAX_MOVES,): moves of the current position."""
-    replies: Ints
-    """int64 (MAX_MOVES,): moves of the position after a move."""
     steps: Ints
     """int64 (3, ``MAX_STEPS`` * 4096): coding steps (symbols and bytes) of the value symbols, half depths and
     functions of a block in decoding order."""

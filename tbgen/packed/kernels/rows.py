@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
@@ -205,26 +204,20 @@ KING_CLASSES = 96
 """Number of king classes."""
 
 
-def _king_parts() -> NDArray[np.int64]:
-    """Return the contribution of the king of the side to move to the king class.
-
-    :returns: int64 (8192,), first by the square of the other king, for tables without pawns, then by the
-        square of the pawn; in both cases, then by the square of the king.
-    """
-    files, ranks = np.arange(64) % 8, np.arange(64) // 8
-    edge = np.minimum(np.minimum(files, 7 - files), np.minimum(ranks, 7 - ranks))
-    distance = np.maximum(abs(files[:, None] - files), abs(ranks[:, None] - ranks))
-    from_king = 4 * edge + np.clip(distance, 2, 5) - 2
-    from_pawn = 6 * (np.clip(distance, 1, 4) - 1)
-    return np.concatenate([from_king, from_pawn]).astype(np.int64).reshape(-1)
-
-
-_KING_PARTS = _king_parts()
+_FILE, _RANK = np.arange(64) % 8, np.arange(64) // 8
+_EDGE = np.minimum(np.minimum(_FILE, 7 - _FILE), np.minimum(_RANK, 7 - _RANK))
+_DISTANCE = np.maximum(abs(_FILE[:, None] - _FILE), abs(_RANK[:, None] - _RANK))
+_KING_PARTS = np.stack(
+    [4 * _EDGE + np.clip(_DISTANCE, 2, 5) - 2, 6 * (np.clip(_DISTANCE, 1, 4) - 1)]
+).reshape(-1)
+"""int64 (2 * 64 * 64,): the contribution of the king of the side to move to the king class: first without
+pawns, by the square of the other king, then with pawns, by the square of a pawn; in both cases, then by the
+square of the king."""
 
 
 @inlined
 def kings_of(rows: Rows, row: int, squares: Ints) -> int:
-    """What determines the king classes of a row: a summand, and in the lowest 16 bits an index.
+    """The data from which the king classes of a row follow: a summand, and in the lowest 16 bits an index.
 
     ``squares`` are the squares of the other men of the row.
     """
