@@ -250,7 +250,8 @@ class _Unpacker:
             discard(sets.rank_bits[side, start:stop])
             discard(sets.alive[side, start:stop])
             discard(sets.quiet_counts[side, 64 * start : 64 * stop])
-            self._discard_exits(side, start, stop)
+            if side == self._side or not self._layout.pawns:
+                self._discard_exits(side, start, stop)
         return bool(undamaged)
 
     def _find_exits(self, side: Side, captures_only: bool, start: int, stop: int) -> None:
@@ -278,7 +279,8 @@ class _Unpacker:
         self._run(find_usable, data, int(self._side))
 
         def derive_part(start: int, stop: int) -> None:
-            self._find_exits(derived, False, start, stop)
+            if not self._layout.pawns:  # the exits of such a large phase are not kept
+                self._find_exits(derived, False, start, stop)
             derive_all(data, int(derived), BUFFERS.deriving, start, stop)
             self._discard_exits(derived, start, stop)
             discard(data.rank[derived, 64 * start : 64 * stop])
