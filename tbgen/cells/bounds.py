@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS, PROMOTIONS, reach
-from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
+from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell, Man, man_of
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, pools_of, threaded_map
 from tbgen.cells.kernels.values import fill_with_exits, gather
@@ -28,18 +28,12 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import (
-    NOTHING,
-    clear_empty_slots,
-    empty_record,
-    find_side_exits,
-    solve_layer,
-)
+from tbgen.retro.kernels.phase import clear_empty_slots, find_side_exits, solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
-from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_function_numbers, spare_memory
+from tbgen.retro.ranks import Crew, PhaseSolver, find_moves, start_phase
+from tbgen.retro.workspace import spare_memory
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -64,7 +58,7 @@ class NoCodeError(UsageError):
         )
 
 
-MAX_COUNTED_MOVES: Final = 126
+_MAX_COUNTED_MOVES: Final = 126
 """Maximum number of moves whose rank fits into eight bits."""
 _PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
 """Maximum number of moves of a pawn, and of a pawn that is about to promote."""
@@ -151,10 +145,13 @@ class BoundsGame:
 
     :param pool: the values of the exits in this game, from :func:`pools_of_ends`.
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
+    :param window: the window to which the values in ``pool`` are mapped.
     """
 
-    def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True) -> None:
-        self._frame, self._pool, self._resets = frame, pool, resets
+    def __init__(
+        self, frame: CellFrame, pool: Pool, *, resets: bool = True, window: Interval = ALL_SCORES
+    ) -> None:
+        self._frame, self._pool, self._resets, self._window = frame, pool, resets, window
         last = frame.squares[-1]
         self._frame_slots = (1, 0) if last < 0 else (64, last)
         """Number of frame slots for each cell slot, and which of these frame slots is used."""
@@ -164,29 +161,34 @@ class BoundsGame:
     ) -> Block:
         """Return the fresh values and depths, shape (2, slots of the cell) each.
 
+        If one side holds both scores of the window, the work ends after the rank ``window.last_rank``. The
+        values of the remaining positions then lie beyond the window. They are represented by the opponent's
+        score of the next rank, with depth 0, which is beyond all of them.
+
         :param stop_event: event that another thread sets to cancel the work.
         :param out: the block to write to and return; if None, a new one.
         :param crew: the threads that share the work; they may work on another game at the same time.
         :raises CancelledError: if ``stop_event`` has been set.
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
         """
-        if any(max_moves(self._frame.cell, side) > MAX_COUNTED_MOVES for side in SIDES):
-            raise NoCodeError(self._frame.cell)
+        require_codes(self._frame.cell)
         buffer = self._buffer_for(out)
-        with self._counted_workspace(crew) as workspace:
-            ranks = 0
-            for _ in self._solver(workspace, crew).solve_ranks():
-                ranks += 1
+        with self._workspace() as workspace:
+            solver = start_phase(workspace, self._pool, False, crew)
+            for rank in solver.solve_ranks():
                 if stop_event is not None and stop_event.is_set():
                     raise CancelledError
-            deepest = max(attacker.scratch.max_depth[0] for attacker in workspace.attackers)
-            if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
-                raise NoCodeError(self._frame.cell)
+                if rank > self._window.last_rank:
+                    break
+            require_codes(self._frame.cell, solver)
             clear_empty_slots(workspace, 0, workspace.frame.words)
             fresh = workspace.fresh
             buffer.value[:], buffer.depth[:] = (
                 array[: 2 * self._frame.size].reshape(2, -1) for array in (fresh.value, fresh.depth)
             )
+            if (rank := solver.rank) > self._window.last_rank:
+                alive, code = _bits(workspace.phase.alive), rank if self._window.lower > NONE else 255 - rank
+                buffer.value[alive], buffer.depth[alive] = code, 0
         return self._cell_block(buffer, out)
 
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
@@ -246,17 +248,11 @@ class BoundsGame:
         return WORKSPACES.lend(self._frame.frame, self._resets)
 
     @contextmanager
-    def _counted_workspace(self, crew: Crew | None = None) -> Iterator[Workspace]:
+    def _counted_workspace(self) -> Iterator[Workspace]:
         """Lend a workspace that contains the number of moves and the exit of each position."""
         with self._workspace() as workspace:
-            parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
-            find_moves(workspace, self._pool, False, parts, mapper)
+            find_moves(workspace, self._pool, False)
             yield workspace
-
-    def _solver(self, workspace: Workspace, crew: Crew | None) -> PhaseSolver:
-        none = empty_record(NOTHING, self._frame.size, make_function_numbers(0), 0)
-        arguments = workspace, self._pool, none
-        return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 
     def _sweep_results(self, block: Block) -> SweepResults:
         """Return the values and depths of a block in the form that kernels read."""
@@ -360,6 +356,18 @@ def max_moves(cell: Cell, side: Side) -> int:
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
     moves += _PAWN_MOVES * chess.popcount(pawns & ~rank7) + _PROMOTING_MOVES * chess.popcount(pawns & rank7)
     return moves
+
+
+def require_codes(cell: Cell, solver: PhaseSolver | None = None) -> None:
+    """Check that the moves of all positions of a cell can be counted, and that the results of its solver, if
+    given, can be stored.
+
+    :raises NoCodeError: if not.
+    """
+    if any(max_moves(cell, side) > _MAX_COUNTED_MOVES for side in SIDES) or (
+        solver and not solver.fits_codes
+    ):
+        raise NoCodeError(cell)
 
 
 def gather_block(

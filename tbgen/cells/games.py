@@ -9,26 +9,23 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
+from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import (
     ENDS,
-    MAX_COUNTED_MOVES,
     WORST,
     Block,
     Bounds,
     BoundsGame,
     Knowledge,
-    NoCodeError,
     SomeKnowledge,
     empty_block,
-    max_moves,
     pools_of_ends,
+    require_codes,
 )
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, Interval
-from tbgen.index.layout import SIDES
 from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, ValuesSolver, find_moves, values_workspace
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -66,7 +63,7 @@ class Games:
         if self._single_game:
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
-        games = [BoundsGame(frame, pool) for pool in pools]
+        games = [BoundsGame(frame, pool, window=window) for pool in pools]
         self._games = (
             dict.fromkeys(ENDS, games[0]) if self._single_game else dict(zip(ends, games, strict=True))
         )
@@ -185,8 +182,7 @@ def solve_values(
     :raises NoCodeError: if the cell has scores beyond G63.0.
     :raises MemoryError: if too little memory is available.
     """
-    if any(max_moves(cell, side) > MAX_COUNTED_MOVES for side in SIDES):
-        raise NoCodeError(cell)
+    require_codes(cell)
 
     def block(route: Route, end: int) -> Block | None:
         found = knowledge.block(route, end)
@@ -197,13 +193,11 @@ def solve_values(
     (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
     with Crew(threads, StageTimes()) as crew:
         workspace = values_workspace(frame.frame, min(threads, MAX_PARTS))
-        find_moves(workspace, pool, False, 4 * threads, crew.threads.map)
-        ranks = 0
-        for _ in ValuesSolver(workspace, pool, crew).solve_ranks():
-            ranks += 1
+        find_moves(workspace, pool, False, *crew.shares)
+        solver = ValuesSolver(workspace, pool, crew)
+        for _ in solver.solve_ranks():
             on_rank()
-    if ranks > MAX_CODED_RANK + 1:
-        raise NoCodeError(cell)
+    require_codes(cell, solver)
     values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)
     window.set_bounds(end, values)
     return values

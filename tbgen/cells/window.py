@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.score import NONE, Code
+from tbgen.board.score import MAX_CODED_RANK, NONE, Code, rank_of_code
 from tbgen.cells.kernels.values import map_exits_to_window, write_bounds
 from tbgen.retro.kernels.words import Codes, Plies
 
@@ -34,6 +34,16 @@ class Interval(NamedTuple):
     def exact(self) -> bool:
         """Whether both scores are equal."""
         return self.lower == self.upper
+
+    @property
+    def last_rank(self) -> int:
+        """The greatest rank of a score that is not beyond the interval, if one side holds both of its scores.
+
+        All scores of greater rank are then beyond the same end. If there is no code for such a score, or if
+        each side holds one of the two scores, the result is greater than every rank that has a code.
+        """
+        rank, one_holder = max(map(rank_of_code, self)), (self.lower < NONE) == (self.upper < NONE)
+        return rank if one_holder and rank < MAX_CODED_RANK else MAX_CODED_RANK + 1
 
     @property
     def swapped(self) -> Self:

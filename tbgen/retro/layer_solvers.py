@@ -9,7 +9,6 @@ If all layers are needed, it is much faster to derive each layer from the previo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from typing import Final, TypeAlias
@@ -24,25 +23,10 @@ from tbgen.index.layout import SIDES, Layout
 from tbgen.index.table import ArrayTable, SolvedTable, Source, Table
 from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_groups
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-from tbgen.retro.kernels.phase import NOTHING, BatchLayer, copy_layer, empty_record, solve_layer
+from tbgen.retro.kernels.phase import BatchLayer, copy_layer, solve_layer
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.ranks import (
-    MAX_PARTS,
-    Crew,
-    PhaseSolver,
-    StageTimes,
-    WidePhaseSolver,
-    find_moves,
-    store_fresh,
-)
-from tbgen.retro.workspace import (
-    make_exits,
-    make_function_numbers,
-    make_workspace,
-    mirrors_itself,
-    place_pawns,
-    zeros,
-)
+from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, find_moves, start_phase, store_fresh
+from tbgen.retro.workspace import make_exits, make_workspace, mirrors_itself, place_pawns, zeros
 
 Batch = tuple[int, int]
 """A half-open range of phases that are solved at the same time."""
@@ -129,15 +113,11 @@ class EveryLayer:
         """
         layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
         place_pawns(workspace.frame, layout, phase)
-        parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
-        find_moves(workspace, pool, mirrors_itself(layout, phase), parts, mapper)
-        no_record = empty_record(NOTHING, 0, make_function_numbers(0), 0)
-        arguments = workspace, pool, no_record
-        ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).solve_ranks()
+        ranks = start_phase(workspace, pool, mirrors_itself(layout, phase), crew).solve_ranks()
         empty_pairs, any_alive = 0, True
         for rank in count():
             if any_alive and not (any_alive := next(ranks, None) is not None):
-                store_fresh(workspace, self._loader, phase, parts, mapper)
+                store_fresh(workspace, self._loader, phase, *(crew.shares if crew else (1,)))
             # Once no position is in the layers, each pair is overwritten once with empty layers.
             if rank >= FIRST_LAYER and empty_pairs < _LAYER_PAIRS:
                 for holder, layer in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
@@ -184,9 +164,8 @@ class LayerSolver:
         workspace = make_workspace(layout, Variant.R_MOBILITY)
         self._workspace = replace(workspace, exits=make_exits(2 * 64 * workspace.frame.words))
         place_pawns(self._workspace.frame, layout, phase)
-        with ThreadPoolExecutor(threads) as executor:
-            symmetric = mirrors_itself(layout, phase)
-            find_moves(self._workspace, pool, symmetric, 4 * threads, executor.map)
+        with Crew(threads, StageTimes()) as crew:
+            find_moves(self._workspace, pool, mirrors_itself(layout, phase), *crew.shares)
 
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A) in plies, shape (2, phase size) each.

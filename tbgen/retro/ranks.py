@@ -50,6 +50,7 @@ from tbgen.retro.kernels.phase import (
     update_inner_sweep,
 )
 from tbgen.retro.kernels.sweep import (
+    MAX_DEPTH,
     NO_LIMIT,
     Attacker,
     Sets,
@@ -153,6 +154,8 @@ class Crew:
         self.width, self.stages = width, stages
         self.threads = ThreadPoolExecutor(width)
         self.helpers = ThreadPoolExecutor(width, "part")
+        self.shares: tuple[int, Map] = 4 * width, self.threads.map
+        """The last arguments of ``find_moves`` and ``store_fresh``."""
 
     def __enter__(self) -> Self:
         return self
@@ -171,22 +174,31 @@ class PhaseSolver:
 
     The fresh values and depths of the workspace are the output.
 
-    :param record: an empty record, to which the sweeps append the changes that they make.
+    :param record: an empty record, to which the sweeps append the changes that they make; None to record
+        nothing.
     :param mapper: called like ``map``; may distribute work over threads.
     """
 
-    def __init__(self, workspace: Workspace, pool: Pool, record: SweepRecord, mapper: Map = map) -> None:
+    def __init__(
+        self, workspace: Workspace, pool: Pool, record: SweepRecord | None = None, mapper: Map = map
+    ) -> None:
         self._workspace, self._pool = workspace, pool
         self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
         # At first, only events of the best value are needed. Before the first layer, later_events adds the
         # other events.
         white, black = mapper(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
-        self.record = record
+        self.record = record or empty_record(NOTHING, 0, make_function_numbers(0), 0)
         """The changes that the sweeps have made so far. A caller may replace it with an empty record, which
         then stores later changes."""
         self.rank = 0
         """The rank that is being solved; when all ranks are solved, the last solved rank plus 1."""
+
+    @property
+    def fits_codes(self) -> bool:
+        """Whether all scores and depths found so far can be stored in a table or cell."""
+        deepest = max(attacker.scratch.max_depth[0] for attacker in self._workspace.attackers)
+        return self.rank <= MAX_CODED_RANK + 1 and bool(deepest <= MAX_DEPTH)
 
     def solve_ranks(self, en_passant: Sequence[EpConfig] = ()) -> Iterator[int]:
         """Solve one rank after the other, including the positions with the en passant rights ``en_passant``.
@@ -236,7 +248,7 @@ class WidePhaseSolver(PhaseSolver):
     does not change its results (``tbgen.retro.kernels.sweep``).
     """
 
-    def __init__(self, workspace: Workspace, pool: Pool, record: SweepRecord, crew: Crew) -> None:
+    def __init__(self, workspace: Workspace, pool: Pool, record: SweepRecord | None, crew: Crew) -> None:
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
@@ -310,6 +322,15 @@ class WidePhaseSolver(PhaseSolver):
         list(self._crew.helpers.map(work, parts) if idle else map(work, parts))
 
 
+def start_phase(workspace: Workspace, pool: Pool, symmetric: bool, crew: Crew | None) -> PhaseSolver:
+    """Find the moves of a phase (:func:`find_moves`), and return its solver, which records nothing.
+
+    :param crew: the threads that solve the phase; None for the calling thread alone.
+    """
+    find_moves(workspace, pool, symmetric, *(crew.shares if crew else ()))
+    return WidePhaseSolver(workspace, pool, None, crew) if crew else PhaseSolver(workspace, pool)
+
+
 _NO_SET: Final = np.zeros((2, 0), np.uint64)
 _NO_DEPTHS: Final = np.zeros(0, np.uint16)
 _NEIGHBOUR_BITS: Final = 6
@@ -350,9 +371,8 @@ class ValuesSolver(WidePhaseSolver):
     :func:`values_workspace` returns."""
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
-        no_record = empty_record(NOTHING, workspace.frame.words, make_function_numbers(0), 0)
         self._reset_inner_sets = with_fixed_types(reset_inner_sets)
-        super().__init__(workspace, pool, no_record, crew)
+        super().__init__(workspace, pool, None, crew)
 
     def _sweep(self) -> bool:
         for side in SIDES:

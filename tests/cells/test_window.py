@@ -34,7 +34,10 @@ def seen(value: NDArray[np.uint8], window: Interval) -> NDArray[np.uint8]:
 
 
 def test_a_window_gives_the_same_bounds_as_all_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh values at both ends, clamped to the window, and the depths of those inside."""
+    """Fresh values at both ends, clamped to the window, and the depths of those inside.
+
+    If one side holds both scores of the window, no value has a rank beyond the next one: solving ends there.
+    """
     monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", 0)
     for number, cell in enumerate(cells(7, sample(1, 3))):
         whole = Games(cell, MadeUp()).solve()
@@ -42,6 +45,7 @@ def test_a_window_gives_the_same_bounds_as_all_scores(monkeypatch: pytest.Monkey
             found = Games(cell, MadeUp(), threads, window=window).solve()
             assert found.window == window
             assert np.array_equal(seen(found.value, window), seen(whole.value, window))
+            assert (np.minimum(found.value, ~found.value)[found.value != NONE] <= window.last_rank + 1).all()
             assert (found.value[LOWER] >= whole.value[LOWER]).all()
             assert (found.value[UPPER] <= whole.value[UPPER]).all()
             inside = (whole.value < window.lower) & (whole.value > window.upper)

@@ -225,8 +225,7 @@ def _reaching(search: WinSearch, word: int, squares: Ints, occupied: Word, bits:
     :param bits: the positions of the word to examine.
     :param after: uint64 (words,): a set of positions with White to move.
     """
-    frame, moves = search.frame, search.frame.moves
-    unreachable, bit_man = bits, search.frame.scalars
+    frame, unreachable, bit_man = search.frame, bits, search.frame.scalars
     if frame.colours[bit_man] == BLACK:
         unreachable &= ~reach(ORTHODOX, frame.kinds[bit_man], after[word], ~occupied)
     for man in range(bit_man):
@@ -235,17 +234,9 @@ def _reaching(search: WinSearch, word: int, squares: Ints, occupied: Word, bits:
         if frame.mover_colours[man] != BLACK:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
-        for number in range(1, moves.leap_targets[kind, square, 0] + 1):
-            target = moves.leap_targets[kind, square, number]
-            unreachable &= ~after[word + ((target - square) << shift)]
-        for way in range(moves.leap_count[kind], moves.way_count[kind]):
-            free = unreachable
-            for step in range(1, moves.way_squares[kind, square, way, 0] + 1):
-                target = int64(moves.way_squares[kind, square, way, step])
-                free &= ~BIT[target]
-                if occupied & BIT[target] or free == ZERO:
-                    break
-                unreachable &= ~(free & after[word + ((target - square) << shift)])
+        for target in bits_of(reach(ORTHODOX, kind, BIT[square], ~occupied)):
+            free = unreachable & ~(ORTHODOX.passed_squares[kind, square, target] | BIT[target])
+            unreachable &= ~(free & after[word + ((target - square) << shift)])
     return bits & ~unreachable
 
 

@@ -243,7 +243,7 @@ def merged_events(first: Events, second: Events) -> Events:
     """Return the union of two sets of events."""
     levels = len(first.level) + len(second.level)
     # In the union, no difference of a node is greater than before.
-    most = first.start[-1] - first.start[0] + second.start[-1] - second.start[0]
+    most = first.start[len(first.level)] - first.start[0] + second.start[len(second.level)] - second.start[0]
     union = Events(np.empty(levels, np.int64), np.zeros(levels + 1, np.int64), np.empty(most, np.uint8))
     level_count, size, level_1, level_2, at_1, at_2 = 0, int64(0), 0, 0, first.start[0], second.start[0]
     while level_1 < len(first.level) or level_2 < len(second.level):

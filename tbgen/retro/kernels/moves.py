@@ -91,6 +91,8 @@ class MoveSearch(NamedTuple):
     """Whether to find predecessors rather than successors."""
     searched_words: Words
     """uint64 (words / 64,): set of the words in which predecessors are listed."""
+    among: Words
+    """uint64 (words,): the positions that are listed as predecessors."""
     buffer: MoveBuffer
     """Output: the moves found."""
 
@@ -113,7 +115,9 @@ def _append(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int
     if search.finds_predecessors:
         if not _is_searched(search, word):
             return count
-        bits = image(bits, symmetry)
+        bits = image(bits, symmetry) & search.among[word]
+        if bits == ZERO:
+            return count
     else:
         buffer.symmetry[count] = symmetry
     buffer.word[count], buffer.bits[count] = word, bits
@@ -175,8 +179,8 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
     """List the quiet moves of the mover's scalars that start from the positions ``bits`` of a word.
 
     If the search finds predecessors, list the moves that lead to these positions instead. Return the number
-    of entries, and the squares of scalars and pawns. The list may contain illegal moves, such as leaps onto a
-    man. ``group`` and ``count`` are as for ``list_predecessors``.
+    of entries, and the squares of scalars and pawns. The list may contain illegal moves, such as moves into
+    check. ``group`` and ``count`` are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
     occupied, first_man = decode(frame, word, squares), 0
@@ -187,18 +191,10 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
         if frame.mover_colours[man] != search.mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
-        for number in range(1, moves.leap_targets[kind, square, 0] + 1):
-            other = word + ((moves.leap_targets[kind, square, number] - square) << shift)
-            count = _append(search, other, bits, int64(0), count, True)
-        for way in range(moves.leap_count[kind], moves.way_count[kind]):
-            free = bits
-            for step in range(1, moves.way_squares[kind, square, way, 0] + 1):
-                target = int64(moves.way_squares[kind, square, way, step])
-                free &= ~BIT[target]
-                if occupied & BIT[target] or free == ZERO:
-                    break
-                if is_separate_move(moves, kind, way, step):
-                    count = _append(search, word + ((target - square) << shift), free, int64(0), count, True)
+        for target in bits_of(reach(moves, kind, BIT[square], ~occupied)):
+            free = bits & ~(moves.passed_squares[kind, square, target] | BIT[target])
+            if free:
+                count = _append(search, word + ((target - square) << shift), free, int64(0), count, True)
     return count, occupied
 
 
@@ -259,7 +255,7 @@ def list_scalar_successors(frame: Frame, word: int, bits: Word, mover: int, buff
 
     Moves of the bit man are not listed: they remain in the word. Return the number of moves.
     """
-    search = MoveSearch(frame, mover, False, _UNUSED_WORDS, buffer)
+    search = MoveSearch(frame, mover, False, _UNUSED_WORDS, _UNUSED_WORDS, buffer)
     return _list_scalar_moves(search, word, bits, ALL_MOVES, int64(0))[0]
 
 

@@ -327,16 +327,15 @@ def _list_batch(sweep: Sweep, part: int, front_part: int, row: int, index: int, 
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
     buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
-    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], buffer)
+    among = sets.wanted if row == DEFENDER_TO_MOVE else attacker.phase.alive[mover]
+    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], among, buffer)
     group, entries = ALL_MOVES if front_part == part else CROSSING_MOVES, int64(0)
     while index < stop and entries < BATCH:
         before = entries
         word, bits = int64(scratch.front_word[row, index]), scratch.front_bits[row, index]
         entries = list_all_predecessors(search, word, bits, row == ATTACKER_TO_MOVE, group, entries)
         for entry in range(before, entries):
-            if row == DEFENDER_TO_MOVE:
-                prefetch(sets.wanted, buffer.word[entry])
-            else:
+            if row == ATTACKER_TO_MOVE:
                 prefetch(sets.quiet_counts, buffer.word[entry] * 64)
         index += 1
     return entries, index
@@ -357,9 +356,7 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
         entries, index = _list_batch(sweep, part, front_part, row, index, stop)
         for entry in range(entries):
             word, bits = buffer.word[entry], buffer.bits[entry]
-            if row == DEFENDER_TO_MOVE:
-                bits &= sets.wanted[word]
-            else:
+            if row == ATTACKER_TO_MOVE:
                 bits = count_down(sets.quiet_counts, word * 64, bits)
                 if bits:
                     bits &= sets.ready[word]

@@ -199,15 +199,14 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
     side, target, target_bit = place_of(frame, node)
     mover = 1 - side
     attacks = mover == attacker.side
-    search = MoveSearch(
-        frame, mover, True, scratch.nonempty[0, ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE], buffer
-    )
+    row, alive = ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE, attacker.phase.alive[mover]
+    search = MoveSearch(frame, mover, True, scratch.nonempty[0, row], alive, buffer)
     entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
     for entry in range(entries):
         _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]) & 63)
     for entry in range(entries):
         word = buffer.word[entry]
-        for bit in bits_of(buffer.bits[entry] & attacker.phase.alive[mover, word]):
+        for bit in bits_of(buffer.bits[entry]):
             level = _last_level(layer, layer.key, mover, word, bit)
             least = new + 1 if new < old else level
             if attacks:
@@ -244,51 +243,43 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
 
 
 @inlined
-def _push_if_changed(
-    layer: Layer, node: int, old: int, heap: Ints, max_changed: int, changed: int, count: int
-) -> tuple[int, int]:
-    """If the fresh level of a departed position differs from its last level ``old``, push its predecessors.
-
-    ``changed`` is the number of departed positions with a changed level so far; ``count`` is the number of
-    entries of the heap. Return both numbers, updated. If there are more than ``max_changed`` changed levels,
-    the returned number of entries exceeds the capacity of the heap.
-    """
+def _store_if_changed(layer: Layer, node: int, old: int, changes: Changes, count: int) -> int:
+    """If the fresh level of a departed position differs from its last level ``old``, store it in ``changes``,
+    unless it is full; return the new count of ``changes``."""
     side, word, bit = place_of(layer.attacker.frame, node)
-    new = _fresh_level(layer, side, word, bit)
-    if old == new or count > len(heap):
-        return changed, count
-    if changed == max_changed:
-        return changed, int64(len(heap) + 1)
-    return changed + 1, _push_affected(layer, node, old, new, heap, count)
+    if old == _fresh_level(layer, side, word, bit):
+        return count
+    if count < len(changes.node):
+        changes.node[count], changes.level[count] = node, old
+    return count + 1
 
 
 @kernel
-def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> int:
-    """Push the predecessors of departed positions with a changed level onto the empty heap.
+def _find_changed(layer: Layer, changes: Changes, max_count: int) -> int:
+    """Store the departed positions with a changed level in ``changes``; return their number.
 
     Departed positions have left the layers since the last inner sweep. Their level has changed if their fresh
-    level differs from their last level. Return the number of entries of the heap. It exceeds the capacity of
-    the heap if more entries are needed, if more than ``max_departed`` levels have changed, or if last levels
-    that the outer sweep has overwritten are missing from ``departures``.
+    level differs from their last level. The result exceeds ``max_count`` if more levels have changed, or if
+    last levels that the outer sweep has overwritten are missing from ``departures``.
     """
     attacker, departures = layer.attacker, layer.attacker.departures
-    words, phase = attacker.frame.words, attacker.phase
-    changed, count, capacity = int64(0), int64(0), departures.node.shape[1]
-    mark_nonempty(attacker.outer_sets.wanted, phase.alive[1 - attacker.side], attacker.scratch.nonempty[0])
+    words, count, capacity = attacker.frame.words, int64(0), departures.node.shape[1]
     for part in range(len(departures.count)):
         if departures.count[part] > capacity:
-            count = int64(len(heap) + 1)
-        for index in range(departures.count[part] if count <= len(heap) else 0):
+            return max_count + 1
+        for index in range(departures.count[part]):
             node, old = int64(departures.node[part, index]), int64(departures.level[part, index])
             old = old if old < layer.key << DEPTH_BITS else NO_LEVEL
-            changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
+            count = _store_if_changed(layer, node, old, changes, count)
     # The positions of ``departures`` are visited again, but their last level now reads as their fresh level,
-    # because the outer sweep has overwritten it. So nothing is pushed twice.
+    # because the outer sweep has overwritten it. So nothing is stored twice.
     for side in range(2):
         for word in range(words):
-            for bit in bits_of(phase.departed[side, word] if count <= len(heap) else ZERO):
+            for bit in bits_of(attacker.phase.departed[side, word]):
                 old, node = _last_level(layer, layer.key, side, word, bit), (side * words + word) * 64 + bit
-                changed, count = _push_if_changed(layer, node, old, heap, max_departed, changed, count)
+                count = _store_if_changed(layer, node, old, changes, count)
+            if count > max_count:
+                return count
     return count
 
 
@@ -405,10 +396,17 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
     memory."""
     attacker = layer.attacker
     # At the first layer, the results are still those of another phase.
-    count = _push_affected_by_departed(layer, heap if rank > FIRST_LAYER else heap[:0], max_departed)
-    reaches_accrued = attacker.last_key[0] >= layer.key
-    if rank == FIRST_LAYER or count > len(heap):
+    changed = _find_changed(layer, log, max_departed) if rank > FIRST_LAYER else max_departed + 1
+    if changed > max_departed:
         return int64(-1)
+    count, reaches_accrued = int64(0), attacker.last_key[0] >= layer.key
+    if changed:
+        alive = attacker.phase.alive[1 - attacker.side]
+        mark_nonempty(attacker.outer_sets.wanted, alive, attacker.scratch.nonempty[0])
+    for number in range(changed):
+        side, word, bit = place_of(attacker.frame, log.node[number])
+        new = _fresh_level(layer, side, word, bit)
+        count = _push_affected(layer, log.node[number], log.level[number], new, heap, count)
     if count == 0 and not reaches_accrued:
         return int64(0)
     change_count = _propagate(layer, heap, count, log, max_steps)
