@@ -23,6 +23,8 @@ from tbgen.index.zeroing import (
     en_passant_configs,
     max_slots_of_batch,
     max_solving_slots,
+    phase_groups,
+    sides_after_promotion,
     threads_share_phase,
 )
 
@@ -179,10 +181,15 @@ def _pawn_index(material: Material) -> int:
     return min(material.pawns, 2)
 
 
-def pool_memory(layout: Layout) -> int:
-    """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
+def pool_memory(layout: Layout, slots: int | None = None) -> int:
+    """Return the bytes of the pool, the memory area with the values of the table and its sub-tables.
+
+    :param slots: number of slots of the table itself and after promotions; None for the whole table.
+    """
+    if slots is None:
+        slots = max_solving_slots(layout)
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
-    return BYTES_PER_SLOT * (max_solving_slots(layout) + en_passant_slots + _slots_after_captures(layout))
+    return BYTES_PER_SLOT * (slots + en_passant_slots + _slots_after_captures(layout))
 
 
 def concurrent_slots(layout: Layout, threads: int) -> int:
@@ -191,8 +198,13 @@ def concurrent_slots(layout: Layout, threads: int) -> int:
 
 
 def layers_memory(layout: Layout) -> int:
-    """Return the bytes of memory for computing all layers of a table."""
-    return pool_memory(layout) + memory_of("layers", max_slots_of_batch(layout))
+    """Return the bytes of memory for computing all layers of a table, batch by batch."""
+    slots = max_slots_of_batch(layout)
+    workspace = _rate_of(layout.material, Variant.R_MOBILITY).workspace[_pawn_index(layout.material)]
+    # Without pawns, the workspace is in the pool; else what one or two steps of each pawn lead to.
+    phases = min(len(layout.placements), 2 * max(layout.pawns, 1) * slots // layout.phase_size)
+    own_slots = 2 * layout.phase_size * phases if layout.pawns else 2 * layout.solved_slots
+    return pool_memory(layout, own_slots + _slots_after_promotions(layout)) + slots * workspace
 
 
 def layer_memory(layout: Layout, phase: int) -> int:
@@ -202,6 +214,13 @@ def layer_memory(layout: Layout, phase: int) -> int:
     return memory_of("layer", layout.solved_slots) + BYTES_PER_SLOT * (
         6 * layout.phase_size + successor_slots
     )
+
+
+def _slots_after_promotions(layout: Layout) -> int:
+    """Return the maximum number of slots that promotions from a group of phases lead to."""
+    sides = sides_after_promotion(layout)
+    blocks = (blocks_after_promotions(layout, group) for group in phase_groups(layout))
+    return max(sum(block_slots(block) * len(sides[block[0]]) for block in group) for group in blocks)
 
 
 def _slots_after_captures(layout: Layout) -> int:

@@ -35,7 +35,7 @@ from tbgen.retro import solver
 from tbgen.retro.kernels import numbering, update
 from tbgen.store.dataset import datasets
 from tbgen.store.schema import FUNCTION_START
-from tbgen.verify import game, proof, state_proof
+from tbgen.verify import game
 from tests.support.made_up_tables import made_up
 
 
@@ -69,7 +69,6 @@ INT32 = 1 << 31
 LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
     "nodes": (lambda each: 2 * each.solved_slots, layouts.MAX_NODES),
     "paths with fresh values": (lambda each: each.solved_slots, numbering.MAX_NUMBERS),
-    "slots of a proof": (lambda each: 2 * each.phase_size, state_proof.MAX_BATCH_STATES),
     "words on a front": (lambda each: each.solved_slots // 64, INT32),
     "nodes in a heap": (lambda each: 2 * each.solved_slots, int(update._LOWERED)),
     "phases with two bits": (lambda each: 4 * len(each.placements), INT32),
@@ -104,9 +103,8 @@ def test_no_table_exceeds_a_limit_and_those_of_six_men_only_limits_that_are_chec
     """Tables with too many nodes are refused first, so nothing else that they exceed is reached."""
     assert broken(materials.MAX_MEN) == set()
     monkeypatch.setattr(materials, "MAX_MEN", 6)
-    pawnless = {(name, False) for name in ("nodes", "paths with fresh values", "slots of a proof")}
+    pawnless = {(name, False) for name in ("nodes", "paths with fresh values")}
     assert broken(6) == pawnless | {("moves beside en passant", True)}
-    assert 2 * proof._MAX_BATCH_SLOTS <= state_proof.MAX_BATCH_STATES
     assert _MAX_SLOT_BYTES * MAX_BLOCK_SLOTS < 1 << 16
 
 
@@ -141,14 +139,6 @@ def test_what_a_table_cannot_store_ends_the_solver(
     sources = {Material.parse("KvK"): ArraySource(*made_up(layout_of(Material.parse("KvK")), 1))}
     with pytest.raises(LimitError, match=message):
         solver.solve(Material.parse("KQvK"), sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS)
-
-
-def test_a_batch_of_a_proof_that_is_too_large(
-    three_men: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(state_proof, "MAX_BATCH_STATES", 1000)
-    assert main(["verify", "KvK", "--dir", str(three_men)]) == 1
-    assert "a proof numbers at most 1000 slots, not 1280" in capsys.readouterr().err
 
 
 def test_numbers_that_no_type_of_a_file_fits() -> None:

@@ -34,7 +34,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Side
-from tbgen.verify.game import SELECT_ALL, game_of_cell, proof_men
+from tbgen.verify.game import SELECT_ALL, game_of_cell, no_positions, proof_men
 from tbgen.verify.geometry import KING
 from tbgen.verify.kernels import results as problems
 from tbgen.verify.kernels.best import NO_RANK, Range
@@ -188,9 +188,9 @@ class CellProof:
         self.cell, self._threads = cell, min(threads, len(ENDS))
         self.routes = list(proof_routes(cell))
         self.men = _men_of(cell)
-        self.rank = np.full((2, cell.size), NO_RANK, np.uint8)
+        self.rank, self.legal = np.full((2, cell.size), NO_RANK, np.uint8), no_positions(cell.size)
         no_bounds = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
-        game = game_of_cell(self.men, NO_EXITS, no_bounds, self.rank)
+        game = game_of_cell(self.men, NO_EXITS, no_bounds, self.legal, self.rank)
         with ProofThreads(self._threads) as workers:
             StateProof(game, workers).survey(workers.ranges(cell.size))
         self.selected = SELECT_ALL
@@ -216,9 +216,8 @@ class CellProof:
             _raise_if_wrong(self.cell, end, proof.workers)
             (pool,) = pools_of_ends(frame, routes, exit_bounds, [end])
             solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
-            is_position = self.rank != NO_RANK
-            ranks = np.minimum(value, 255 - value)[is_position]
-            max_alive_rank = int(np.minimum(ranks, self.rank[is_position]).max(initial=0))
+            ranks = np.minimum(np.minimum(value, 255 - value), self.rank)[self.rank != NO_RANK]
+            max_alive_rank = int(ranks.max(initial=0))
             states = 0
             for accrued in accrued_scores(top_rank(value)):
                 claims = proof.empty_layer()
@@ -257,7 +256,8 @@ class CellProof:
 
         def prove_game(end: int) -> int:
             exits = _exits_of(self.men, self.routes, exit_bounds, end)
-            game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
+            goals = bounds.value[end], bounds.depth[end]
+            game = game_of_cell(self.men, exits, goals, self.legal, self.rank)
             game = replace(game, selected=self.selected, deviation=_ALLOWED_DEVIATION[end] if lenient else 0)
             with ProofThreads(1) as workers:
                 proof = StateProof(game, workers)
@@ -289,7 +289,8 @@ def prove_lookahead_block(
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
     rank = np.full_like(value, NO_RANK)
-    game = game_of_cell(men, _exits_of(men, routes, exit_bounds, end), (value, depth), rank)
+    exits = _exits_of(men, routes, exit_bounds, end)
+    game = game_of_cell(men, exits, (value, depth), no_positions(cell.size), rank)
     game = replace(game, deviation=_ALLOWED_DEVIATION[end])
     # With the worst accrued score, quiet moves cannot help the side to move.
     accrued = Accrued(0, 0 if end == LOWER else MAX_WORTH)

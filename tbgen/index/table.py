@@ -59,7 +59,7 @@ class ValueFunctions:
 
     side: Side
     """The side to move."""
-    function_numbers: NDArray[np.uint32]
+    function_numbers: NDArray[np.uint32] | NDArray[np.uint16]
     """Shape (size,): number of the function of each canonical legal slot with this side to move, else 0."""
     start: NDArray[np.int64]
     """Shape (n + 1,): the entries of function k are ``start[k]`` to ``start[k + 1]`` - 1."""
@@ -78,6 +78,11 @@ class ValueFunctions:
         return ValueFunctions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )
+
+    def shorten_numbers(self) -> None:
+        """Store the numbers of the functions in two bytes each, if they fit, to save memory."""
+        if len(self.start) <= 1 << 16:
+            self.function_numbers = self.function_numbers.astype(np.uint16)
 
     def values_for(self, accrued: Code) -> NDArray[np.uint8]:
         """Return the value of each function for an accrued score: a code, ``NONE`` or ``FRESH``.

@@ -343,7 +343,9 @@ class Encoder:
         self._content = Content(
             table.value[positions.side],
             table.depth[positions.side],
-            np.zeros(0, np.uint32) if functions is None else functions.function_numbers,
+            np.zeros(0, np.uint32)
+            if functions is None
+            else functions.function_numbers.astype(np.uint32, copy=False),
             positions.omitted,
         )
         self._rows = rows_of(table.layout, positions.side)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import product
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.index.layout import IMAGE, Layout
+from tbgen.index.layout import IMAGE, SIDES, Layout, Side
 from tbgen.index.table import FRESH
 from tbgen.progress import Progress, silent
 from tbgen.report.blocks import (
@@ -33,7 +32,7 @@ from tbgen.report.blocks import (
 from tbgen.report.source import ScanRuns, TableSource
 
 if TYPE_CHECKING:
-    from tbgen.retro.layer_solvers import Layer
+    from tbgen.retro.layer_solvers import EveryLayer
 
 
 STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, VALUE_IS_FRESH = range(7)
@@ -319,9 +318,6 @@ def _scan_en_passant(source: TableSource, counts: TableCounts) -> None:
         counts.note(EN_PASSANT, side, keys, row * source.info.phase_size)
 
 
-_WORDS_PER_TASK: Final = 1 << 13
-"""Number of words that a thread processes in one task; a word has 64 slots."""
-
 _LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, VALUE_IS_FRESH
 """Columns that need the layers, because position scores and fresh values do not determine them."""
 
@@ -339,50 +335,53 @@ def count_layers(
     :param ranks: position ranks, shape (2, size).
     :param symmetric_slots: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
-    from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-
     size, top = source.layout.size, int(ranks.max())
     symmetric = np.zeros(size, np.bool_)
     symmetric[symmetric_slots] = True
     with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
         batches = layers.batches
         for number, batch in enumerate(batches):
-            slots = slice(*(phase * source.layout.phase_size for phase in batch))
-            for rank, pair in enumerate(layers.layers(batch), start=FIRST_LAYER):
-                for (holder, layer), side in product(enumerate(pair), (0, 1)):
-                    fresh = source.table.value[side, slots]
-                    by_slot = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
-                    count = partial(_count_words, layer, by_slot, (holder, rank), side)
-                    for numbers in pool.map(count, range(0, layer.present.shape[1], _WORDS_PER_TASK)):
-                        counts.states[:, side, holder, _LAYER_COLUMNS] += numbers
+            base, stop = (phase * source.layout.phase_size for phase in batch)
+            numbers = range((stop - base) // layers.part_slots)
+            about = source.table.value[:, base:stop], ranks[:, base:stop], symmetric[base:stop]
+            for rank in layers.ranks(batch):
+                for holder in SIDES:
+                    count = partial(_count_part, layers, about, holder, rank)
+                    counts.states[:, :, holder, _LAYER_COLUMNS] += sum(pool.map(count, numbers))
                 progress("accrued scores", number * top + min(rank, top), top * len(batches))
 
 
-def _count_words(
-    layer: Layer, by_slot: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
+def _count_part(
+    layers: EveryLayer,
+    about: tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]],
+    holder: Side,
+    rank: int,
+    number: int,
 ) -> CountArray:
-    """Return the counts of ``_LAYER_COLUMNS`` in some words of a layer, with one side to move.
+    """Return the counts of ``_LAYER_COLUMNS`` in a part of the layer of an accrued score A.
 
-    The words are consecutive, at most ``_WORDS_PER_TASK``. Only states with a value other than their accrued
-    score are counted.
+    Only states with a value other than A are counted.
 
-    :param by_slot: three arrays about the layer's slots, shape (words, 64): codes of W(P), position ranks,
-        and whether a symmetry of the board maps the position onto itself.
-    :param accrued: holder (0 if White) and rank of the accrued score A.
-    :param start: the first word.
-    :return: int64 (2, columns): counts for all positions, and for those that a symmetry maps onto themselves.
+    :param about: three arrays about the slots of the batch: codes of W(P), position ranks (both by side to
+        move), and whether a symmetry of the board maps the position onto itself.
+    :param number: the number of the part.
+    :return: int64 (2, 2, columns): counts for all positions, and for those that a symmetry maps onto
+        themselves, by side to move.
     """
-    holder, rank = accrued
-    # Most words are empty.
-    words = start + np.flatnonzero(layer.present[side, start : start + _WORDS_PER_TASK])
-    bits = np.unpackbits(layer.present[side, words].view(np.uint8), bitorder="little")
-    code = layer.value[side].reshape(-1, 64)[words]
-    fresh, ranks, symmetric = (each[words] for each in by_slot)
-    # The side that has moved holds g(P). The fresh state, with A = g(P), is not counted.
-    states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
-    if holder != side:
-        states &= ranks != rank
-    lost = states & ((code < NONE) != (holder == 0))
-    columns = [states & ~lost, lost, states & (code == fresh)]
-    all_columns = columns, [column & symmetric for column in columns]
-    return np.array([list(map(np.count_nonzero, each)) for each in all_columns])
+    counted = np.zeros((2, len(SIDES), len(_LAYER_COLUMNS)), np.int64)
+    part, start = layers.read(holder, number), number * layers.part_slots
+    value, rank_of_slot, is_symmetric = (each[..., start : start + layers.part_slots] for each in about)
+    for side in SIDES:
+        words = np.flatnonzero(part.present[side])  # most words are empty
+        bits = np.unpackbits(part.present[side, words].view(np.uint8), bitorder="little")
+        by_word = part.value[side], value[side], rank_of_slot[side], is_symmetric
+        code, fresh, ranks, symmetric = (each.reshape(-1, 64)[words] for each in by_word)
+        # The side that has moved holds g(P). The fresh state, with A = g(P), is not counted.
+        states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
+        if holder != side:
+            states &= ranks != rank
+        lost = states & ((code < NONE) != (holder == 0))
+        columns = [states & ~lost, lost, states & (code == fresh)]
+        counted[0, side] = list(map(np.count_nonzero, columns))
+        counted[1, side] = [np.count_nonzero(column & symmetric) for column in columns]
+    return counted

@@ -8,10 +8,10 @@ attacker assigns the values of all other positions.
 If all layers are needed, it is much faster to derive each layer from the previous one, as the solver does.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import count
-from typing import Final, TypeAlias
+from itertools import repeat
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,51 +19,53 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.index.layout import SIDES, Layout
+from tbgen.compiler.jit import with_fixed_types
+from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.index.table import ArrayTable, SolvedTable, Source, Table
-from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_groups
-from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-from tbgen.retro.kernels.phase import BatchLayer, copy_layer, solve_layer
+from tbgen.index.zeroing import (
+    max_phases_of_batch,
+    max_slots_of_batch,
+    phase_groups,
+    phases_after_pawn_steps,
+)
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
+from tbgen.retro.kernels.phase import LayerPart, copy_layer, solve_layer
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, find_moves, start_phase, store_fresh
-from tbgen.retro.workspace import make_exits, make_workspace, mirrors_itself, place_pawns, zeros
+from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, find_moves, start_phase
+from tbgen.retro.workspace import make_exits, make_workspace, mirrors_itself, place_pawns
 
 Batch = tuple[int, int]
 """A half-open range of phases that are solved at the same time."""
 
-Layer: TypeAlias = BatchLayer
-"""A layer of a batch.
-
-``present``, uint64 (2, slots / 64), is the set of canonical positions in the layer: their position score and
-fresh value both have at least the rank of A. For these positions, ``value``, uint8 (2, slots), contains codes
-of V(P, A), and ``depth``, uint16 (2, slots), contains D(P, A) in plies. Other elements are meaningless."""
-
-_LAYER_PAIRS: Final = 2
-"""Number of pairs of layers in memory: the caller reads one pair while the other pair is solved."""
+_MAX_PART_SLOTS: Final = 64**3
+"""Maximum number of slots of a part of a layer, for each side to move."""
 
 
 class EveryLayer:
-    """Solves a table again, batch by batch, and yields all its layers. It is a context manager.
+    """Solves a table again, batch by batch and rank by rank, for callers that read the layers.
 
-    :param table: the solved table; only its en passant positions are read.
+    It is a context manager.
+
+    :param table: the solved table; only what pawn moves lead to is read.
     :param sources: the tables of all successors.
     """
 
     def __init__(self, table: Table, sources: Mapping[Material, Source], *, threads: int = 2) -> None:
         self._layout = layout = table.layout
-        self._loader = PoolLoader(layout, sources)
-        stored = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        self._loader.load_en_passant(stored, range(len(layout.placements)))
+        solved = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+        self._loader = PoolLoader(layout, sources, solved)
         self._phases_per_batch = max_phases_of_batch(layout)
         self._groups = phase_groups(layout)
         self._crew = Crew(threads, StageTimes())
         parts = min(threads, MAX_PARTS) if self._phases_per_batch == 1 else 1
-        max_slots = max_slots_of_batch(layout)
         self._workspaces = [
             make_workspace(layout, Variant.R_MOBILITY, parts, self._loader.pool)
-            for _ in range(max_slots // layout.phase_size)
+            for _ in range(max_slots_of_batch(layout) // layout.phase_size)
         ]
-        self._buffers = [(_flat_layer(max_slots), _flat_layer(max_slots)) for _ in range(_LAYER_PAIRS)]
+        self.part_slots: Final = min(_MAX_PART_SLOTS, layout.phase_size)
+        """Number of slots of a part of a layer; parts of this size divide a phase."""
+        self._rank = FIRST_LAYER
+        self._copy_layer = with_fixed_types(copy_layer)
 
     def __enter__(self) -> "EveryLayer":
         return self
@@ -80,67 +82,50 @@ class EveryLayer:
             for first in group[:: self._phases_per_batch]
         ]
 
-    def layers(self, batch: Batch) -> Iterator[tuple[Layer, Layer]]:
-        """Yield, for rank 2, then 3 and so on, the layers of White's and of Black's accrued score of this
-        rank, until the layers are empty.
+    def ranks(self, batch: Batch) -> Iterator[int]:
+        """Solve a batch, and yield each rank, from 2 on, whose layers contain positions.
 
-        A pair remains unchanged until the second pair after it is requested. The iterator must be exhausted,
-        because later batches depend on this one.
+        :meth:`read` returns the layers of this rank until the next one is requested.
         """
         first, last = batch
         for group in self._groups:
             if group[0] == first:
                 self._loader.keep_only(group)
                 self._loader.load_blocks(group, self._crew.threads.map)
-        slots = (last - first) * self._layout.phase_size
-        pairs = [(_first_slots(white, slots), _first_slots(black, slots)) for white, black in self._buffers]
+        steps = (phases_after_pawn_steps(self._layout, phase) for phase in range(first, last))
+        self._loader.load_solved(set().union(*steps))
         # If a batch has only one phase, all threads solve it.
         crew, mapper = (self._crew, map) if self._phases_per_batch == 1 else (None, self._crew.threads.map)
-        phases = [self._solve_phase(phase, phase - first, crew, pairs) for phase in range(first, last)]
-        rank = 0
+        phases = [
+            self._solve_phase(phase, workspace, crew)
+            for phase, workspace in zip(range(first, last), self._workspaces, strict=False)
+        ]
+        self._rank = 0
         while any(list(mapper(next, phases))):
-            if rank >= FIRST_LAYER:
-                yield pairs[rank % _LAYER_PAIRS]
-            rank += 1
+            if self._rank >= FIRST_LAYER:
+                yield self._rank
+            self._rank += 1
 
-    def _solve_phase(
-        self, phase: int, number: int, crew: Crew | None, pairs: Sequence[tuple[Layer, Layer]]
-    ) -> Iterator[bool]:
-        """Solve a phase rank by rank and copy its layers to ``pairs``; for each rank, yield whether any
-        position is in its layers.
+    def read(self, holder: Side, number: int) -> LayerPart:
+        """Return a part of the layer of the accrued score that has the current rank and this holder.
 
-        :param number: index of the phase in its batch.
+        :param number: number of the part, counted from the beginning of the batch.
         """
-        layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
+        phase, first = divmod(number * self.part_slots, self._layout.phase_size)
+        shape = len(SIDES), self.part_slots
+        present = np.empty((len(SIDES), self.part_slots // 64), np.uint64)
+        part = LayerPart(np.empty(shape, np.uint8), np.empty(shape, np.uint16), present)
+        self._copy_layer(self._workspaces[phase].attackers[1 - holder], self._rank, first, part)
+        return part
+
+    def _solve_phase(self, phase: int, workspace: Workspace, crew: Crew | None) -> Iterator[bool]:
+        """Solve a phase rank by rank; for each rank, yield whether any position is in its layers."""
+        layout, pool = self._layout, self._loader.pool
         place_pawns(workspace.frame, layout, phase)
-        ranks = start_phase(workspace, pool, mirrors_itself(layout, phase), crew).solve_ranks()
-        empty_pairs, any_alive = 0, True
-        for rank in count():
-            if any_alive and not (any_alive := next(ranks, None) is not None):
-                store_fresh(workspace, self._loader, phase, *(crew.shares if crew else (1,)))
-            # Once no position is in the layers, each pair is overwritten once with empty layers.
-            if rank >= FIRST_LAYER and empty_pairs < _LAYER_PAIRS:
-                for holder, layer in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
-                    attacker = workspace.attackers[1 - holder]
-                    copy_layer(attacker, rank, number * layout.phase_size, layer)
-                empty_pairs += not any_alive
-            yield any_alive
-
-
-def _flat_layer(slots: int) -> BatchLayer:
-    """Return one-dimensional arrays for a layer of ``slots`` slots; :func:`_first_slots` shapes them."""
-    return BatchLayer(
-        zeros(2 * slots, np.uint8), zeros(2 * slots, np.uint16), zeros(2 * slots // 64, np.uint64)
-    )
-
-
-def _first_slots(layer: BatchLayer, slots: int) -> BatchLayer:
-    """Return the beginning of the arrays of a flat layer, in the shape of a layer of ``slots`` slots."""
-    return BatchLayer(
-        layer.value[: 2 * slots].reshape(2, -1),
-        layer.depth[: 2 * slots].reshape(2, -1),
-        layer.present[: slots // 32].reshape(2, -1),
-    )
+        yield from (
+            True for _ in start_phase(workspace, pool, mirrors_itself(layout, phase), crew).solve_ranks()
+        )
+        yield from repeat(False)
 
 
 class LayerSolver:
@@ -156,7 +141,7 @@ class LayerSolver:
     ) -> None:
         loader = PoolLoader(layout, sources, table)
         loader.load_blocks([phase])
-        loader.load_solved_phase(phase)
+        loader.load_solved({phase, *phases_after_pawn_steps(layout, phase)})
         self._phase_size = layout.phase_size
         pool = loader.pool
         self._fresh = loader.fresh_results(phase)

@@ -23,7 +23,6 @@ from tbgen.index.zeroing import (
     en_passant_configs,
     first_needed_phase,
     max_overflow_slots,
-    phases_after_pawn_steps,
     promotion_places,
     targets_of,
 )
@@ -193,17 +192,22 @@ class PoolLoader:
             discard(self.pool.depth[end:begin])
             end = max(end, stop)
 
-    def load_solved_phase(self, phase: int) -> None:
-        """Load a phase from the solved table, together with the phases and en passant positions after its
-        pawn steps."""
+    def load_solved(self, phases: Iterable[int]) -> None:
+        """Load some phases from the solved table, in place of those loaded before, with their en passant
+        positions.
+
+        They are the first phases in the pool. Blocks that promotions lead to come after as many phases as the
+        table has up to the group being solved.
+        """
         assert self._table is not None
-        phases = {phase, *phases_after_pawn_steps(self._layout, phase)}
-        for reached, side in product(phases, SIDES):
-            begin = int(self.pool.targets.start[reached, side])
-            self._copy(self._table, self._layout, reached, side, begin)
+        size, loaded = self._layout.phase_size, sorted(phases)
+        for (place, phase), side in product(enumerate(loaded), SIDES):
+            begin = side * self._layout.size + place * size
+            self.pool.targets.start[phase, side] = begin
+            self._copy(self._table, self._layout, phase, side, begin)
             for array in (self.pool.value, self.pool.depth):
-                to_solver_order(self._layout, array[begin : begin + self._layout.phase_size])
-        self.load_en_passant(self._table, phases)
+                to_solver_order(self._layout, array[begin : begin + size])
+        self.load_en_passant(self._table, loaded)
 
     def load_en_passant(self, table: EnPassantSource, phases: Container[int]) -> None:
         """Load the en passant positions of some phases into the pool."""

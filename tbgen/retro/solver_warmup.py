@@ -11,7 +11,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
 from tbgen.compiler.jit import compile_for, python_of
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import WHITE_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm, Source
 from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
@@ -85,8 +85,8 @@ def solve_in_all_modes(material: Material, sources: Mapping[Material, Source]) -
         table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
     with EveryLayer(table, sources) as layer_maker:
         for batch in layer_maker.batches:
-            for _ in layer_maker.layers(batch):
-                pass
+            for _ in layer_maker.ranks(batch):
+                layer_maker.read(WHITE_TO_MOVE, 0)
 
 
 def _examples(material: Material, sources: Mapping[Material, Source]) -> tuple[Workspace, Pool, Agenda]:

@@ -20,12 +20,14 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.table import LAST_RUN, Table, ValueFunctions
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import NO_RANK, ProofGame
-from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues, SolvedLayer
-from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, stores_state, worth_of
+from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues
+from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, worth_of
 from tbgen.verify.state_proof import FIRST_RANK
 
 MAX_PROBES: Final = 2000
 """Maximum number of positions of a table that are probed."""
+_MAX_TRIES: Final = 1 << 17
+"""Maximum number of random slots that are tried to find them."""
 
 FindingRow = tuple[int, ...]
 """A finding, with the columns of :data:`tbgen.verify.kernels.results.COLUMNS`."""
@@ -76,36 +78,40 @@ class ProbeComparison:
 
     def __init__(self, game: ProofGame, reader: Reader, random: np.random.Generator) -> None:
         self._game, self._reader = game, reader
+        places = random.choice(game.rank.size, min(_MAX_TRIES, game.rank.size), replace=False)
+        ranks = game.rank.reshape(-1)[places]
         # Positions of smaller rank are mates and stalemates. Probes do not look them up in tables.
-        non_terminal = np.flatnonzero((game.rank >= FIRST_RANK) & (game.rank != NO_RANK))
-        chosen = np.sort(random.choice(non_terminal, min(MAX_PROBES, len(non_terminal)), replace=False))
-        self._positions = [divmod(index, game.rank.shape[1]) for index in chosen.tolist()]
+        chosen = np.sort(places[(ranks >= FIRST_RANK) & (ranks != NO_RANK)][:MAX_PROBES])
+        self._side, self._slot = np.divmod(chosen, game.rank.shape[1])
+        value, self._rank = game.value[self._side, self._slot], game.rank[self._side, self._slot]
+        self._least_rank = np.minimum(np.minimum(value, 255 - value), self._rank)
+        """The lesser of the rank of each position and that of its fresh value."""
 
     def compare_fresh(self) -> list[FindingRow]:
         """Return a finding for every position where the reader contradicts the fresh value or depth."""
         rows: list[FindingRow] = []
-        for side, slot in self._positions:
+        for side, slot in zip(self._side.tolist(), self._slot.tolist(), strict=True):
             got = self._reader.fresh(Side(side), Slot(slot))
             goal = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
             if got != goal:
                 rows.append((MISREAD, 0, side, slot, MIDDLE, grade_of(*got, MIDDLE), grade_of(*goal, MIDDLE)))
         return rows
 
-    def compare_accrued(self, accrued: Accrued, base: int, layer: SolvedLayer) -> list[FindingRow]:
+    def compare_accrued(self, game: ProofGame, accrued: Accrued) -> list[FindingRow]:
         """Return a finding for every position where the reader contradicts the layer of an accrued score.
 
-        :param base: first slot of the layer.
+        :param game: the table with a batch whose grades are those of the layer.
         """
         rows: list[FindingRow] = []
-        for side, slot in self._positions:
-            rank, fresh, index = self._game.rank[side, slot], self._game.value[side, slot], slot - base
-            if 0 <= index < layer.value.shape[1] and stores_state(int(rank), int(fresh), accrued, side):
-                is_present = bool(int(layer.present[side, index >> 6]) >> (index & 63) & 1)
-                proved = int(layer.value[side, index]) if is_present else NONE
-                answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
-                if answer != proved:
-                    grades = worth_of(answer) << 16, worth_of(proved) << 16
-                    rows.append((MISREAD, 0, side, slot, accrued.pivot, *grades))
+        holder = int(accrued.pivot < MIDDLE)
+        is_fresh = (self._rank == accrued.rank) & (self._side != holder)
+        in_batch = (self._slot >= game.base) & (self._slot < game.base + game.grade.shape[1])
+        for number in np.flatnonzero((self._least_rank >= accrued.rank) & ~is_fresh & in_batch).tolist():
+            side, slot = int(self._side[number]), int(self._slot[number])
+            worth = int(game.grade[side, slot - game.base]) >> 16
+            answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
+            if worth_of(answer) != worth:
+                rows.append((MISREAD, 0, side, slot, accrued.pivot, worth_of(answer) << 16, worth << 16))
         return rows
 
 

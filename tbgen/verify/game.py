@@ -13,11 +13,11 @@ from tbgen.board.variant import Variant, unlisted_error
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, Layout, layout_of
 from tbgen.index.table import Table
-from tbgen.verify.geometry import KING, PAWN, reach_of, steps_of
-from tbgen.verify.kernels.best import NO_RANK, EnPassantEntries, ProofGame
+from tbgen.verify.geometry import KING, PAWN, pawn_reach, reach_of, steps_of, ways_of
+from tbgen.verify.kernels.best import NO_RANK, OWN, EnPassantEntries, ProofGame
 from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import PROMOTIONS, CellExits, ProofResets, reset_number
-from tbgen.verify.kernels.results import COLUMNS, ProofScratch
+from tbgen.verify.kernels.results import COLUMNS, MAX_MOVES, ProofScratch
 from tbgen.verify.sub_tables import FreshArrays, SubTables
 
 
@@ -58,7 +58,6 @@ def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int
 SELECT_ALL: Final = np.zeros((2, 0), np.bool_)
 """``ProofGame.selected`` if all positions are selected."""
 _MAX_TABLE_MEN: Final = 8
-_NO_STEPS: Final = np.zeros((0, 0, 3), np.int64), np.zeros((0, 64), np.uint64)
 _MAX_CELL_MEN: Final = 32
 
 
@@ -69,12 +68,25 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     :raises UsageError: if tables of this variant cannot be proved.
     """
     layout, config, rank = table.layout, table.ep_config, np.full_like(table.value, NO_RANK)
-    men, rows, none = men_of(layout), rows_of_rights(layout, config), np.empty((2, 0), np.int32)
+    men, rows = men_of(layout), rows_of_rights(layout, config)
     value, depth = table.ep_value, table.ep_depth
     entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), SELECT_ALL)
     resets = resets_of(layout, men, sub_tables)
-    game = ProofGame(men, table.value, table.depth, rank, SELECT_ALL, none, resets=resets, en_passant=entries)
+    arrays = table.value, table.depth, no_positions(layout.size), rank, SELECT_ALL
+    game = ProofGame(men, *arrays, *_batch_arrays(0), resets=resets, en_passant=entries)
     return replace(game, has_score_resets=has_score_resets(table.variant))
+
+
+def game_of_batch(game: ProofGame, base: int, stop: int) -> ProofGame:
+    """Return the game of a table with the slots ``base`` to ``stop`` - 1 as its batch."""
+    grade, open_to, original = _batch_arrays(stop - base)
+    return replace(game, base=base, grade=grade, open_to=open_to, original=original)
+
+
+def _batch_arrays(slots: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
+    """Return ``grade``, ``open_to`` and ``original`` of a :class:`ProofGame`, for a batch of this size."""
+    words = -(-slots // 64)
+    return np.zeros((2, slots), np.int32), np.zeros(words, np.uint8), np.full(words, OWN)
 
 
 def has_score_resets(variant: Variant) -> bool:
@@ -93,28 +105,31 @@ def has_score_resets(variant: Variant) -> bool:
             raise unlisted_error(other)
 
 
-def game_of_cell(men: ProofMen, exits: CellExits, goals: FreshArrays, rank: NDArray[np.uint8]) -> ProofGame:
+def no_positions(slots: int) -> NDArray[np.uint64]:
+    """Return an empty set of positions with either side to move, as in ``ProofGame.legal``."""
+    return np.zeros((2, -(-slots // 64)), np.uint64)
+
+
+def game_of_cell(
+    men: ProofMen,
+    exits: CellExits,
+    goals: FreshArrays,
+    legal: NDArray[np.uint64],
+    rank: NDArray[np.uint8],
+) -> ProofGame:
     """Return one of the games of a cell. The batch of the game contains all slots.
 
     :param goals: values and depths to prove, shape (2, slots) each.
     """
-    return ProofGame(men, *goals, rank, SELECT_ALL, np.zeros(rank.shape, np.int32), exits=exits, is_cell=True)
+    arrays = *goals, legal, rank, SELECT_ALL, *_batch_arrays(rank.shape[1])
+    return ProofGame(men, *arrays, exits=exits, is_cell=True)
 
 
 def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
-    men = proof_men(_kinds_and_colours(layout), layout.free_count, layout.placements)
-    men = men._replace(in_triangle=not layout.pawns, phase_size=layout.phase_size)
-    return _with_steps(men, layout) if layout.material.is_described else men
-
-
-def _with_steps(men: ProofMen, layout: Layout) -> ProofMen:
-    """Return the men of a layout with their steps and the squares that they attack on an empty board."""
     names = _kind_names(layout.material)
-    steps_by_man = [steps_of(names[kind]) for kind, _ in _kinds_and_colours(layout)]
-    max_steps = max(map(len, steps_by_man))
-    steps = np.array([[*each, *[(0, 0, 0)] * (max_steps - len(each))] for each in steps_by_man], np.int64)
-    return men._replace(steps=steps, reach=np.array(list(map(reach_of, steps_by_man)), np.uint64))
+    men = proof_men(_kinds_and_colours(layout), layout.free_count, layout.placements, names)
+    return men._replace(in_triangle=not layout.pawns, phase_size=layout.phase_size)
 
 
 def _kind_names(material: Material) -> list[str]:
@@ -130,16 +145,30 @@ def _kinds_and_colours(layout: Layout) -> list[tuple[int, int]]:
     return [*zip(kinds, layout.colours, strict=True), *pawns]
 
 
-def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Sequence[int]]) -> ProofMen:
+def proof_men(
+    men: Sequence[tuple[int, int]],
+    free: int,
+    placements: Sequence[Sequence[int]],
+    names: Sequence[str] = "KQRBNP",
+) -> ProofMen:
     """Return men as the kernels read them.
 
     :param men: kind and colour of every man. The first ``free`` men are mobile.
     :param placements: for each phase, the squares of the other men.
+    :param names: names of the kinds, indexed by their numbers.
     """
+    steps_by_man = [[] if kind == PAWN else steps_of(names[kind]) for kind, _ in men]
+    ways = max(map(len, steps_by_man))
+    delta, inside, rides = map(np.array, zip(*(ways_of(steps, ways) for steps in steps_by_man), strict=True))
+    reach = [
+        reach_of(steps) if steps else pawn_reach(colour)
+        for steps, (_, colour) in zip(steps_by_man, men, strict=True)
+    ]
     kind, colour = np.array(men, np.int64).T.copy()
     kings = np.flatnonzero(kind == KING)[np.argsort(colour[kind == KING])]
     still_squares = np.array(placements, np.uint8).reshape(len(placements), len(men) - free)
-    return ProofMen(kind, colour, kings, free, False, 0, still_squares, *_NO_STEPS)
+    moves = np.array(reach, np.uint64), delta, inside, rides
+    return ProofMen(kind, colour, kings, free, False, 0, still_squares, *moves)
 
 
 def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofResets:
@@ -225,6 +254,19 @@ def _phase_entries(layout: Layout) -> NDArray[np.int32]:
 
 def new_scratch(capacity: int = 0) -> ProofScratch:
     """Return a workspace that stores up to ``capacity`` findings."""
-    squares, targets = np.zeros(_MAX_CELL_MEN, np.int64), np.zeros(_MAX_CELL_MEN, np.uint64)
-    squares_after, total = np.zeros(16, np.int64), np.zeros(1, np.int64)
-    return ProofScratch(squares, targets, squares_after, np.empty((capacity, COLUMNS), np.int64), total)
+    man, target, victim = np.empty((3, MAX_MOVES), np.int64)
+    return ProofScratch(
+        squares=np.zeros(_MAX_CELL_MEN, np.int64),
+        squares_after=np.zeros(16, np.int64),
+        originals=np.zeros(64, np.int64),
+        count=np.zeros(1, np.int64),
+        man=man,
+        target=target,
+        victim=victim,
+        positions=np.empty(MAX_MOVES, np.uint64),
+        row=np.empty(192, np.int32),
+        move_count=np.empty(64, np.uint8),
+        best=np.empty(64, np.int32),
+        findings=np.empty((capacity, COLUMNS), np.int64),
+        total=np.zeros(1, np.int64),
+    )

@@ -1,16 +1,14 @@
-"""Tables of attacks and lines on an empty board for the move generator of the proof.
+"""Steps and attacks of men on an empty board for the move generator of the proof.
 
 Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bitboard (uint64) is square ``s``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby, product
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-Boards = NDArray[np.uint64]
 
 KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
 """Kinds of men: first those of ``PIECE_ORDER`` in this order, then the pawn. Described men have greater
@@ -62,26 +60,19 @@ def _bitboard(squares: Iterable[int]) -> int:
     return sum(1 << square for square in squares)
 
 
-def _lines() -> tuple[Boards, Boards]:
-    between, behind = np.zeros((2, 64, 64), np.uint64)
-    for square, (x, y, _) in product(range(64), steps_of("Q")):
-        line = _walk(square, x, y)
-        for index, other in enumerate(line):
-            between[square, other] = _bitboard(line[:index])
-            behind[square, other] = _bitboard(line[index + 1 :])
-    return between, behind
+Ways = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]
+"""Rows of ``delta``, ``inside`` and ``rides`` (:class:`tbgen.verify.kernels.moves.ProofMen`) for one man."""
 
 
-REACH: Final = np.array(
-    [
-        [*(reach_of(steps_of(kind)) for kind in "KQRBN"), reach_of([(-1, ahead, 1), (1, ahead, 1)])]
-        for ahead in (1, -1)
-    ],
-    np.uint64,
-)
-"""Shape (2, 6, 64): the squares that a man attacks on an empty board, by colour, kind and square of the
-man."""
+def ways_of(steps: Sequence[Step], count: int) -> Ways:
+    """Return the ways of a man with these steps, padded to ``count`` ways without squares."""
+    delta, inside, rides = np.zeros(count, np.int64), np.zeros(count, np.uint64), np.zeros(count, np.bool_)
+    for way, (x, y, max_steps) in enumerate(steps):
+        delta[way], rides[way] = 8 * y + x, max_steps > 1
+        inside[way] = _bitboard({square for square in range(64) if _walk(square, x, y)})
+    return delta, inside, rides
 
-BETWEEN, BEHIND = _lines()
-"""Shape (64, 64) each: for two squares on a line, the squares between them, and the squares beyond the
-second."""
+
+def pawn_reach(colour: int) -> list[int]:
+    """Return, for each square, the set of squares that a pawn attacks."""
+    return reach_of([(file, 1 - 2 * colour, 1) for file in (-1, 1)])

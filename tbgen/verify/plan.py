@@ -16,6 +16,7 @@ from tbgen.costs import BASE_MEMORY, Cost, layers_memory, memory_of, plain_copy_
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes
+from tbgen.index.zeroing import max_slots_of_batch
 from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
@@ -263,6 +264,7 @@ def _proof_memory(material: Material, info: TableInfo) -> int:
     layout = layout_of(material)
     memory = fresh_bytes(layout.size) + BYTES_PER_SLOT * sub_table_slots(layout)
     memory += memory_of(f"proof {info.variant}", layout.size)
+    memory += memory_of("batch", max_slots_of_batch(layout))
     if info.stores_runs:
         memory += memory_of("runs", info.runs)
     elif info.variant.layered:

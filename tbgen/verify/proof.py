@@ -8,10 +8,9 @@ All kernels are compiled together, as a step before the first table.
 """
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,22 +19,29 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling, mark_compiled
+from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import DamagedTableError
-from tbgen.index.layout import layout_of
+from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.progress import Progress, silent
 from tbgen.verify.consistency import ProbeComparison, Reader, first_runs, function_values, table_problem
-from tbgen.verify.game import game_of_table
+from tbgen.verify.game import game_of_batch, game_of_table
 from tbgen.verify.kernels.best import NO_RANK, Range
 from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
-from tbgen.verify.kernels.claims import ProofRuns, SolvedLayer, set_run_grades, survey_runs
-from tbgen.verify.kernels.results import MIDDLE, Accrued, grade_of, stores_state, worth_of
+from tbgen.verify.kernels.claims import (
+    ProofRuns,
+    SolvedLayer,
+    set_layer_grades,
+    set_run_grades,
+    survey_runs,
+)
+from tbgen.verify.kernels.results import MIDDLE, Accrued, ProofScratch, grade_of, worth_of
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
 from tbgen.verify.sub_tables import FreshArrays, SubTables
 
 if TYPE_CHECKING:
-    from tbgen.retro.layer_solvers import EveryLayer, Layer
+    from tbgen.retro.layer_solvers import EveryLayer
 
 
 _MAX_BATCH_SLOTS: Final = 1 << 27
@@ -92,12 +98,15 @@ class Proof(StateProof):
     def __init__(self, table: Table, sub_tables: SubTables, workers: ProofThreads) -> None:
         super().__init__(game_of_table(table, sub_tables), workers)
         self.table, self.layout = table, table.layout
+        if table.functions is not None:
+            table.functions.shorten_numbers()
         self.progress: Progress = silent
         self.layer_maker: EveryLayer | None = None
         """Makes the layers; None if they are stored as runs."""
         self.reader: Reader | None = None
         self.probes: ProbeComparison | None = None
         self.first_runs = first_runs(table)
+        self._set_layer_grades = with_fixed_types(set_layer_grades)
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
         """Run the proof and return the number of proved states; 0 if values are missing or misplaced."""
@@ -138,8 +147,8 @@ class Proof(StateProof):
     def survey_runs(self, parts: list[Range]) -> None:
         """Check, for the runs in these ranges of slots, everything that does not depend on successors."""
         for holder, side in product(range(2), repeat=2):
-            runs = self._runs(holder, side, parts)
-            self.workers.collect(survey_runs, ((self.game, *each) for each in runs))
+            runs = self._runs(holder, side)
+            self.workers.collect(survey_runs, ((self.game, part, runs) for part in parts))
 
     def _select(self, sample: int, random: np.random.Generator) -> None:
         """Select random positions with either side to move, among them en passant positions."""
@@ -155,62 +164,58 @@ class Proof(StateProof):
         """Prove all states of a batch of phases, and return their number."""
         first, last = batch
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
-        self.game = replace(self.game, base=base, grade=np.zeros((2, stop - base), np.int32))
+        self.game = game_of_batch(self.game, base, stop)
         self.begin()
         phases = len(self.layout.placements)
         if not self.game.has_score_resets:
             self.progress("states", first, phases)
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
-        layers = iter(()) if self.layer_maker is None else self._make_layers(self.layer_maker.layers(batch))
+        ranks = iter(()) if self.layer_maker is None else self.layer_maker.ranks(batch)
         top, states = top_rank(*self.table.value[:, base:stop], self.table.ep_value), 0
         for accrued in accrued_scores(top):
             if self.layer_maker is None:
                 self._set_grades_from_runs(accrued)
             else:
-                self._set_grades_from_layer(accrued, next(layers, self.empty_layer()))
+                if accrued.pivot >= MIDDLE:
+                    next(ranks, None)  # solves the layers of both holders
+                self._set_grades_from_layer(accrued, self.layer_maker)
             states += self.prove(accrued)
             self.progress("states", first * top + (last - first) * (accrued.rank - 1), top * phases)
-        deque(layers, maxlen=0)  # also make the layers after the last proved layer
         return states
 
-    def _make_layers(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[SolvedLayer]:
-        """Yield the layers of a batch. Each pair of layers is made while the previous pair is proved."""
-        slots = self.game.grade.shape[1]
-        for layer in chain.from_iterable(self.workers.prefetch(pairs)):
-            if [array.shape for array in layer] != [(2, slots), (2, slots), (2, slots // 64)]:
-                raise ValueError(f"a layer does not have {slots} slots")
-            yield SolvedLayer(*layer)
-
-    def _set_grades_from_layer(self, accrued: Accrued, layer: SolvedLayer) -> None:
+    def _set_grades_from_layer(self, accrued: Accrued, layer_maker: "EveryLayer") -> None:
         """Set the grades of the batch from a computed layer, and compare functions and probes with this
-        layer."""
-        self.set_grades(accrued, layer._replace(functions=function_values(self.table, accrued)))
+        layer. Only the parts of the layer in which grades change are read."""
+        holder, slots = SIDES[accrued.pivot <= MIDDLE], layer_maker.part_slots
+        functions = function_values(self.table, accrued)
+
+        def set_part(number: int, scratch: ProofScratch) -> int:
+            first = number * slots
+            layer = SolvedLayer(*layer_maker.read(holder, number), functions, first)
+            return self._set_layer_grades(self.game, accrued, (first, first + slots), layer, scratch)
+
+        open_to = self.game.open_to.reshape(-1, slots // 64).max(axis=1)
+        parts = np.flatnonzero(open_to >= accrued.rank - 1).tolist()
+        self.workers.collect(set_part, ((part,) for part in parts))
         if self.probes is not None and accrued.pivot != MIDDLE:
-            self.workers.add(self.probes.compare_accrued(accrued, self.game.base, layer))
+            self.workers.add(self.probes.compare_accrued(self.game, accrued))
 
     def _set_grades_from_runs(self, accrued: Accrued) -> None:
         """Set the grades of the batch's canonical positions from a layer that is stored as runs."""
         holder = int(accrued.pivot <= MIDDLE)
         for side in range(2):
-            runs = self._runs(holder, side, self.ranges, self.game.base)
-            self.workers.run(set_run_grades, ((self.game, accrued, *each) for each in runs))
+            runs = self._runs(holder, side)
+            self.workers.run(set_run_grades, ((self.game, accrued, part, runs) for part in self.ranges))
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer, including en passant positions, and return their number."""
         return super().prove(accrued) + self.workers.collect(prove_en_passant, [(self.game, accrued)])
 
-    def _runs(
-        self, holder: int, side: int, parts: Iterable[Range], base: int = 0
-    ) -> Iterator[tuple[Range, ProofRuns, int]]:
-        """Yield each range of slots, the runs of the table, and the index of the first run in the range.
-
-        :param base: slot from which the ranges are counted.
-        """
-        table = self.table
-        mask = table.run_mask[holder, side]
-        runs = ProofRuns(holder, side, mask, table.run_rank, table.run_value, table.run_depth)
-        for part in parts:
-            yield part, runs, int(self.first_runs[holder, side, (base + part[0]) // 64])
+    def _runs(self, holder: int, side: int) -> ProofRuns:
+        """Return the runs of one holder and one side to move."""
+        table, first = self.table, self.first_runs[holder, side]
+        arrays = table.run_mask[holder, side], table.run_rank, table.run_value, table.run_depth
+        return ProofRuns(holder, side, *arrays, first)
 
 
 KERNEL_FAMILY: Final = __name__
@@ -227,7 +232,6 @@ def compile_kernels() -> None:
         proof.prove_batch((0, 0))
         proof.set_grades(Accrued(2, 2), proof.empty_layer())
     # The comparison with probes of packed tables calls these functions from Python.
-    stores_state(2, 2, Accrued(2, 2), 0)
     grade_of(2, 0, worth_of(2))
     mark_compiled(KERNEL_FAMILY)
 

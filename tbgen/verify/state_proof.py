@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
-from tbgen.errors import LimitError
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
-from tbgen.verify.kernels.checks import check_values, prove, survey
+from tbgen.verify.kernels.checks import check_values, find_legal, prove, survey
 from tbgen.verify.kernels.claims import SolvedLayer, begin_batch, copy_images, set_layer_grades
 from tbgen.verify.kernels.results import COLUMNS, MAX_WORTH, MIDDLE, Accrued
 
@@ -30,10 +29,6 @@ _MAX_TASK_FINDINGS: Final = 1000
 """Maximum number of findings that one task keeps. A task counts all its findings."""
 _MAX_FINDINGS: Final = 20_000
 """Number of findings after which the proof only counts further ones."""
-
-
-MAX_BATCH_STATES: Final = 1 << 31
-"""Maximum number of slots of a batch, for both sides to move, because images are stored as int32."""
 
 
 class ProofThreads(ThreadPoolExecutor):
@@ -63,13 +58,6 @@ class ProofThreads(ThreadPoolExecutor):
         if len(findings) and sum(map(len, self._findings)) < _MAX_FINDINGS:
             self._findings.append(np.asarray(findings))
         self.wrong += len(findings) + dropped
-
-    def prefetch(self, items: Iterator[Result]) -> Iterator[Result]:
-        """Yield the items. Each item is made on a thread while the caller uses the previous item."""
-        item = self.submit(next, items, None)
-        while (result := item.result()) is not None:
-            item = self.submit(next, items, None)
-            yield result
 
     def run(self, kernel: Callable[..., Result], tasks: Iterable[Task]) -> list[Result]:
         """Run a kernel on all tasks and return the results."""
@@ -130,13 +118,14 @@ class StateProof:
         self.game, self.workers = game, workers
         self.ranges: list[Range] = []
         """Ranges that cover the batch."""
-        self._images: list[NDArray[np.int32]] = []
-        """Arrays of shape (n, 2): slots that are not canonical, with the canonical slots of their
-        positions."""
 
     def survey(self, parts: list[Range]) -> None:
         """Find the canonical legal positions in these ranges of slots, and their ranks."""
+        self.workers.run(find_legal, ((self.game, part, new_scratch()) for part in self._all_slots()))
         self.workers.collect(survey, ((self.game, part) for part in parts))
+
+    def _all_slots(self) -> list[Range]:
+        return self.workers.ranges(self.game.rank.shape[1])
 
     def check_values(self, parts: list[Range]) -> None:
         """Check that the positions, and no other slots, have values; check the values of mates and
@@ -147,17 +136,9 @@ class StateProof:
         """Set the initial grades of the batch, for an accrued score whose rank exceeds that of all values.
 
         A grade is a result as one integer (:mod:`tbgen.verify.kernels.results`).
-
-        :raises LimitError: if the batch has more than :data:`MAX_BATCH_STATES` slots.
         """
-        if self.game.grade.size > MAX_BATCH_STATES:
-            raise LimitError(f"a proof numbers at most {MAX_BATCH_STATES} slots, not {self.game.grade.size}")
         self.ranges = self.workers.ranges(self.game.grade.shape[1])
-        self._images = self.workers.run(self._begin, ((part,) for part in self.ranges))
-
-    def _begin(self, part: Range) -> NDArray[np.int32]:
-        images = np.empty((2 * (part[1] - part[0]), 2), np.int32)
-        return images[: begin_batch(self.game, part, images, new_scratch())].copy()
+        self.workers.run(begin_batch, ((self.game, part, new_scratch()) for part in self.ranges))
 
     def set_grades(self, accrued: Accrued, layer: SolvedLayer) -> None:
         """Update the grades of the batch for the layer of an accrued score.
@@ -168,9 +149,9 @@ class StateProof:
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer, and return their number."""
-        tasks = ((self.game, accrued.rank, images) for images in self._images)
-        remaining = self.workers.run(copy_images, tasks)
-        self._images = [images[:count] for images, count in zip(self._images, remaining, strict=True)]
+        self.workers.run(
+            copy_images, ((self.game, accrued.rank, part, new_scratch()) for part in self.ranges)
+        )
         return self.workers.collect(prove, ((self.game, accrued, part) for part in self.ranges))
 
     def empty_layer(self) -> SolvedLayer:

@@ -1,17 +1,23 @@
 """All layers of a table one after the other, against each of them alone."""
 
-from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tbgen.board.score import NONE, GScore, Rank
+from tbgen.index.layout import SIDES
 from tbgen.index.table import ArrayTable
+from tbgen.retro.kernels.phase import LayerPart
 from tbgen.retro.layer_solvers import EveryLayer, LayerSolver
 from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain
 from tests.support.solved_tables import source_of
+
+
+def present_in(part: LayerPart) -> np.ndarray:
+    """Return the positions of a part of a layer, bool (2, slots)."""
+    return np.unpackbits(part.present.view(np.uint8), axis=1, bitorder="little").view(bool)
 
 
 @pytest.mark.parametrize(
@@ -24,9 +30,10 @@ from tests.support.solved_tables import source_of
 def test_layers_are_those_solved_alone(
     name: str, batch_slots: int, stride: int, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With one phase in a batch, and all threads on it, and with several small ones. One phase in ``stride``
-    is compared, each pair of layers when the next one is there too, and after the last one none is left."""
+    """With one phase in a batch, and all threads on it, and with several small ones, in parts. One phase in
+    ``stride`` is compared, and after the last rank no layer is left."""
     monkeypatch.setattr("tbgen.index.zeroing._MAX_BATCH_SLOTS", batch_slots)
+    monkeypatch.setattr("tbgen.retro.layer_solvers._MAX_PART_SLOTS", 1 << 12)
     table = plain(tables, name)
     layout = table.layout
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
@@ -42,20 +49,20 @@ def test_layers_are_those_solved_alone(
                 for phase in range(*batch)
                 if phase % stride == 0
             }
-            rank = 1
-            for both, _ in pairwise(chain(every.layers(batch), [None])):  # asks for the next one before
-                rank += 1
-                assert both is not None
-                for white, layer in zip((True, False), both, strict=True):
-                    bits = np.unpackbits(layer.present.view(np.uint8), axis=1, bitorder="little")
-                    there = bits.view(bool).reshape(2, batch[1] - batch[0], -1)
+            parts = range((batch[1] - batch[0]) * layout.phase_size // every.part_slots)
+            for rank in every.ranks(batch):
+                for holder in SIDES:
+                    layer = [every.read(holder, part) for part in parts]
+                    there = np.hstack([present_in(part) for part in layer])
                     seen += int(there.sum())
-                    value = np.where(there, layer.value.reshape(there.shape), NONE)
-                    depth = np.where(there, layer.depth.reshape(there.shape), 0)
+                    shape = 2, batch[1] - batch[0], -1
+                    value = np.where(there, np.hstack([part.value for part in layer]), NONE).reshape(shape)
+                    depth = np.where(there, np.hstack([part.depth for part in layer]), 0).reshape(shape)
                     for number, solver in alone.items():
-                        wanted = solver.solve(GScore(Rank(rank), white))
+                        wanted = solver.solve(GScore(Rank(rank), holder == 0))
                         assert (value[:, number] == wanted[0]).all()
                         assert (depth[:, number] == wanted[1]).all()
+            assert not any(every.read(holder, part).present.any() for holder in SIDES for part in parts)
             for solver in alone.values():
                 assert (solver.solve(GScore(Rank(rank + 1), white=True))[0] == NONE).all()
     assert seen > 0

@@ -1,6 +1,6 @@
 """Proofs of tables without accrued scores: layers are made during the proof and proved like stored ones."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,11 @@ from tbgen.board.score import GScore, Rank
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.generator import build
+from tbgen.index.layout import Side
 from tbgen.index.table import AccruedForm, Source, Table
 from tbgen.packed.sources import Sources
-from tbgen.retro.layer_solvers import EveryLayer, Layer
+from tbgen.retro.kernels.phase import LayerPart
+from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent, stored_as
@@ -21,7 +23,7 @@ from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain
 from tests.verify.conftest import around
 
-Tamper = Callable[[GScore, Layer], None]
+Tamper = Callable[[GScore, LayerPart], None]
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +43,11 @@ class Tampered(EveryLayer):
         super().__init__(table, sources)
         self.tamper = tamper
 
-    def layers(self, batch: tuple[int, int]) -> Iterator[tuple[Layer, Layer]]:
-        for rank, both in enumerate(super().layers(batch), start=2):
-            for white, layer in zip((True, False), both, strict=True):
-                if self.tamper:
-                    self.tamper(GScore(Rank(rank), white), layer)
-            yield both
+    def read(self, holder: Side, number: int) -> LayerPart:
+        part = super().read(holder, number)
+        if self.tamper:
+            self.tamper(GScore(Rank(self._rank), holder == 0), part)
+        return part
 
 
 def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> VerifyResult:
@@ -71,22 +72,22 @@ def test_tables_without_accrued_scores_are_proved_in_full(
         assert f"{result.states:,} states" in capsys.readouterr().out.splitlines()[-1]
 
 
-def first_open(layer: Layer, accrued: GScore) -> tuple[int, int]:
+def first_open(layer: LayerPart, accrued: GScore) -> tuple[int, int]:
     """Return a place at which a layer has another value than the accrued score."""
     there = np.unpackbits(layer.present.view(np.uint8), axis=1, bitorder="little").view(bool)
     side, slot = np.argwhere(there & (layer.value != accrued.code))[0]
     return int(side), int(slot)
 
 
-def keep_the_score(layer: Layer, accrued: GScore) -> None:
+def keep_the_score(layer: LayerPart, accrued: GScore) -> None:
     layer.value[first_open(layer, accrued)] = accrued.code
 
 
-def come_later(layer: Layer, accrued: GScore) -> None:
+def come_later(layer: LayerPart, accrued: GScore) -> None:
     layer.depth[first_open(layer, accrued)] += 1
 
 
-def leave_the_range(layer: Layer, accrued: GScore) -> None:
+def leave_the_range(layer: LayerPart, accrued: GScore) -> None:
     layer.value[first_open(layer, accrued)] = 255
 
 
@@ -99,9 +100,9 @@ def leave_the_range(layer: Layer, accrued: GScore) -> None:
     ],
 )
 def test_a_wrong_entry_of_a_layer_is_found(
-    name: str, spoilt: GScore, change: Callable[[Layer, GScore], None], problem: str, bare: Path
+    name: str, spoilt: GScore, change: Callable[[LayerPart, GScore], None], problem: str, bare: Path
 ) -> None:
-    def tamper(accrued: GScore, layer: Layer) -> None:
+    def tamper(accrued: GScore, layer: LayerPart) -> None:
         if accrued == spoilt:
             change(layer, accrued)
 

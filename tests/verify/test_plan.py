@@ -91,7 +91,7 @@ def test_layers_take_memory(tables: Path, directory: Path) -> None:
     with StoredFile(table_path(tables, "KNNvK", R)) as file:
         runs = file.info.runs
     size = layout_of(ORDER[2]).size
-    assert packed + 12 * runs - plain == layers_memory(layout_of(ORDER[2])) + 4 * size > 50 * size
+    assert packed + 12 * runs - plain == layers_memory(layout_of(ORDER[2])) + 2 * size > 15 * size
 
 
 def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPatch) -> None:

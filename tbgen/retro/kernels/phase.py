@@ -1,7 +1,7 @@
 """Solving one phase: moves and exits are found first, then the layers are solved rank by rank.
 
-``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a layer while the arrays
-of the solver contain it.
+``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a part of a layer while
+the arrays of the solver contain it.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.kernels.best_exits import Exits, ExitSearch, record_exits, reset_exits
 from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
-from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, reach, table_word
+from tbgen.retro.kernels.frame import Frame, decode, enter_word, reach, table_word
 from tbgen.retro.kernels.functions import (
     FunctionNumbers,
     Log,
@@ -320,30 +320,33 @@ def _sweep_layer(attacker: Attacker, end_key: int, agenda: Agenda) -> None:
 
 
 @kernel
-def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) -> None:
+def _copy_assigned(attacker: Attacker, start: int, stop: int, first: int, value: Codes, depth: Plies) -> None:
     """Copy the results of an inner sweep at the assigned canonical slots to ``value`` and ``depth``.
 
-    Both arrays have shape (2, slots). The first slot of the phase has index ``offset`` in them.
+    Only the words ``start`` to ``stop`` - 1 are copied. Both arrays have shape (2, slots), and begin with the
+    slot ``first`` of the phase.
     """
-    phase, results, words = attacker.phase, attacker.results, attacker.frame.words
+    phase, results = attacker.phase, attacker.results
     for side in range(2):
-        for word in range(words):
+        for word in range(start, stop):
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
-            first, slot = results.starts[side] + word * 64, offset + table_word(attacker.frame, word) * 64
-            move(value[side], slot, results.value, first, bits)
-            move(depth[side], slot, results.depth, first, bits)
+            slot, result = table_word(attacker.frame, word) * 64 - first, results.starts[side] + word * 64
+            move(value[side], slot, results.value, result, bits)
+            move(depth[side], slot, results.depth, result, bits)
 
 
 @kernel
-def _set_to_accrued(frame: Frame, phase: Phase, code: int, offset: int, value: Codes, depth: Plies) -> None:
+def _set_to_accrued(
+    attacker: Attacker, start: int, stop: int, code: int, first: int, value: Codes, depth: Plies
+) -> None:
     """Set the values of the live positions to the accrued score with this code, and their depths to 0.
 
-    ``offset``, ``value`` and ``depth`` are as for ``_copy_assigned``.
+    The other arguments are as for ``_copy_assigned``.
     """
     for side in range(2):
-        for word in range(len(phase.canonical)):
-            bits = phase.alive[side, word] & phase.canonical[word]
-            slot = offset + table_word(frame, word) * 64
+        for word in range(start, stop):
+            bits = attacker.phase.alive[side, word] & attacker.phase.canonical[word]
+            slot = table_word(attacker.frame, word) * 64 - first
             put(value[side], slot, bits, code)
             put(depth[side], slot, bits, 0)
 
@@ -367,41 +370,62 @@ def solve_layer(
     _revive(workspace, rank, fresh, has_all_fresh)
     _find_departed(workspace, move_buffer(MAX_WORD_MOVES))
     code = rank if holder == 0 else 255 - rank
-    _set_to_accrued(workspace.frame, workspace.phase, code, int64(0), value, depth)
+    start, stop = int64(0), workspace.frame.words
+    _set_to_accrued(workspace.attackers[0], start, stop, code, start, value, depth)
     opponent, holder_attacker = workspace.attackers[1 - holder], workspace.attackers[holder]
     agenda = _layer_agenda(workspace, 1 - holder, 255 - rank, fresh)
     # If fresh values are missing, the holder may be able to force a score better than A.
     holder_agenda = agenda if has_all_fresh else _layer_agenda(workspace, int64(holder), int64(rank), fresh)
     _sweep_layer(opponent, 255 - rank, agenda)
-    _copy_assigned(opponent, int64(0), value, depth)
+    _copy_assigned(opponent, start, stop, start, value, depth)
     if not has_all_fresh:
         _sweep_layer(holder_attacker, int64(rank), holder_agenda)
-        _copy_assigned(holder_attacker, int64(0), value, depth)
+        _copy_assigned(holder_attacker, start, stop, start, value, depth)
 
 
-class BatchLayer(NamedTuple):
-    """A layer of a batch of phases that are solved at the same time (``tbgen.retro.layer_solvers.Layer``)."""
+class LayerPart(NamedTuple):
+    """Some consecutive slots of a phase in one layer.
+
+    ``value`` and ``depth`` are those of the positions in ``present``. Other elements are meaningless.
+    """
 
     value: Codes
     """uint8 (2, slots): codes of V(P, A)."""
     depth: Plies
     """uint16 (2, slots): depths D(P, A) in plies."""
     present: Words
-    """uint64 (2, slots / 64): canonical positions in the layer."""
+    """uint64 (2, slots / 64): canonical positions in the layer. Their position score and fresh value
+    both have at least the rank of A."""
+
+
+@inlined
+def _words_before(frame: Frame, number: int) -> int:
+    """The number of words whose number in the frame of the table is less than ``number``."""
+    low, high = int64(0), frame.words
+    while low < high:
+        middle = (low + high) >> 1
+        if table_word(frame, middle) < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel
-def copy_layer(attacker: Attacker, rank: int, offset: int, layer: BatchLayer) -> None:
-    """Copy the layer that the inner sweep of an attacker has solved to ``layer``.
+def copy_layer(attacker: Attacker, rank: int, first: int, part: LayerPart) -> None:
+    """Copy a part of the layer that the inner sweep of an attacker has solved.
 
-    In this layer, the opponent holds the accrued score of the given rank. The phase begins at slot ``offset``
-    of the batch.
+    In this layer, the opponent holds the accrued score of the given rank. The part begins at the slot
+    ``first`` of the phase.
     """
-    frame, phase, first_word = attacker.frame, attacker.phase, offset >> 6
+    frame, phase, first_word = attacker.frame, attacker.phase, first >> 6
+    start = _words_before(frame, first_word)
+    stop = _words_before(frame, first_word + part.present.shape[1])
+    part.present[:] = ZERO
     for side in range(2):
-        for word in range(frame.words):
+        for word in range(start, stop):
             present = phase.alive[side, word] & phase.canonical[word]
-            layer.present[side, first_word + table_word(frame, word)] = present
+            part.present[side, table_word(frame, word) - first_word] = present
     code = 255 - rank if attacker.side == 0 else rank
-    _set_to_accrued(frame, phase, code, offset, layer.value, layer.depth)
-    _copy_assigned(attacker, offset, layer.value, layer.depth)
+    _set_to_accrued(attacker, start, stop, code, first, part.value, part.depth)
+    _copy_assigned(attacker, start, stop, first, part.value, part.depth)

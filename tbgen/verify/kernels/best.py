@@ -1,4 +1,4 @@
-"""The best result that the side to move can reach in one ply from a position, over all kinds of moves.
+"""The best results that the side to move can reach in one ply from the positions of a word, over all moves.
 
 :mod:`tbgen.verify.kernels.results` explains grades, pivots and worths.
 """
@@ -9,22 +9,26 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined, int64
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
 from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.moves import (
     ONE,
-    ZERO,
     Bitboard,
     ProofMen,
+    Squares,
     bit,
+    copy_row,
     count_en_passant,
-    find_legal_targets,
+    find_moves,
     first_bit,
+    is_legal,
     man_on,
     may_take_en_passant,
     place_men,
+    raise_to,
+    sources,
 )
 from tbgen.verify.kernels.resets import (
     NO_EXITS,
@@ -58,6 +62,9 @@ Range: TypeAlias = tuple[int, int]
 NO_MOVE = -(1 << 30)
 """A signed grade that is less than that of any move."""
 
+
+OWN, MIXED = -1, -2
+"""Special elements of ``ProofGame.original``."""
 
 NO_RANK = 255
 """Replaces the rank in slots without a canonical legal position. It exceeds all ranks."""
@@ -96,6 +103,8 @@ class ProofGame(Struct):
     """Shape (2, size): W as stored."""
     depth: NDArray[np.uint16]
     """Shape (2, size): D as stored."""
+    legal: NDArray[np.uint64]
+    """Shape (2, size / 64): the legal positions of each word, canonical or not. ``find_legal`` fills it."""
     rank: NDArray[np.uint8]
     """Shape (2, size): ranks of all canonical legal positions, ``NO_RANK`` elsewhere. ``survey`` fills it."""
     selected: NDArray[np.bool_]
@@ -103,6 +112,14 @@ class ProofGame(Struct):
     grade: NDArray[np.int32]
     """Shape (2, batch size): grade of every position of the batch, canonical or not, for the pivot being
     proved; in whole-game mobility, for ``MIDDLE``."""
+    open_to: NDArray[np.uint8]
+    """Shape (batch size / 64,): greatest rank of the fresh values of the positions in each word, canonical or
+    not. Their grades no longer change in layers of greater rank."""
+    original: NDArray[np.int64]
+    """Shape (batch size / 64,): where the canonical slots of the positions in each word are. The number is 8
+    times that of their word, plus the symmetry that maps the squares of the last free man in one word to
+    those in the other. It is ``OWN`` if all slots with positions are canonical, ``MIXED`` if no number
+    fits."""
     base: int = 0
     """First slot of the batch, which is the range of phases that is being proved."""
     has_score_resets: bool = True
@@ -148,101 +165,132 @@ def canonical_slot_of(game: ProofGame, scratch: ProofScratch) -> int:
 
 
 class ProofPly(NamedTuple):
-    """A ply to search from a position."""
+    """A ply to search from the positions of a word."""
 
+    first: int
+    """Index of the word in the batch."""
     side: int
     """Side to move."""
-    pivot: int
-    """Pivot of the state before the move."""
     occupied: Bitboard
-    """Occupied squares before the move."""
+    """Squares of the fixed men before the move."""
+    pivot: int
+    """Pivot of the states before the move; ``MIDDLE`` in whole-game mobility."""
+    flip: int
+    """-1 with Black to move, else 0. A *signed* grade is a grade with its bits flipped accordingly, so that
+    the greatest one is the best for the side to move."""
 
 
 @inlined
-def best_grade(game: ProofGame, slot: int, side: int, square: int, pivot: int, scratch: ProofScratch) -> int:
-    """Grade of the state of a position, computed from its moves; ``pivot`` is the pivot of the state.
+def destination(men: ProofMen, word: int, man: int, target: int, squares: Squares) -> tuple[int, int]:
+    """Word to which a quiet move of a fixed man leads, and the symmetry that maps the squares of the last
+    free man to those in this word."""
+    if man or not men.in_triangle:
+        return word + ((target - squares[man]) << 6 * (men.free_count - 2 - man)), 0
+    symmetry, word = _SYMMETRY[target], _COORD[target]
+    for other in range(1, men.free_count - 1):
+        word = word << 6 | _IMAGE[symmetry, squares[other]]
+    return word, symmetry
 
-    ``square`` is the target square of an en passant right, -1 if there is none.
+
+@kernel
+def find_best(
+    game: ProofGame, first: int, side: int, pivot: int, positions: Bitboard, scratch: ProofScratch
+) -> ProofPly:
+    """Fill ``scratch.best`` with the signed grade of the best move in some positions of a word.
+
+    En passant captures are left out. ``scratch.squares`` are then the squares of the fixed men.
     """
-    ply = ProofPly(side, pivot, place_men(game.men, slot, scratch.squares))
-    best = NO_MOVE
-    if square >= 0:
-        best = _best_en_passant(game, ply, square, scratch)
-    best = max(best, _best_move(game, ply, slot - game.base, scratch))
-    return grade_before((1 - 2 * side) * best, pivot)
+    men, slot = game.men, game.base + first
+    ply = ProofPly(first, side, place_men(men, slot, scratch.squares), pivot, -side)
+    scratch.best[:] = NO_MOVE
+    find_moves(men, ply.occupied, side, positions, scratch)
+    last = men.free_count - 1
+    if last >= 0 and men.colours[last] == side:
+        copy_row(scratch.row, int64(64), game.grade[1 - side], first)
+    for number in range(scratch.count[0]):
+        if scratch.victim[number] >= 0 or scratch.man[number] > last:
+            _raise_by_exit(game, ply, number, scratch)
+        elif scratch.man[number] == last:
+            _raise_by_last_man(game, ply, number, scratch)
+        else:
+            _raise_by_move(game, ply, number, scratch)
+    return ply
 
 
 @inlined
-def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch) -> int:
-    """Greatest signed grade over all legal moves except en passant captures.
-
-    The position is in ``scratch.squares``. ``index`` is its slot, canonical or not, in the batch. A signed
-    grade is the grade for White to move, and the negated grade for Black to move.
-    """
-    men, squares, targets = game.men, scratch.squares, scratch.targets
-    find_legal_targets(men, squares, ply.occupied, ply.side, targets)
-    best = NO_MOVE
-    for man in range(men.kinds.size):
-        board = targets[man]
-        if board == ZERO:
-            continue
-        if man < men.free_count:
-            quiet = board & ~ply.occupied
-            board &= ply.occupied
-            if man == 0 and men.in_triangle:
-                best = max(best, _best_move_of_first_man(game, ply, quiet, scratch))
-            else:
-                shift = 6 * (men.free_count - 1 - man)
-                rest = index - (squares[man] << shift)
-                while quiet:
-                    grade = game.grade[1 - ply.side, rest + (first_bit(quiet) << shift)]
-                    best = max(best, _signed(game, ply, int64(grade)))
-                    quiet &= quiet - ONE
-        while board:
-            best = max(best, _best_exit(game, ply, man, first_bit(board), scratch))
-            board &= board - ONE
-    return best
+def _raise(scratch: ProofScratch, square: int, signed: int) -> None:
+    """Raise the best grade of a position to that of a move."""
+    scratch.best[square] = max(int64(scratch.best[square]), signed)
 
 
 @inlined
-def _signed(game: ProofGame, ply: ProofPly, grade: int) -> int:
-    """Signed grade of a result in the state before the move. In whole-game mobility, the accrued score is
-    folded in."""
-    return (1 - 2 * ply.side) * (grade if game.has_score_resets else folded_grade(grade, ply.pivot))
+def _raise_by_move(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
+    """Raise the best grades to those of a listed quiet move."""
+    man, target, other = scratch.man[number], scratch.target[number], 1 - ply.side
+    word, symmetry = destination(game.men, ply.first >> 6, man, target, scratch.squares)
+    legal, grades = game.legal[other, (game.base >> 6) + word], game.grade[other]
+    positions = scratch.positions[number]
+    if symmetry == 0:
+        raise_to(scratch.best, int64(0), grades, word << 6, ply.flip, positions & legal)
+        return
+    while positions:
+        square = first_bit(positions)
+        positions &= positions - ONE
+        image = _IMAGE[symmetry, square]
+        if legal & bit(image):
+            _raise(scratch, square, int64(grades[word << 6 | image]) ^ ply.flip)
 
 
 @inlined
-def _best_move_of_first_man(game: ProofGame, ply: ProofPly, quiet: Bitboard, scratch: ProofScratch) -> int:
-    """Greatest signed grade over the quiet moves of the first man, whose square determines the symmetry."""
-    best = NO_MOVE
-    while quiet:
-        target = first_bit(quiet)
-        quiet &= quiet - ONE
-        slot = _COORD[target]
-        image = _IMAGE[_SYMMETRY[target]]
-        for man in range(1, game.men.free_count):
-            slot = slot << 6 | image[scratch.squares[man]]
-        best = max(best, _signed(game, ply, int64(game.grade[1 - ply.side, slot])))
-    return best
+def _raise_by_last_man(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
+    """Raise the best grades to those of a listed quiet move of the last free man."""
+    distance = scratch.target[number]
+    legal = sources(game.legal[1 - ply.side, (game.base + ply.first) >> 6], distance)
+    raise_to(scratch.best, int64(0), scratch.row, 64 + distance, ply.flip, scratch.positions[number] & legal)
 
 
 @inlined
-def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: ProofScratch) -> int:
-    """Signed grade of a zeroing move or exit of a man to a square; the greatest one if the man can promote in
-    several ways."""
-    men, squares = game.men, scratch.squares
-    origin, captured = squares[man], man_on(men, squares, target)
-    squares[man] = target
-    best, first, last = NO_MOVE, 0, 0
-    if men.kinds[man] == PAWN:
+def _raise_by_exit(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
+    """Raise the best grades to those of a listed zeroing move or exit."""
+    men, squares, man, victim = game.men, scratch.squares, scratch.man[number], scratch.victim[number]
+    positions, last = scratch.positions[number], men.free_count - 1
+    while positions:
+        square = first_bit(positions)
+        positions &= positions - ONE
+        occupied, target = ply.occupied, scratch.target[number]
+        if last >= 0:
+            squares[last] = square
+            occupied |= bit(square)
+            target = square if target < 0 else target
+        if is_legal(men, occupied, man, target, victim, squares):
+            _raise(scratch, square, _best_exit(game, ply, occupied, man, target, victim, scratch) ^ ply.flip)
+
+
+@inlined
+def _best_exit(
+    game: ProofGame,
+    ply: ProofPly,
+    occupied: Bitboard,
+    man: int,
+    target: int,
+    victim: int,
+    scratch: ProofScratch,
+) -> int:
+    """Grade of a legal zeroing move or exit of a man to a square; the best one if the man can promote in
+    several ways. ``victim`` is the captured man, -1 if there is none."""
+    origin = scratch.squares[man]
+    scratch.squares[man] = target
+    best, last = NO_MOVE, 0
+    if game.men.kinds[man] == PAWN:
         if not 8 <= target < 56:
-            first, last = 1, PROMOTIONS
+            last = PROMOTIONS
         elif abs(target - origin) == 16 and not game.is_cell:
-            best = _en_passant_grade(game, ply, origin, target, scratch)
+            best = _en_passant_grade(game, ply, occupied, origin, target, scratch)
     if best == NO_MOVE:
-        for kind in range(first, last + 1):
-            best = max(best, _grade_after(game, ply, man, captured, kind, scratch))
-    squares[man] = origin
+        for kind in range(1 if last else 0, last + 1):
+            best = max(best, _grade_after(game, ply, man, victim, kind, scratch) ^ ply.flip)
+        best ^= ply.flip
+    scratch.squares[man] = origin
     return best
 
 
@@ -250,48 +298,60 @@ def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: P
 def _grade_after(
     game: ProofGame, ply: ProofPly, man: int, captured: int, promotion: int, scratch: ProofScratch
 ) -> int:
-    """Signed grade of the position in ``scratch.squares`` after a zeroing move or exit of ``man``.
+    """Grade of the position in ``scratch.squares`` after a zeroing move or exit of ``man``.
 
     ``captured`` is the captured man, -1 if there is none.
     """
     squares = scratch.squares
     if game.is_cell:
-        grade = grade_of_exit(game.exits, game.men, man, captured, promotion, squares, ply.pivot)
-    else:
-        reset = reset_number(game.men, captured, man, promotion)
-        own = game.value, game.depth
-        fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.squares_after)
-        grade = grade_of(fresh & 255, fresh >> 8, ply.pivot)
-    return _signed(game, ply, grade)
+        return grade_of_exit(game.exits, game.men, man, captured, promotion, squares, ply.pivot)
+    reset = reset_number(game.men, captured, man, promotion)
+    own = game.value, game.depth
+    fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.squares_after)
+    return grade_of(fresh & 255, fresh >> 8, ply.pivot)
 
 
 @inlined
-def _en_passant_grade(game: ProofGame, ply: ProofPly, origin: int, target: int, scratch: ProofScratch) -> int:
-    """Signed grade of a double step if an en passant capture is legal after it, else ``NO_MOVE``."""
+def _en_passant_grade(
+    game: ProofGame, ply: ProofPly, occupied: Bitboard, origin: int, target: int, scratch: ProofScratch
+) -> int:
+    """Grade of a double step if an en passant capture is legal after it, else ``NO_MOVE``."""
     men, entries, side = game.men, game.en_passant, ply.side
-    occupied, passed = ply.occupied ^ bit(origin) ^ bit(target), (origin + target) >> 1
-    if not count_en_passant(men, scratch.squares, occupied, 1 - side, passed):
+    after, passed = occupied ^ bit(origin) ^ bit(target), (origin + target) >> 1
+    if not count_en_passant(men, scratch.squares, after, 1 - side, passed):
         return NO_MOVE
     slot = canonical_slot_of(game, scratch)
     shift = 6 * men.free_count
     mirrored = slot >> shift - 6 & 63 != scratch.squares[0]
     row = entries.row[slot >> shift, (target & 7 ^ 7 * mirrored) + 8 * side]
     slot &= (1 << shift) - 1
-    return _signed(
-        game, ply, grade_of(int64(entries.value[row, slot]), int64(entries.depth[row, slot]), ply.pivot)
-    )
+    return grade_of(int64(entries.value[row, slot]), int64(entries.depth[row, slot]), ply.pivot)
+
+
+@kernel
+def raise_by_en_passant(
+    game: ProofGame, ply: ProofPly, square: int, positions: Bitboard, scratch: ProofScratch
+) -> None:
+    """Raise the best grades in ``scratch.best`` to those of the en passant captures on ``square``."""
+    men, squares, last = game.men, scratch.squares, game.men.free_count - 1
+    victim = man_on(men, squares, square - 8 + 16 * ply.side)
+    while positions:
+        place = first_bit(positions)
+        positions &= positions - ONE
+        squares[last] = place
+        for man in range(men.free_count, men.kinds.size):
+            if may_take_en_passant(men, squares, ply.occupied | bit(place), ply.side, man, square):
+                origin = squares[man]
+                squares[man] = square
+                _raise(scratch, place, _grade_after(game, ply, man, victim, 0, scratch) ^ ply.flip)
+                squares[man] = origin
 
 
 @inlined
-def _best_en_passant(game: ProofGame, ply: ProofPly, square: int, scratch: ProofScratch) -> int:
-    """Greatest signed grade over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
-    men, squares, side = game.men, scratch.squares, ply.side
-    best = NO_MOVE
-    victim = man_on(men, squares, square - 8 + 16 * side)
-    for man in range(men.free_count, men.kinds.size):
-        if may_take_en_passant(men, squares, ply.occupied, side, man, square):
-            origin = squares[man]
-            squares[man] = square
-            best = max(best, _grade_after(game, ply, man, victim, 0, scratch))
-            squares[man] = origin
-    return best
+def state_grade(game: ProofGame, ply: ProofPly, place: int, pivot: int, scratch: ProofScratch) -> int:
+    """Grade of the state of a position of a word, computed from its best move in ``scratch.best``.
+
+    ``pivot`` is the pivot of the state. In whole-game mobility, the accrued score is folded in.
+    """
+    best = int64(scratch.best[place]) ^ ply.flip
+    return grade_before(best if game.has_score_resets else folded_grade(best, pivot), pivot)

@@ -3,27 +3,42 @@
 Legality and ranks do not depend on results. The result of a state must follow from its best move.
 """
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.index.layout import IMAGE
+from tbgen.verify.geometry import PAWN
 from tbgen.verify.kernels.best import (
     NO_RANK,
     ProofGame,
     Range,
-    best_grade,
     canonical_slot_of,
-    has_entry,
+    destination,
+    find_best,
+    raise_by_en_passant,
+    state_grade,
     state_pivot,
 )
 from tbgen.verify.kernels.moves import (
+    ONE,
     ZERO,
     Bitboard,
-    attacked,
+    ProofMen,
+    between,
     bit,
+    count_bits,
     count_en_passant,
-    count_moves,
-    find_legal_targets,
+    count_in,
+    find_moves,
+    first_bit,
+    is_legal,
+    legal_positions,
     place_men,
+    sources,
 )
+from tbgen.verify.kernels.resets import PROMOTIONS
 from tbgen.verify.kernels.results import (
     MIDDLE,
     MISSING,
@@ -38,32 +53,109 @@ from tbgen.verify.kernels.results import (
     record,
 )
 
+IMAGES = np.array(IMAGE, np.int64)
+
+
+@kernel
+def find_legal(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
+    """Find the legal positions, canonical or not, in a range of slots."""
+    for first in range(part[0], part[1], 64):
+        occupied = place_men(game.men, first, scratch.squares)
+        for side in range(2):
+            legal = legal_positions(game.men, scratch.squares, occupied, side) if occupied else ZERO
+            game.legal[side, first >> 6] = legal
+
 
 @kernel
 def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
-    """Fill ``game.rank`` with the ranks of the canonical legal positions in a range; return their number."""
+    """Fill ``game.rank`` with the ranks of the canonical legal positions in a range; return their number.
+
+    :func:`find_legal` must have processed all slots to which quiet moves lead.
+    """
+    game.rank[0, part[0] : part[1]] = NO_RANK
+    game.rank[1, part[0] : part[1]] = NO_RANK
     positions = 0
-    for slot in range(part[0], part[1]):
-        occupied = place_men(game.men, slot, scratch.squares)
-        canonical = occupied != ZERO and (game.is_cell or canonical_slot_of(game, scratch) == slot)
-        for side in range(2):
-            rank = _rank(game, side, occupied, 0, scratch) if canonical else NO_RANK
-            game.rank[side, slot] = rank
-            positions += rank != NO_RANK
+    for first in range(part[0], part[1], 64):
+        white, black = game.legal[0, first >> 6], game.legal[1, first >> 6]
+        if white | black:
+            occupied = place_men(game.men, first, scratch.squares)
+            canonical = _canonical_positions(game, first, white | black, scratch)
+            positions += _find_ranks(game, first, 0, occupied, white & canonical, scratch)
+            positions += _find_ranks(game, first, 1, occupied, black & canonical, scratch)
     return positions
 
 
 @inlined
-def _rank(game: ProofGame, side: int, occupied: Bitboard, captures: int, scratch: ProofScratch) -> int:
-    """Rank of the position in ``scratch.squares``; ``NO_RANK`` if the position is not legal.
+def _canonical_positions(game: ProofGame, first: int, legal: Bitboard, scratch: ProofScratch) -> Bitboard:
+    """The legal positions of a word whose slots are canonical."""
+    canonical = ZERO
+    while legal:
+        place = first_bit(legal)
+        legal &= legal - ONE
+        if not game.is_cell:
+            scratch.squares[game.men.free_count - 1] = place
+        if game.is_cell or canonical_slot_of(game, scratch) == first + place:
+            canonical |= bit(place)
+    return canonical
 
-    ``captures`` is the number of legal en passant captures.
-    """
-    men, squares = game.men, scratch.squares
-    if attacked(men, squares, occupied, squares[men.king_index[1 - side]], side):
-        return NO_RANK
-    check = find_legal_targets(men, squares, occupied, side, scratch.targets)
-    return 2 * (count_moves(men, scratch.targets) + captures) + (0 if check else 1)
+
+@inlined
+def _find_ranks(
+    game: ProofGame, first: int, side: int, occupied: Bitboard, positions: Bitboard, scratch: ProofScratch
+) -> int:
+    """Find the ranks of some legal positions of a word, and return their number."""
+    if positions == ZERO:
+        return 0
+    men, counts, other = game.men, scratch.move_count, 1 - side
+    unchecked, last = game.legal[other, first >> 6], men.free_count - 1
+    counts[:] = 0
+    find_moves(men, occupied, side, positions, scratch)
+    for number in range(scratch.count[0]):
+        if scratch.victim[number] >= 0 or scratch.man[number] > last:
+            _count_exit(men, occupied, number, scratch)
+        elif scratch.man[number] == last:
+            count_in(counts, int64(0), scratch.positions[number] & sources(unchecked, scratch.target[number]))
+        else:
+            _count_move(game, first >> 6, other, number, scratch)
+    found, remaining = count_bits(positions), positions
+    while remaining:
+        place = first_bit(remaining)
+        remaining &= remaining - ONE
+        game.rank[side, first + place] = 2 * int64(counts[place]) + int64(unchecked >> np.uint64(place) & ONE)
+    return found
+
+
+@inlined
+def _count_move(game: ProofGame, word: int, other: int, number: int, scratch: ProofScratch) -> None:
+    """Count a listed quiet move in the positions in which it is legal; ``other`` is the side not to move."""
+    man, target, positions = scratch.man[number], scratch.target[number], scratch.positions[number]
+    word, symmetry = destination(game.men, word, man, target, scratch.squares)
+    legal = game.legal[other, word]
+    if symmetry == 0:
+        count_in(scratch.move_count, int64(0), positions & legal)
+        return
+    while positions:
+        place = first_bit(positions)
+        positions &= positions - ONE
+        if legal & bit(IMAGES[symmetry, place]):
+            scratch.move_count[place] += 1
+
+
+@inlined
+def _count_exit(men: ProofMen, occupied: Bitboard, number: int, scratch: ProofScratch) -> None:
+    """Count a listed zeroing move or exit in the positions in which it is legal."""
+    man, positions, last = scratch.man[number], scratch.positions[number], men.free_count - 1
+    while positions:
+        place = first_bit(positions)
+        positions &= positions - ONE
+        full, target = occupied, scratch.target[number]
+        if last >= 0:
+            scratch.squares[last] = place
+            full |= bit(place)
+            target = place if target < 0 else target
+        if is_legal(men, full, man, target, scratch.victim[number], scratch.squares):
+            promotes = men.kinds[man] == PAWN and not 8 <= target < 56
+            scratch.move_count[place] += PROMOTIONS if promotes else 1
 
 
 @kernel
@@ -121,13 +213,15 @@ def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, dept
 def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScratch) -> int:
     """Rank of the position in ``slot`` with the right to capture en passant on ``square``; ``NO_RANK`` if
     there is no such position."""
-    side = 1 if square < 32 else 0
-    occupied = place_men(game.men, slot, scratch.squares)
-    origin = square + 8 - 16 * side
-    if occupied == ZERO or occupied & (bit(square) | bit(origin)) or canonical_slot_of(game, scratch) != slot:
+    side, last = 1 if square < 32 else 0, game.men.free_count - 1
+    rank, origin = int64(game.rank[side, slot]), square + 8 - 16 * side
+    if rank == NO_RANK:
+        return NO_RANK
+    occupied = place_men(game.men, slot, scratch.squares) | bit(scratch.squares[last])
+    if occupied & (bit(square) | bit(origin)):
         return NO_RANK
     captures = count_en_passant(game.men, scratch.squares, occupied, side, square)
-    return _rank(game, side, occupied, captures, scratch) if captures else NO_RANK
+    return rank + 2 * captures if captures else NO_RANK
 
 
 @kernel
@@ -142,24 +236,54 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
     mobility, each position has only its fresh state, and the pivot of the layer is ``MIDDLE``.
     """
     states = 0
-    for index in range(part[0], part[1]):
-        slot = game.base + index
+    for first in range(part[0], part[1], 64):
         for side in range(2):
-            rank = int64(game.rank[side, slot])
-            if not _is_in_layer(rank, accrued) or (game.selected.size and not game.selected[side, slot]):
+            some = _states_of_word(game, accrued, first, side)
+            if some == ZERO:
                 continue
-            code = int64(game.value[side, slot])
-            fresh = game.deviation == 0 and _is_fresh(rank, side, accrued)
-            if not (fresh or has_entry(game, rank, code, accrued, side)):
-                continue
-            states += 1
-            pivot, stored = state_pivot(game, rank, side, accrued.pivot), int64(game.grade[side, index])
-            if not game.has_score_resets:
-                stored = grade_of(code, int64(game.depth[side, slot]), pivot)
-            expected = best_grade(game, slot, side, -1, pivot, scratch)
-            if stored != expected if game.deviation == 0 else (stored - expected) * game.deviation > 0:
-                record(scratch, WRONG, (0, side, slot), pivot, stored, expected)
+            ply = find_best(game, first, side, accrued.pivot, some, scratch)
+            while some:
+                place = first_bit(some)
+                some &= some - ONE
+                index, slot = first + place, game.base + first + place
+                states += 1
+                pivot = state_pivot(game, int64(game.rank[side, slot]), side, accrued.pivot)
+                stored = int64(game.grade[side, index])
+                if not game.has_score_resets:
+                    stored = grade_of(int64(game.value[side, slot]), int64(game.depth[side, slot]), pivot)
+                expected = state_grade(game, ply, place, pivot, scratch)
+                if stored != expected if game.deviation == 0 else (stored - expected) * game.deviation > 0:
+                    record(scratch, WRONG, (0, side, slot), pivot, stored, expected)
     return states
+
+
+@inlined
+def _states_of_word(game: ProofGame, accrued: Accrued, first: int, side: int) -> Bitboard:
+    """The states of a layer that are proved, in the word at ``first`` of the batch with one side to move."""
+    rank, slot, ranks = accrued.rank, game.base + first, game.rank[side]
+    fresh = ZERO
+    if accrued.pivot == MIDDLE:
+        fresh = between(ranks, slot, rank, NO_RANK - 1)
+    elif position_worth(rank, side) == accrued.pivot:
+        fresh = between(ranks, slot, rank, rank)
+    others = ZERO
+    if game.open_to[first >> 6] >= rank:
+        others = between(ranks, slot, rank, NO_RANK - 1) & between(game.value[side], slot, rank, 255 - rank)
+    some = fresh | others if game.deviation == 0 else others
+    return some & _selected(game.selected, side, slot, some)
+
+
+@inlined
+def _selected(selected: NDArray[np.bool_], row: int, first: int, some: Bitboard) -> Bitboard:
+    """Which of some positions of a word are selected. The word begins at column ``first`` of a row of
+    ``selected``, as in ``ProofGame.selected``."""
+    found, remaining = some, some if selected.size else ZERO
+    while remaining:
+        place = first_bit(remaining)
+        remaining &= remaining - ONE
+        if not selected[row, first + place]:
+            found &= ~bit(place)
+    return found
 
 
 @kernel
@@ -171,33 +295,26 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
     entries, size = game.en_passant, game.men.phase_size
     states = 0
     for row in range(entries.config.shape[0]):
-        start, square = int64(entries.config[row, 0]) * size, int64(entries.config[row, 1])
-        side = 1 if square < 32 else 0
-        if not 0 <= start - game.base < game.grade.shape[1]:
+        start, square = int64(entries.config[row, 0]) * size - game.base, int64(entries.config[row, 1])
+        side, ranks = 1 if square < 32 else 0, entries.rank[row]
+        is_own = accrued.pivot == MIDDLE or position_worth(accrued.rank, side) == accrued.pivot
+        if not 0 <= start < game.grade.shape[1] or not is_own:
             continue
-        for index in range(size):
-            rank = int64(entries.rank[row, index])
-            if not (_is_in_layer(rank, accrued) and _is_fresh(rank, side, accrued)):
+        top = NO_RANK - 1 if accrued.pivot == MIDDLE else accrued.rank
+        for first in range(0, size, 64):
+            some = between(ranks, first, accrued.rank, top)
+            some &= _selected(entries.selected, row, first, some)
+            if some == ZERO:
                 continue
-            if entries.selected.size and not entries.selected[row, index]:
-                continue
-            states += 1
-            pivot = state_pivot(game, rank, side, accrued.pivot)
-            stored = grade_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), pivot)
-            expected = best_grade(game, start + index, side, square, pivot, scratch)
-            if stored != expected:
-                record(scratch, WRONG, (1, side, row * size + index), pivot, stored, expected)
+            ply = find_best(game, start + first, side, accrued.pivot, some, scratch)
+            raise_by_en_passant(game, ply, square, some, scratch)
+            while some:
+                place = first_bit(some)
+                some &= some - ONE
+                states, index = states + 1, first + place
+                pivot = state_pivot(game, int64(ranks[index]), side, accrued.pivot)
+                stored = grade_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), pivot)
+                expected = state_grade(game, ply, place, pivot, scratch)
+                if stored != expected:
+                    record(scratch, WRONG, (1, side, row * size + index), pivot, stored, expected)
     return states
-
-
-@inlined
-def _is_in_layer(position_rank: int, accrued: Accrued) -> bool:
-    """Whether a slot has a position whose rank is at least the rank of the layer."""
-    return accrued.rank <= position_rank != NO_RANK
-
-
-@inlined
-def _is_fresh(position_rank: int, side: int, accrued: Accrued) -> bool:
-    """Whether the state of a position with this rank and side to move is fresh in the layer of
-    ``accrued``."""
-    return accrued.pivot == MIDDLE or position_worth(position_rank, side) == accrued.pivot

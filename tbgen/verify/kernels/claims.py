@@ -1,7 +1,8 @@
 """The entries of a table or cell for the states with one accrued score, and their grades.
 
 The entries are stored as runs, or computed as a layer. The grades (:mod:`tbgen.verify.kernels.results`) of
-all positions of a batch (the slots that are proved together) are updated for each accrued score.
+all positions of a batch (the slots that are proved together) are updated for each accrued score. Most values
+have small ranks, so most words are soon skipped.
 """
 
 from typing import NamedTuple
@@ -11,9 +12,18 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.index.layout import IMAGE, MIRROR_FILES, TRANSPOSE
 from tbgen.index.table import FRESH, LAST_RUN
-from tbgen.verify.kernels.best import NO_RANK, ProofGame, Range, canonical_slot_of, has_entry
-from tbgen.verify.kernels.moves import ONE, ZERO, place_men
+from tbgen.verify.kernels.best import (
+    MIXED,
+    NO_RANK,
+    OWN,
+    ProofGame,
+    Range,
+    canonical_slot_of,
+    has_entry,
+)
+from tbgen.verify.kernels.moves import ONE, ZERO, Bitboard, between, first_bit, place_men
 from tbgen.verify.kernels.results import (
     MIDDLE,
     NOT_BETWEEN,
@@ -29,6 +39,8 @@ from tbgen.verify.kernels.results import (
     stores_state,
     worth_of,
 )
+
+_IMAGE = np.array(IMAGE, np.int64)
 
 
 class ProofRuns(NamedTuple):
@@ -46,6 +58,8 @@ class ProofRuns(NamedTuple):
     """Shape (runs,): codes of all runs of the table."""
     depth: NDArray[np.uint16]
     """Shape (runs,): depths of all runs of the table."""
+    first: NDArray[np.int64]
+    """Shape (size // 64,): index of the first run at or after the beginning of each word."""
 
 
 @inlined
@@ -73,13 +87,12 @@ def covering_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 
 @kernel
-def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, next_run: int, scratch: ProofScratch) -> int:
+def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, scratch: ProofScratch) -> int:
     """Check everything about the runs of a range of slots that does not depend on moves. Return the number of
-    runs.
-
-    ``next_run`` is the index of the first run of the range.
-    """
-    first_run = next_run
+    runs."""
+    if part[0] == part[1]:
+        return 0
+    first_run = next_run = runs.first[part[0] >> 6]
     for slot in range(part[0], part[1]):
         if not runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             continue
@@ -132,92 +145,131 @@ class FunctionValues(NamedTuple):
     """The side to move that has functions, -1 if there are no functions."""
     accrued: int
     """Code of the accrued score."""
-    number: NDArray[np.uint32]
+    number: NDArray[np.uint32] | NDArray[np.uint16]
     """Shape (size,): the function number of every slot."""
     value: NDArray[np.uint8]
     """Shape (functions,): a code, ``NONE`` for the accrued score itself, or ``FRESH`` for the fresh value."""
 
 
-NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint16), np.zeros(0, np.uint8))
 
 
 class SolvedLayer(NamedTuple):
-    """The entries of a layer that was computed by solving, not stored as runs."""
+    """Entries of a layer that was computed by solving, not stored as runs, for some slots of the batch."""
 
     value: NDArray[np.uint8]
-    """Shape (2, batch size): codes of values."""
+    """Shape (2, slots): codes of values."""
     depth: NDArray[np.uint16]
-    """Shape (2, batch size): depths in plies."""
+    """Shape (2, slots): depths in plies."""
     present: NDArray[np.uint64]
-    """Shape (2, batch size / 64): the states with entries; bit i % 64 of word i // 64 stands for slot i."""
+    """Shape (2, slots / 64): the states with entries; bit i % 64 of word i // 64 stands for slot i."""
     functions: FunctionValues = NO_FUNCTIONS
     """Functions that must agree with the layer."""
+    first: int = 0
+    """Index, in the batch, of the first slot of the arrays."""
 
 
 @kernel
-def begin_batch(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
-    """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``.
-
-    Write a row to ``images`` for each slot that is not canonical: this slot and the canonical slot of its
-    position, both as flat indices into ``ProofGame.grade``. ``images`` is int32 with two columns and up to
-    two rows for each slot. Positions whose value is a mate or stalemate are omitted. Return the number of
-    rows.
-    """
-    batch_size = game.grade.shape[1]
-    count = 0
-    for index in range(part[0], part[1]):
-        slot = original = game.base + index
-        if game.value[0, slot] == NONE and game.value[1, slot] == NONE and not game.is_cell:
-            if place_men(game.men, slot, scratch.squares) == ZERO:
-                continue
-            original = canonical_slot_of(game, scratch)
+def begin_batch(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
+    """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``, and what
+    ``ProofGame`` says about their words."""
+    for first in range(part[0], part[1], 64):
+        stop = min(first + 64, part[1])
+        for index in range(first, stop):
+            scratch.originals[index - first] = _original(game, index, scratch)
+        open_to = 0
         for side in range(2):
-            code = int64(game.value[side, original])
-            if code == NONE:
-                continue
-            game.grade[side, index] = grade_of(code, int64(game.depth[side, original]), MIDDLE)
-            if original != slot and code_rank(code) > 1:
-                images[count, 0] = side * batch_size + index
-                images[count, 1] = side * batch_size + original - game.base
-                count += 1
-    return count
+            for index in range(first, stop):
+                original = scratch.originals[index - first]
+                code = int64(game.value[side, game.base + original]) if original >= 0 else NONE
+                if code != NONE:
+                    depth = int64(game.depth[side, game.base + original])
+                    game.grade[side, index] = grade_of(code, depth, MIDDLE)
+                    open_to = max(open_to, code_rank(code))
+        game.open_to[first >> 6] = open_to
+        game.original[first >> 6] = _original_word(scratch.originals[: stop - first], first)
+
+
+@inlined
+def _original(game: ProofGame, index: int, scratch: ProofScratch) -> int:
+    """Index in the batch of the canonical slot of the position in slot ``index``, -1 if there is no
+    position."""
+    slot = game.base + index
+    if game.value[0, slot] != NONE or game.value[1, slot] != NONE:
+        return index
+    legal = game.legal[0, slot >> 6] | game.legal[1, slot >> 6]
+    if game.is_cell or legal >> np.uint64(slot & 63) & ONE == ZERO:
+        return -1
+    place_men(game.men, slot, scratch.squares)
+    original = canonical_slot_of(game, scratch)
+    return -1 if original == slot else original - game.base
+
+
+@inlined
+def _original_word(originals: NDArray[np.int64], first: int) -> int:
+    """Element of ``ProofGame.original`` for the word that begins at ``first``, from those of
+    :func:`_original`."""
+    own, word = True, int64(-1)
+    for place in range(originals.size):
+        if originals[place] >= 0:
+            own &= originals[place] == first + place
+            word = originals[place] >> 6
+    if own:
+        return OWN
+    for symmetry in (0, MIRROR_FILES, TRANSPOSE):
+        fits = True
+        for place in range(originals.size):
+            if originals[place] >= 0:
+                fits &= originals[place] == 64 * word + _IMAGE[symmetry, place]
+        if fits:
+            return 8 * word + symmetry
+    return MIXED
+
+
+@inlined
+def changing(game: ProofGame, index: int, side: int, rank: int) -> Bitboard:
+    """The canonical slots, in the word at ``index`` of the batch, whose grades change from the layer before
+    those of this rank: their fresh value has at least the rank of that layer."""
+    codes, slot = game.value[side], game.base + index
+    some = between(codes, slot, max(rank - 1, 0), min(256 - rank, 255))
+    return some & ~between(codes, slot, NONE, NONE)
 
 
 @inlined
 def _fresh_grade(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
-    """Grade of the fresh result in the layer of an accrued score; -1 if the grade from the previous layer is
-    still valid."""
+    """Grade of the fresh result in the layer of an accrued score."""
     code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
-    if code == NONE or code_rank(code) < accrued.rank - 1:
-        return -1
     return grade_of(code, depth, accrued.pivot if code_rank(code) >= accrued.rank else MIDDLE)
 
 
 @kernel
-def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, next_run: int) -> None:
+def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns) -> None:
     """Set the grades of canonical positions in a range of batch slots for an accrued score, with one side to
     move.
 
-    ``runs`` are the runs of the score's holder and the side to move. ``next_run`` is the index of the first
-    run of the range. Positions whose fresh value has a smaller rank keep the grade that :func:`begin_batch`
-    has set.
+    ``runs`` are the runs of the score's holder and the side to move. Positions whose fresh value has a
+    smaller rank keep the grade that they have.
     """
     side, pivot = runs.side, accrued.pivot
-    for index in range(part[0], part[1]):
-        slot = game.base + index
-        first_run = next_run
-        if runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
-            next_run = end_of_runs(runs, next_run)
-        grade = _fresh_grade(game, accrued, side, slot)
-        if grade < 0:
+    for first in range(part[0], part[1], 64):
+        if game.open_to[first >> 6] < accrued.rank - 1:
             continue
-        if stores_state(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
-            run = covering_run(runs, first_run, next_run, accrued.rank)
-            if run < 0 or runs.value[run] == NONE:
-                grade = pivot << 16
-            elif runs.value[run] != FRESH:
-                grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
-        game.grade[side, index] = grade
+        some, word = changing(game, first, side, accrued.rank), (game.base + first) >> 6
+        mask, next_run = runs.mask[word], runs.first[word]
+        for place in range(64):
+            slot, first_run = 64 * word + place, next_run
+            if mask >> np.uint64(place) & ONE:
+                next_run = end_of_runs(runs, next_run)
+            if some >> np.uint64(place) & ONE == ZERO:
+                continue
+            grade = _fresh_grade(game, accrued, side, slot)
+            if stores_state(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
+                run = covering_run(runs, first_run, next_run, accrued.rank)
+                if run < 0 or runs.value[run] == NONE:
+                    grade = pivot << 16
+                elif runs.value[run] != FRESH:
+                    grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
+            game.grade[side, first + place] = grade
 
 
 @kernel
@@ -229,31 +281,44 @@ def set_layer_grades(
     Record missing values, functions that contradict the layer and, unless deviations are allowed, values
     outside the range from the accrued score to the fresh value. Return the number of states with entries.
     """
-    pivot, functions = accrued.pivot, layer.functions
     states = 0
-    for index in range(part[0], part[1]):
-        slot = game.base + index
+    for first in range(part[0], part[1], 64):
+        if game.open_to[first >> 6] < accrued.rank - 1:
+            continue
         for side in range(2):
-            code, grade = int64(game.value[side, slot]), _fresh_grade(game, accrued, side, slot)
-            if grade < 0:
-                continue
-            if has_entry(game, int64(game.rank[side, slot]), code, accrued, side):
-                states += 1
-                value, depth = int64(NONE), int64(0)
-                if layer.present[side, index >> 6] >> np.uint64(index & 63) & ONE:
-                    value, depth = int64(layer.value[side, index]), int64(layer.depth[side, index])
-                grade = grade_of(value, depth, pivot)
-                worth, fresh = worth_of(value), worth_of(code)
-                outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
-                if value == NONE or (outside and game.deviation == 0):
-                    record(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
-                if side == functions.side:
-                    stored = _function_value(functions, slot, code)
-                    if stored != value:
-                        stored = worth_of(stored) << 16
-                        record(scratch, WRONG_FUNCTION, (0, side, slot), pivot, stored, worth << 16)
-            game.grade[side, index] = grade
+            some = changing(game, first, side, accrued.rank)
+            while some:
+                index = first + first_bit(some)
+                some &= some - ONE
+                slot = game.base + index
+                grade = _fresh_grade(game, accrued, side, slot)
+                if has_entry(
+                    game, int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side
+                ):
+                    states += 1
+                    grade = _layer_grade(game, accrued, side, index, layer, scratch)
+                game.grade[side, index] = grade
     return states
+
+
+@inlined
+def _layer_grade(
+    game: ProofGame, accrued: Accrued, side: int, index: int, layer: SolvedLayer, scratch: ProofScratch
+) -> int:
+    """Grade of a state with an entry in a computed layer, whose entry is checked."""
+    pivot, slot, place = accrued.pivot, game.base + index, index - layer.first
+    code, value, depth = int64(game.value[side, slot]), int64(NONE), int64(0)
+    if layer.present[side, place >> 6] >> np.uint64(place & 63) & ONE:
+        value, depth = int64(layer.value[side, place]), int64(layer.depth[side, place])
+    grade, worth, fresh = grade_of(value, depth, pivot), worth_of(value), worth_of(code)
+    outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
+    if value == NONE or (outside and game.deviation == 0):
+        record(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
+    if side == layer.functions.side:
+        stored = _function_value(layer.functions, slot, code)
+        if stored != value:
+            record(scratch, WRONG_FUNCTION, (0, side, slot), pivot, worth_of(stored) << 16, worth << 16)
+    return grade
 
 
 @inlined
@@ -266,20 +331,31 @@ def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
 
 
 @kernel
-def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32]) -> int:
-    """Copy the grades of canonical slots to those slots of ``images`` that are not canonical.
+def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) -> int:
+    """Copy the grades of canonical slots to the other slots in a range of batch slots that stand for the same
+    positions.
 
-    ``images`` are rows from :func:`begin_batch`, and ``rank`` is the rank of the layer. Rows whose fresh
-    value has a smaller rank are not needed again. The other rows are moved to the beginning of ``images``.
-    Return the number of these other rows.
+    ``rank`` is the rank of the layer. Only grades that have changed are copied. Return their number.
     """
-    batch_size = game.grade.shape[1]
-    remaining = 0
-    for number in range(images.shape[0]):
-        image, original = images[number, 0], images[number, 1]
-        side = 1 if original >= batch_size else 0
-        game.grade[side, image - side * batch_size] = game.grade[side, original - side * batch_size]
-        if code_rank(int64(game.value[side, game.base + original - side * batch_size])) >= rank:
-            images[remaining, 0], images[remaining, 1] = image, original
-            remaining += 1
-    return remaining
+    copied = 0
+    for first in range(part[0], part[1], 64):
+        original = game.original[first >> 6]
+        if original == OWN or game.open_to[first >> 6] < rank - 1:
+            continue
+        if original == MIXED:
+            for index in range(first, first + 64):
+                source = _original(game, index, scratch)
+                if source >= 0 and source != index:
+                    copied += 1
+                    for side in range(2):
+                        game.grade[side, index] = game.grade[side, source]
+            continue
+        source, symmetry = original >> 3 << 6, original & 7
+        for side in range(2):
+            some = changing(game, source, side, rank)
+            while some:
+                place = first_bit(some)
+                some &= some - ONE
+                copied += 1
+                game.grade[side, first + _IMAGE[symmetry, place]] = game.grade[side, source + place]
+    return copied

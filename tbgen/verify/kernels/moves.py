@@ -1,11 +1,13 @@
-"""Move generation for one position, independent of the solver.
+"""Move generation for all positions of a word at once, independent of the solver.
 
-A position is an int64 array ``squares``: the squares of the free men in the order of the slot's digits, then
-those of the other men, pawns last. :class:`ProofMen` contains their kinds and colours. Sides and colours are
-0 for White and 1 for Black.
+The positions of a *word* are 64 slots that differ only in the square of the *last free man*; the other men
+are *fixed*. Sets of positions of a word are bitboards, by the square of this man. Men are numbered: first
+the free men in the order of the slot's digits, then the other men, pawns last. An int64 array ``squares``
+contains the square of each man; :class:`ProofMen` contains their kinds and colours. Sides and colours are 0
+for White and 1 for Black.
 
-If some men are described, the moves of all men are found by following their steps square by square, and each
-move is tried to see whether it is legal.
+All men move step by step along *ways*: directions in which they ride, or single leaps. Only moves that
+capture or leave the phase are tested here for legality. A quiet move is legal if the position after it is.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -15,9 +17,11 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import NDArray
 
-from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
+from tbgen.compiler.jit import inlined, intrinsic, kernel
 from tbgen.index.layout import TRIANGLE
-from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
+from tbgen.retro.vectors import code_generator
+from tbgen.verify.geometry import KING, PAWN
+from tbgen.verify.kernels.results import ProofScratch
 
 Bitboard: TypeAlias = np.uint64
 """A set of squares."""
@@ -45,6 +49,73 @@ def first_bit(typing_context: Any, board: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def _between(typing_context: Any, codes: Any, first: Any, low: Any, high: Any) -> Any:
+    """Which of the 64 bytes of an array from index ``first`` on are from ``low`` to ``high``, as a uint64."""
+
+    def write(call: Any) -> Any:
+        above = call.compare(">=", call.load(0), call.broadcast(2, 0))
+        return call.builder.and_(above, call.compare("<=", call.load(0), call.broadcast(3, 0)))
+
+    return types.uint64(codes, types.int64, types.int64, types.int64), code_generator(write)
+
+
+@inlined
+def between(codes: NDArray[np.uint8], first: int, low: int, high: int) -> Bitboard:
+    """Which of the 64 elements from index ``first`` on, or of fewer at the end of ``codes``, are from ``low``
+    to ``high``."""
+    if first + 64 <= codes.size:
+        return _between(codes, first, low, high)
+    found = ZERO
+    for place in range(codes.size - first):
+        if low <= codes[first + place] <= high:
+            found |= ONE << np.uint64(place)
+    return found
+
+
+@intrinsic
+def count_in(typing_context: Any, counts: Any, first: Any, positions: Any) -> Any:
+    """Add 1 to the elements of ``counts``, uint8, from index ``first`` on, for these positions."""
+
+    def write(call: Any) -> None:
+        mask = call.lane_mask(2)
+        call.update(0, call.args[1], lambda old: call.builder.add(old, call.builder.zext(mask, old.type)))
+
+    return types.void(counts, types.int64, types.uint64), code_generator(write)
+
+
+@intrinsic
+def raise_to(
+    typing_context: Any, best: Any, start: Any, grades: Any, first: Any, flip: Any, positions: Any
+) -> Any:
+    """Raise the elements of ``best`` from index ``start`` on, for these positions, to those of ``grades``.
+
+    Both are int32. The grades begin at index ``first``. If ``flip`` is -1, not 0, their bits are flipped.
+    """
+
+    def write(call: Any) -> None:
+        builder, mask = call.builder, call.lane_mask(5)
+        new = builder.xor(call.load(2), call.broadcast(4, 2))
+
+        def best_of(old: Any) -> Any:
+            return builder.select(builder.and_(builder.icmp_signed(">", new, old), mask), new, old)
+
+        call.update(0, call.args[1], best_of)
+
+    numbers = types.int64, types.int64, types.uint64
+    return types.void(best, types.int64, grades, *numbers), code_generator(write)
+
+
+@intrinsic
+def copy_row(typing_context: Any, row: Any, start: Any, grades: Any, first: Any) -> Any:
+    """Copy 64 grades from index ``first`` on to ``row``, int32, from index ``start`` on."""
+
+    def write(call: Any) -> None:
+        call.builder.store(call.load(2), call.pointer(0, call.args[1]), align=1)
+
+    return types.void(row, types.int64, grades, types.int64), code_generator(write)
 
 
 @inlined
@@ -78,78 +149,23 @@ class ProofMen(NamedTuple):
     """Number of slots of a phase."""
     placements: NDArray[np.uint8]
     """Shape (phases, men that do not move): squares of these men."""
-    steps: NDArray[np.int64]
-    """Shape (men, max steps, 3): files, ranks and maximum repetitions of each step, padded with 0
-    repetitions; shape (0, 0, 3) if no man is described."""
     reach: NDArray[np.uint64]
-    """Shape (men, 64): squares that each man attacks on an empty board, by its square; shape (0, 64) if no
-    man is described."""
-
-
-@kernel
-def reach_stepwise(men: ProofMen, squares: Squares, occupied: Bitboard, man: int) -> Bitboard:
-    """Squares that a man attacks: in each direction those up to, and including, the first occupied square."""
-    reach = ZERO
-    for number in range(men.steps.shape[1]):
-        file, rank = squares[man] & 7, squares[man] >> 3
-        for _ in range(men.steps[man, number, 2]):
-            file += men.steps[man, number, 0]
-            rank += men.steps[man, number, 1]
-            if file < 0 or file > 7 or rank < 0 or rank > 7:
-                break
-            reach |= bit(8 * rank + file)
-            if occupied & bit(8 * rank + file):
-                break
-    return reach
-
-
-@kernel
-def attacked_stepwise(
-    men: ProofMen, squares: Squares, occupied: Bitboard, square: int, colour: int, captured_square: int
-) -> bool:
-    """Whether a man of the given colour attacks ``square``. A man on ``captured_square`` is ignored, because
-    it has been captured."""
-    for man in range(men.kinds.size):
-        may_attack = men.colours[man] == colour and squares[man] != captured_square
-        if not may_attack or men.reach[man, squares[man]] & bit(square) == ZERO:
-            continue
-        if reach_stepwise(men, squares, occupied, man) & bit(square):
-            return True
-    return False
-
-
-@kernel
-def find_targets_stepwise(
-    men: ProofMen, squares: Squares, occupied: Bitboard, side: int, targets: NDArray[np.uint64]
-) -> bool:
-    """Implement :func:`find_legal_targets` for positions with described men."""
-    king, own = men.king_index[side], ZERO
-    for man in range(men.kinds.size):
-        targets[man] = ZERO
-        if men.colours[man] == side:
-            own |= bit(squares[man])
-    for man in range(men.kinds.size):
-        if men.colours[man] != side:
-            continue
-        untried = reach_stepwise(men, squares, occupied, man) & ~own
-        while untried:
-            target = first_bit(untried)
-            untried ^= bit(target)
-            after = occupied & ~bit(squares[man]) | bit(target)
-            king_square = target if man == king else squares[king]
-            if not attacked_stepwise(men, squares, after, king_square, 1 - side, target):
-                targets[man] |= bit(target)
-    return attacked_stepwise(men, squares, occupied, squares[king], 1 - side, -1)
+    """Shape (men, 64): squares that each man attacks on an empty board, by its square."""
+    delta: NDArray[np.int64]
+    """Shape (men, ways): by how much a step changes the number of the square. Pawns have no ways."""
+    inside: NDArray[np.uint64]
+    """Shape (men, ways): the squares from which a step does not leave the board."""
+    rides: NDArray[np.bool_]
+    """Shape (men, ways): whether a move may consist of several steps."""
 
 
 _TRIANGLE = np.array(TRIANGLE, np.int64)
-_LAST_ROWS = np.uint64(0xFF000000000000FF)
 
 
 @inlined
 def place_men(men: ProofMen, slot: int, squares: Squares) -> Bitboard:
-    """Fill ``squares`` with the squares of the men of a slot. Return the occupied squares, or 0 if two men
-    share a square."""
+    """Fill ``squares`` with the squares of the men of a slot. Return the squares of the fixed men, or 0 if
+    two of them share a square."""
     for man in range(men.free_count - 1, -1, -1):
         squares[man] = slot & 63
         slot >>= 6
@@ -159,8 +175,10 @@ def place_men(men: ProofMen, slot: int, squares: Squares) -> Bitboard:
         squares[man] = men.placements[slot, man - men.free_count]
     occupied = ZERO
     for man in range(men.kinds.size):
-        occupied |= bit(squares[man])
-    return occupied if count_bits(occupied) == men.kinds.size else ZERO
+        if man != men.free_count - 1:
+            occupied |= bit(squares[man])
+    fixed = men.kinds.size - (1 if men.free_count else 0)
+    return occupied if count_bits(occupied) == fixed else ZERO
 
 
 @inlined
@@ -174,99 +192,210 @@ def man_on(men: ProofMen, squares: Squares, square: int) -> int:
 
 
 @inlined
+def step(men: ProofMen, man: int, way: int, square: int) -> int:
+    """The square that a man reaches from ``square`` in one step, -1 if it would leave the board."""
+    return square + men.delta[man, way] if men.inside[man, way] & bit(square) else -1
+
+
+@inlined
+def sources(squares: Bitboard, delta: int) -> Bitboard:
+    """The squares from which adding ``delta`` leads to one of these squares."""
+    return squares >> np.uint64(delta) if delta >= 0 else squares << np.uint64(-delta)
+
+
+@inlined
+def ride(men: ProofMen, man: int, square: int, occupied: Bitboard) -> Bitboard:
+    """Squares that a man on ``square`` attacks: along each way those up to, and including, the first occupied
+    square."""
+    if men.kinds[man] == PAWN:
+        return men.reach[man, square]
+    reach = ZERO
+    for way in range(men.rides.shape[1]):
+        target = step(men, man, way, square)
+        while target >= 0:
+            reach |= bit(target)
+            rides_on = men.rides[man, way] and occupied & bit(target) == ZERO
+            target = step(men, man, way, target) if rides_on else -1
+    return reach
+
+
+@inlined
 def attacked(men: ProofMen, squares: Squares, occupied: Bitboard, square: int, colour: int) -> bool:
     """Whether a man of the given colour attacks ``square``. Men on squares outside ``occupied`` are
     ignored."""
-    if men.steps.size:
-        return attacked_stepwise(men, squares, occupied, square, colour, int64(-1))
     target = bit(square)
     for man in range(men.kinds.size):
-        if men.colours[man] != colour or not REACH[colour, men.kinds[man], squares[man]] & target:
+        if men.colours[man] != colour or men.reach[man, squares[man]] & target == ZERO:
             continue
-        if BETWEEN[square, squares[man]] & occupied == ZERO and occupied & bit(squares[man]):
+        if occupied & bit(squares[man]) and ride(men, man, squares[man], occupied) & target:
             return True
     return False
 
 
 @inlined
-def find_legal_targets(
-    men: ProofMen, squares: Squares, occupied: Bitboard, side: int, targets: NDArray[np.uint64]
-) -> bool:
-    """Fill ``targets``, uint64 (men,), with the legal target squares of each man, except those of en passant
-    captures.
+def legal_positions(men: ProofMen, squares: Squares, occupied: Bitboard, side: int) -> Bitboard:
+    """The positions of a word in which ``side`` may be to move: the other side's king is not attacked.
 
-    Men of the side not to move have no targets. Return whether the side to move is in check.
+    ``occupied`` are the squares of the fixed men.
     """
-    if men.steps.size:
-        return find_targets_stepwise(men, squares, occupied, side, targets)
-    count = men.kinds.size
-    own_king = men.king_index[side]
-    king = squares[own_king]
-    own, danger, allowed = ZERO, ZERO, FULL
-    for man in range(count):
-        targets[man] = ZERO
-        if men.colours[man] == side:
-            own |= bit(squares[man])
-            targets[man] = FULL
-    for man in range(count):
-        if men.colours[man] == side:
-            continue
-        square = squares[man]
-        attacks = reach = REACH[1 - side, men.kinds[man], square]
-        if QUEEN <= men.kinds[man] <= BISHOP:
-            line = BETWEEN[king, square] | bit(square)
-            for other in range(count):
-                if other != own_king:
-                    reach &= ~BEHIND[square, squares[other]]
-            if reach & bit(king):
-                allowed &= line
-            elif attacks & bit(king):
-                # If only one man is in between, and it belongs to the side to move, it is pinned to the line.
-                blockers = BETWEEN[king, square] & occupied
-                if blockers & (blockers - ONE) == ZERO:
-                    for other in range(count):
-                        if blockers == bit(squares[other]):
-                            targets[other] &= line
-        elif reach & bit(king):
-            allowed &= bit(square)
-        danger |= reach
-    enemies = occupied & ~own
-    for man in range(count):
+    last, king = men.free_count - 1, men.king_index[1 - side]
+    legal = ~occupied if men.free_count else ONE
+    for man in range(men.kinds.size):
         if men.colours[man] != side:
             continue
-        square = squares[man]
-        reach = REACH[side, men.kinds[man], square]
-        if man == own_king:
-            targets[man] &= reach & ~own & ~danger
-        elif men.kinds[man] == PAWN:
-            targets[man] &= allowed & (reach & enemies | _pawn_steps(square, occupied, side))
-        else:
-            if men.kinds[man] <= BISHOP:
-                for other in range(count):
-                    reach &= ~BEHIND[square, squares[other]]
-            targets[man] &= allowed & reach & ~own
-    return allowed != FULL
+        if king == last:
+            legal &= ~ride(men, man, squares[man], occupied)
+        elif man == last:  # moves of men other than pawns can be reversed
+            legal &= ~ride(men, man, squares[king], occupied)
+        elif men.reach[man, squares[man]] & bit(squares[king]):
+            legal &= _shields(men, man, squares[man], squares[king], occupied)
+    return legal
 
 
 @inlined
-def _pawn_steps(square: int, occupied: Bitboard, side: int) -> Bitboard:
-    """Target squares of a pawn's single and double step, ignoring checks and pins."""
-    ahead = 8 - 16 * side
-    single = bit(square + ahead) & ~occupied
-    if single and square >> 3 == 1 + 5 * side:
-        return single | bit(square + 2 * ahead) & ~occupied
-    return single
+def _shields(men: ProofMen, man: int, origin: int, target: int, occupied: Bitboard) -> Bitboard:
+    """Squares on which a further man would keep a man on ``origin`` from attacking ``target``."""
+    if men.kinds[man] == PAWN:
+        return ZERO
+    shields = FULL
+    for way in range(men.rides.shape[1]):
+        path, square = ZERO, step(men, man, way, origin)
+        while square >= 0 and square != target:
+            path |= bit(square)
+            rides_on = men.rides[man, way] and occupied & bit(square) == ZERO
+            square = step(men, man, way, square) if rides_on else -1
+        if square == target:
+            shields &= path
+    return shields
 
 
 @inlined
-def count_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
-    """Number of moves to ``targets``. A pawn's target on the last rank counts as four moves."""
-    moves = 0
+def _add_move(scratch: ProofScratch, man: int, target: int, victim: int, positions: Bitboard) -> None:
+    """List a move."""
+    number = scratch.count[0]
+    scratch.count[0] = number + 1
+    scratch.man[number], scratch.target[number], scratch.victim[number] = man, target, victim
+    scratch.positions[number] = positions
+
+
+@kernel
+def find_moves(
+    men: ProofMen, occupied: Bitboard, side: int, positions: Bitboard, scratch: ProofScratch
+) -> None:
+    """List the moves of ``side`` in some positions of a word, except en passant captures.
+
+    The moves may leave the king attacked. ``scratch.squares`` are the squares of the fixed men, and
+    ``occupied`` is the set of them.
+    """
+    squares, last = scratch.squares, men.free_count - 1
+    is_prey = last >= 0 and men.colours[last] != side and men.kinds[last] != KING
+    scratch.count[0] = 0
+    if last >= 0:
+        squares[last] = -1
     for man in range(men.kinds.size):
-        moves += count_bits(targets[man])
-        if men.kinds[man] == PAWN:
-            moves += 3 * count_bits(targets[man] & _LAST_ROWS)
-    return moves
+        if men.colours[man] != side:
+            continue
+        if man == last:
+            _find_moves_of_last_man(men, occupied, positions, scratch)
+        elif men.kinds[man] == PAWN:
+            _find_pawn_moves(men, man, occupied, positions, is_prey, scratch)
+        else:
+            _find_moves_of_man(men, man, occupied, positions, is_prey, scratch)
+
+
+@inlined
+def _victim_on(men: ProofMen, squares: Squares, square: int, side: int) -> int:
+    """Index of the man on an occupied square if ``side`` may capture it, else -1."""
+    man = man_on(men, squares, square)
+    return man if men.colours[man] != side and men.kinds[man] != KING else -1
+
+
+@inlined
+def _find_moves_of_man(
+    men: ProofMen, man: int, occupied: Bitboard, positions: Bitboard, is_prey: bool, scratch: ProofScratch
+) -> None:
+    """List the moves of a fixed king or piece; ``is_prey`` tells whether it may capture the last free man."""
+    side, last, captures = men.colours[man], men.free_count - 1, ZERO
+    for way in range(men.rides.shape[1]):
+        free, target = positions, step(men, man, way, scratch.squares[man])
+        while target >= 0 and free:
+            if occupied & bit(target):
+                victim = _victim_on(men, scratch.squares, target, side)
+                if victim >= 0:
+                    _add_move(scratch, man, target, victim, free)
+                break
+            captures |= free & bit(target)
+            free &= ~bit(target)
+            if free:
+                _add_move(scratch, man, target, -1, free)
+            target = step(men, man, way, target) if men.rides[man, way] else -1
+    if is_prey and captures:
+        _add_move(scratch, man, -1, last, captures)
+
+
+@inlined
+def _find_moves_of_last_man(
+    men: ProofMen, occupied: Bitboard, positions: Bitboard, scratch: ProofScratch
+) -> None:
+    """List the moves of the last free man."""
+    last = men.free_count - 1
+    side = men.colours[last]
+    for man in range(men.kinds.size):
+        victim = man != last and men.colours[man] != side and men.kinds[man] != KING
+        captures = ZERO
+        if victim:  # moves of men other than pawns can be reversed
+            captures = positions & ride(men, last, scratch.squares[man], occupied)
+        if captures:
+            _add_move(scratch, last, scratch.squares[man], man, captures)
+    for way in range(men.rides.shape[1]):
+        delta, able = men.delta[last, way], sources(~occupied, men.delta[last, way]) & men.inside[last, way]
+        distance = delta
+        while positions & able:
+            _add_move(scratch, last, distance, -1, positions & able)
+            distance += delta
+            able = sources(able & ~occupied, delta) & men.inside[last, way] if men.rides[last, way] else ZERO
+
+
+@inlined
+def _find_pawn_moves(
+    men: ProofMen, pawn: int, occupied: Bitboard, positions: Bitboard, is_prey: bool, scratch: ProofScratch
+) -> None:
+    """List the moves of a pawn; ``is_prey`` tells whether it may capture the last free man."""
+    square, side, last = scratch.squares[pawn], men.colours[pawn], men.free_count - 1
+    ahead, free = 8 - 16 * side, positions
+    for target in range(square + ahead, square + ahead * (3 if square >> 3 == 1 + 5 * side else 2), ahead):
+        free &= ~bit(target)
+        if occupied & bit(target) or free == ZERO:
+            break
+        _add_move(scratch, pawn, target, -1, free)
+    reach = men.reach[pawn, square]
+    if is_prey and positions & reach & ~occupied:
+        _add_move(scratch, pawn, -1, last, positions & reach & ~occupied)
+    reach &= occupied
+    while reach:
+        victim = _victim_on(men, scratch.squares, first_bit(reach), side)
+        if victim >= 0:
+            _add_move(scratch, pawn, first_bit(reach), victim, positions)
+        reach &= reach - ONE
+
+
+@inlined
+def is_legal(men: ProofMen, occupied: Bitboard, man: int, target: int, victim: int, squares: Squares) -> bool:
+    """Whether a listed move leaves the king of the moving side unattacked.
+
+    ``squares`` are those of all men before the move, and ``occupied`` is the set of them. ``victim`` is the
+    captured man, -1 if there is none.
+    """
+    side, origin = men.colours[man], squares[man]
+    squares[man] = target
+    if victim >= 0:
+        squares[victim] = origin  # which is empty
+    after = occupied & ~bit(origin) | bit(target)
+    legal = not attacked(men, squares, after, squares[men.king_index[side]], 1 - side)
+    squares[man] = origin
+    if victim >= 0:
+        squares[victim] = target
+    return legal
 
 
 @inlined
@@ -276,7 +405,7 @@ def may_take_en_passant(
     """Whether the man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
         return False
-    if REACH[side, PAWN, squares[pawn]] & bit(target) == ZERO:
+    if men.reach[pawn, squares[pawn]] & bit(target) == ZERO:
         return False
     victim = target - 8 + 16 * side
     after = occupied ^ bit(squares[pawn]) ^ bit(target) ^ bit(victim)

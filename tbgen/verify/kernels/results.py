@@ -9,6 +9,7 @@ grade. Of two results of equal value, the result of smaller depth has the greate
 for White than the accrued score; the result of greater depth has it if the value is worse.
 """
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined
+from tbgen.compiler.structs import Struct
 
 MAX_WORTH: Final = 511
 """Worth of White's score of rank 0, the greatest worth."""
@@ -125,20 +127,43 @@ Place: TypeAlias = tuple[int, int, int]
 """1 for an en passant position, else 0; side to move; slot, or index in the flattened en passant arrays."""
 
 
-class ProofScratch(NamedTuple):
-    """The workspace of one kernel call, with a buffer for findings."""
+@dataclass(frozen=True)
+class ProofScratch(Struct):
+    """The workspace of one kernel call, with a list of moves and a buffer for findings."""
 
     squares: NDArray[np.int64]
-    """Shape (32,): squares of the men of the current position."""
-    targets: NDArray[np.uint64]
-    """Shape (32,): legal targets of these men."""
+    """Shape (32,): squares of the men of the current position or word."""
     squares_after: NDArray[np.int64]
     """Shape (16,): squares of the men after a zeroing move, in the order of the table that the move leads to;
     from index 8 on, images of these squares."""
+    originals: NDArray[np.int64]
+    """Shape (64,): canonical slots of the positions in a word."""
+    count: NDArray[np.int64]
+    """Shape (1,): number of listed moves."""
+    man: NDArray[np.int64]
+    """Shape (``MAX_MOVES``,): the moving man of each listed move."""
+    target: NDArray[np.int64]
+    """Shape (``MAX_MOVES``,): target square of each listed move; -1 for the square of the last free man. For
+    a quiet move of this man, by how much the move changes the number of its square."""
+    victim: NDArray[np.int64]
+    """Shape (``MAX_MOVES``,): the captured man of each listed move, -1 if there is none."""
+    positions: NDArray[np.uint64]
+    """Shape (``MAX_MOVES``,): the positions of the word in which each listed move is possible."""
+    row: NDArray[np.int32]
+    """Shape (192,): grades of a word with the other side to move, between elements that are not used. A move
+    of the last free man leads from each position to an element at the same distance."""
+    move_count: NDArray[np.uint8]
+    """Shape (64,): number of moves in each position of a word."""
+    best: NDArray[np.int32]
+    """Shape (64,): best signed grade of the moves in each position of a word."""
     findings: NDArray[np.int64]
     """Shape (capacity, ``COLUMNS``): the findings."""
     total: NDArray[np.int64]
     """Shape (1,): number of findings, including those that exceed the capacity."""
+
+
+MAX_MOVES: Final = 1024
+"""Maximum number of moves in the list for a word: each has another man and target."""
 
 
 @inlined
