@@ -177,7 +177,7 @@ def test_packed_tables(capsys: Capture, three_men: Path, packed: PackedTables) -
     """Packed tables are described with their form, and their values are counted as in plain ones."""
     where = ["--dir", str(packed("KNvK").parent)]
     text = answer(capsys, "info", "KNvK", *where)
-    assert "format         version 4, packed, rules r" in text.splitlines()
+    assert "format         version 5, packed, rules r" in text.splitlines()
     assert "without depths, which are computed on demand" in text
     assert "plies, accrued scores not included" in text
     (line,) = [line for line in answer(capsys, "info", *where).splitlines() if line.startswith("KNvK ")]

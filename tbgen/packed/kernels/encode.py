@@ -244,7 +244,7 @@ def list_sampled_blocks(
 
     :param steps: int64 (3, n): receives the steps of each kind.
     :param lengths: int64 (3,): number of listed steps of each kind; increased.
-    :returns: the number of the next block. It is less than ``end`` if there may not be room for it.
+    :returns: the number of the next block. It is less than ``end`` if its steps may not fit into the array.
     """
     rows = encoding.rows
     for number in range(first, end):

@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
-from tbgen.retro.vectors import BitsType, LaneCall, code_generator, comparison_generator, number_type
+from tbgen.compiler.vectors import BitsType, LaneCall, code_generator, comparison_generator, number_type
 
 Word: TypeAlias = np.uint64
 """A machine word: a set of positions, or of squares."""

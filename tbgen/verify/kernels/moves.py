@@ -18,8 +18,8 @@ from numba import types
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic, kernel
+from tbgen.compiler.vectors import code_generator
 from tbgen.index.layout import TRIANGLE
-from tbgen.retro.vectors import code_generator
 from tbgen.verify.geometry import KING, PAWN
 from tbgen.verify.kernels.results import ProofScratch
 
