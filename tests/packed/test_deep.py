@@ -9,7 +9,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.errors import LimitError
 from tbgen.index.table import Table
-from tbgen.packed import pack
+from tbgen.packed import encode, pack
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
@@ -17,7 +17,7 @@ from tbgen.packed.pack import NeedFinder
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
 from tbgen.store.dataset import AnyArray, unchanged_arrays
-from tbgen.store.schema import BLOCK_FUNCTION_LENGTH, DatasetSchema
+from tbgen.store.schema import BLOCK_DATA, BLOCK_FUNCTION_LENGTH, DatasetSchema
 from tests.packed.test_format import Packed
 from tests.support import packed_tables
 from tests.support.exhaustive import sample
@@ -73,6 +73,14 @@ def test_functions_that_all_take_bytes(three_men: Path) -> None:
     functions.start = np.zeros(many + 1, np.int64)
     encoded = Encoder(table, needed, 2).encode()
     assert encoded[BLOCK_FUNCTION_LENGTH].max() > 1024
+
+
+def test_contexts_from_a_sample(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of an eighth of the blocks is enough to choose contexts; symbols outside of it are encoded."""
+    table, needed = to_pack(three_men, "KNvK")
+    size = Encoder(table, needed, 2).encode()[BLOCK_DATA].size
+    monkeypatch.setattr(encode, "_MAX_SAMPLED_BITS", 3)
+    assert size < Encoder(table, needed, 2).encode()[BLOCK_DATA].size < 1.5 * size
 
 
 def test_arrays_of_a_table_are_taken_before_depths_are_flagged(
