@@ -71,12 +71,14 @@ def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: 
 
 
 INTERRUPTED = """
-import os, signal, sys
+import os, signal, sys, time
 import psutil
 from tbgen.compiler.cache import compile_side_by_side
 
 def end():
     (other,) = psutil.Process().children()
+    while other.name() == "setpriv":  # it has not asked for the signal yet
+        time.sleep(0.01)
     print(other.pid, flush=True)
     os.kill(os.getpid(), getattr(signal, sys.argv[1]))
 
