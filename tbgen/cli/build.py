@@ -203,10 +203,8 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
 
     :param copy_bytes: bytes of disk that plain copies need until the build ends.
     """
-    disk, scratch_bytes = (
-        sum(entry.disk for entry in estimates),
-        max((entry.scratch for entry in estimates), default=0),
-    )
+    disk = sum(entry.disk for entry in estimates)
+    scratch_bytes = max((entry.scratch for entry in estimates), default=0)
     if as_json:
         tables = [fields(entry, "material", "seconds", "memory", "disk") for entry in estimates]
         totals = fields(total, "jobs", "seconds", "memory")

@@ -222,14 +222,11 @@ def kings_of(rows: Rows, row: int, squares: Ints) -> int:
     ``squares`` are the squares of the other men of the row.
     """
     other, king = int64(squares[1 - rows.side]), int64(0 if rows.king_mask else squares[rows.side])
-    rank, file = other >> 3, other & 7
     if rows.pawnless:
-        edge = min(min(file, 7 - file), min(rank, 7 - rank))
-        return (16 * edge) << 16 | other << 6 | king
+        return (16 * int64(_EDGE[other])) << 16 | other << 6 | king
     phase = row // rows.rows_per_phase
     pawn: int = lowest(rows.pawns[phase, 0] or rows.pawns[phase, 1])
-    distance = max(abs((pawn & 7) - file), abs((pawn >> 3) - rank))
-    summand = 24 * (min(distance, 4) - 1) + (pawn >> 3) - 1
+    summand = 24 * (min(int64(_DISTANCE[pawn, other]), 4) - 1) + (pawn >> 3) - 1
     return summand << 16 | (64 + pawn) << 6 | king
 
 
