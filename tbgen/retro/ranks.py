@@ -109,7 +109,7 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
     :param parts: number of parts into which the work is divided.
     :param mapper: called like ``map``; may distribute the parts over threads.
     """
-    ranges = _ranges(workspace, parts)
+    ranges = word_ranges(workspace.frame.words, parts)
     for _ in mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges):
         pass
     for _ in mapper(lambda part: prepare_words(workspace, pool, symmetric, *part), ranges):
@@ -121,14 +121,16 @@ def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int
 
     The other arguments are as for :func:`find_moves`.
     """
-    for _ in mapper(lambda part: clear_empty_slots(workspace, *part), _ranges(workspace, parts)):
+    for _ in mapper(
+        lambda part: clear_empty_slots(workspace, *part), word_ranges(workspace.frame.words, parts)
+    ):
         pass
     loader.store(phase, workspace)
 
 
-def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
+def word_ranges(words: int, parts: int) -> list[tuple[int, int]]:
     """Return ``parts`` half-open ranges with about the same number of words."""
-    return list(pairwise(workspace.frame.words * part // parts for part in range(parts + 1)))
+    return list(pairwise(words * part // parts for part in range(parts + 1)))
 
 
 class EpConfig(NamedTuple):
@@ -174,13 +176,13 @@ class PhaseSolver:
 
     The fresh values and depths of the workspace are the output.
 
-    :param record: an empty record, to which the sweeps append the changes that they make; None to record
-        nothing.
+    :param records: empty records of different words, to which the sweeps append the changes that they make.
+        There is exactly one, unless a crew solves the phase. No records are made of changes in other words.
     :param mapper: called like ``map``; may distribute work over threads.
     """
 
     def __init__(
-        self, workspace: Workspace, pool: Pool, record: SweepRecord | None = None, mapper: Map = map
+        self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord] = (), mapper: Map = map
     ) -> None:
         self._workspace, self._pool = workspace, pool
         self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
@@ -188,9 +190,9 @@ class PhaseSolver:
         # other events.
         white, black = mapper(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
-        self.record = record or empty_record(NOTHING, 0, make_function_numbers(0), 0)
-        """The changes that the sweeps have made so far. A caller may replace it with an empty record, which
-        then stores later changes."""
+        self.records = [*records] or [empty_record(0, 0, NOTHING, make_function_numbers(0), 0)]
+        """The changes that the sweeps have made so far. A caller may replace them with empty records, which
+        then store later changes."""
         self.rank = 0
         """The rank that is being solved; when all ranks are solved, the last solved rank plus 1."""
 
@@ -220,8 +222,9 @@ class PhaseSolver:
 
     def _sweep(self) -> bool:
         """Run the sweeps of the current rank; return whether any position is in its layers."""
-        arguments = self._workspace, self._pool, self.rank, self._agendas, self.record
-        any_alive, self.record = self._solve_rank(*arguments)
+        [record] = self.records
+        arguments = self._workspace, self._pool, self.rank, self._agendas, record
+        any_alive, self.records[0] = self._solve_rank(*arguments)
         return bool(any_alive)
 
     def _settle(self) -> None:
@@ -248,14 +251,15 @@ class WidePhaseSolver(PhaseSolver):
     does not change its results (``tbgen.retro.kernels.sweep``).
     """
 
-    def __init__(self, workspace: Workspace, pool: Pool, record: SweepRecord | None, crew: Crew) -> None:
+    def __init__(self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord], crew: Crew) -> None:
         self._crew, self._stages = crew, crew.stages
-        self._ranges = _ranges(workspace, 4 * crew.width)
+        self._ranges = word_ranges(workspace.frame.words, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
+        self._record = with_fixed_types(record_inner_sweep)
         with crew.stages.timed("events"):
-            super().__init__(workspace, pool, record, crew.threads.map)
+            super().__init__(workspace, pool, records, crew.threads.map)
 
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
@@ -265,9 +269,15 @@ class WidePhaseSolver(PhaseSolver):
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
                 results = list(mapper(self._update_inner_sweep, SIDES))
-                for attacker, result in zip(self._workspace.attackers, results, strict=True):
-                    self.record = record_inner_sweep(attacker, self.rank, result, self.record)
+            with self._stages.timed("records"):
+                self.records = list(mapper(partial(self._extended, results), self.records))
         return any_alive
+
+    def _extended(self, update_results: list[int], record: SweepRecord) -> SweepRecord:
+        """Return a record, extended by the changes of both inner sweeps of the current rank."""
+        for attacker, result in zip(self._workspace.attackers, update_results, strict=True):
+            record = self._record(attacker, self.rank, result, record)
+        return record
 
     def _settle(self) -> None:
         mapper = self._crew.threads.map
@@ -328,7 +338,7 @@ def start_phase(workspace: Workspace, pool: Pool, symmetric: bool, crew: Crew | 
     :param crew: the threads that solve the phase; None for the calling thread alone.
     """
     find_moves(workspace, pool, symmetric, *(crew.shares if crew else ()))
-    return WidePhaseSolver(workspace, pool, None, crew) if crew else PhaseSolver(workspace, pool)
+    return WidePhaseSolver(workspace, pool, (), crew) if crew else PhaseSolver(workspace, pool)
 
 
 _NO_SET: Final = np.zeros((2, 0), np.uint64)
@@ -372,7 +382,7 @@ class ValuesSolver(WidePhaseSolver):
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
         self._reset_inner_sets = with_fixed_types(reset_inner_sets)
-        super().__init__(workspace, pool, None, crew)
+        super().__init__(workspace, pool, (), crew)
 
     def _sweep(self) -> bool:
         for side in SIDES:

@@ -4,7 +4,7 @@ Values for accrued scores are stored as runs or as functions (``tbgen.retro.kern
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
@@ -32,7 +32,6 @@ from tbgen.retro.kernels.functions import (
     FunctionNumbers,
     Log,
     Numbers,
-    Paths,
     Runs,
     count_numbers,
     functions_of,
@@ -57,6 +56,7 @@ from tbgen.retro.ranks import (
     WidePhaseSolver,
     find_moves,
     store_fresh,
+    word_ranges,
 )
 from tbgen.retro.workspace import (
     make_function_numbers,
@@ -141,30 +141,30 @@ class FunctionNumbering:
         self._count = np.zeros(_INITIAL_CAPACITY, np.int64)
         self._lock = threading.Lock()
 
-    def add(self, phase: int, sets: Phase, paths: Paths, fresh: Codes, parts: int, mapper: Map) -> None:
+    def add(self, phase: int, sets: Phase, records: Sequence[SweepRecord], fresh: Codes, mapper: Map) -> None:
         """Convert the paths of a phase to functions, and keep their numbers.
 
         :param sets: the sets of the phase.
+        :param records: the records of all words of the phase, with their paths. The numbering after
+            :meth:`finish` depends neither on their division of the words nor on the number of threads.
         :param fresh: uint8 (phase size,): the fresh values.
-        :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
-            depends neither on the parts nor on the number of threads.
-        :param mapper: called like ``map``; may distribute the parts over threads.
+        :param mapper: called like ``map``; may distribute the records over threads.
         :raises LimitError: if there are more paths or functions than can be numbered.
         :raises TbgenError: if the numbers cannot be written.
         """
-        self._check("paths", int(paths.steps.length[0]))
-        numbers = paths.path_numbers
+        numbers = records[0].paths.path_numbers
 
-        def convert(part: tuple[int, int]) -> None:
-            fresh_paths = number_fresh_paths(sets, paths, fresh, *part)
+        def convert(record: SweepRecord) -> None:
+            steps = record.paths.steps
+            self._check("paths", int(steps.length[0]))
+            fresh_paths = number_fresh_paths(sets, record.paths, fresh, record.start, record.stop)
             with self._lock:
-                self._functions, new_numbers = functions_of(fresh_paths, paths.steps, self._functions)
+                self._functions, new_numbers = functions_of(fresh_paths, steps, self._functions)
                 self._check("functions", int(self._functions.length[0]))
-                highest = max(paths.steps.length[0], len(new_numbers), self._functions.length[0])
-            renumber(_part_of(numbers, 64 * part[0], 64 * part[1]), new_numbers, highest)
+                highest = max(steps.length[0], len(new_numbers), self._functions.length[0])
+            renumber(_part_of(numbers, 64 * record.start, 64 * record.stop), new_numbers, highest)
 
-        words = len(numbers.low) // 64
-        for _ in mapper(convert, pairwise(words * part // parts for part in range(parts + 1))):
+        for _ in mapper(convert, records):
             pass
         with self._lock:
             limit = int(self._functions.length[0])
@@ -370,7 +370,7 @@ class _TableSolver:
 
     def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
         """Solve all ranks of a phase, and store its runs or functions."""
-        arguments = workspace, self.pool, self._empty_record()
+        arguments = workspace, self.pool, self._empty_records()
         rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
@@ -378,12 +378,13 @@ class _TableSolver:
             for rank in solver.solve_ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
-                    if not self._admit_runs(sum(int(log.length[0]) for log in solver.record.logs)):
-                        solver.record = self._empty_record()
+                    logs = [log for record in solver.records for log in record.logs]
+                    if not self._admit_runs(sum(int(log.length[0]) for log in logs)):
+                        solver.records = self._empty_records()
             self._check(workspace, solver.rank)
             store_fresh(workspace, self.loader, phase, self.parts, self.phase_map)
         with self.stages.timed("accrued scores"):
-            self._store_accrued(phase, workspace, solver.record)
+            self._store_accrued(phase, workspace, solver.records)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Check the depths and ranks of a phase, and count its layers; ``rank`` - 1 is its last rank."""
@@ -395,12 +396,15 @@ class _TableSolver:
             with self._lock:
                 self.stages.layer_count = max(self.stages.layer_count, 2 * (rank - FIRST_LAYER))
 
-    def _empty_record(self) -> SweepRecord:
-        """Return an empty record for the inner sweeps of a phase."""
+    def _empty_records(self) -> list[SweepRecord]:
+        """Return empty records for the inner sweeps of a phase: one for each part of the words if functions
+        are stored, else one for all words."""
+        slots = self.layout.solved_slots
         if self.functions is None:
-            return empty_record(self.form_number, self.layout.solved_slots, make_function_numbers(0), 0)
-        numbers = make_function_numbers(self.layout.solved_slots)
-        return empty_record(self.form_number, len(numbers.low), numbers, int(self.functions.side))
+            return [empty_record(0, slots // 64, self.form_number, make_function_numbers(0), 0)]
+        numbers, side = make_function_numbers(slots), int(self.functions.side)
+        parts = word_ranges(slots // 64, self.parts)
+        return [empty_record(*part, self.form_number, numbers, side) for part in parts]
 
     def _admit_runs(self, added: int) -> bool:
         """Return whether ``added`` more runs may be stored; if not, discard all runs."""
@@ -409,16 +413,16 @@ class _TableSolver:
             self.runs_by_phase.clear()
         return self.form_number != NOTHING
 
-    def _store_accrued(self, phase: int, workspace: Workspace, record: SweepRecord) -> None:
+    def _store_accrued(self, phase: int, workspace: Workspace, records: Sequence[SweepRecord]) -> None:
         """Store the runs or functions of a solved phase."""
         words, fresh = workspace.frame.words, workspace.fresh
         if self.functions is not None:
             at = fresh.starts[self.functions.side]
             values = fresh.value[at : at + 64 * words]
-            parts = self.threads if self.wide else 1
-            self.functions.add(phase, workspace.phase, record.paths, values, parts, self.phase_map)
+            self.functions.add(phase, workspace.phase, records, values, self.phase_map)
         elif self.form_number == RUNS:
             # White's accrued scores come first. Black's inner sweeps solve their layers.
+            [record] = records
             runs = list(self.phase_map(lambda log: runs_of(log, words, fresh), reversed(record.logs)))
             with self._lock:
                 added = sum(len(each.rank) for each in runs)

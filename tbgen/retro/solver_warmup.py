@@ -54,7 +54,7 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     sub-tables.
     """
     workspace, pool, agenda = _examples(material, sources)
-    record = empty_record(NOTHING, 64 * workspace.frame.words, make_function_numbers(0), 0)
+    record = empty_record(0, 0, NOTHING, make_function_numbers(0), 0)
     agendas = agenda, agenda
     compile_for(solve_rank, workspace, pool, 0, agendas, record)
     compile_for(settle_rank, workspace, 0, agendas)

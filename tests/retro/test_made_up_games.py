@@ -216,7 +216,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     size = layout.phase_size
     starts = np.array([phase * size, layout.size + phase * size])
     none = make_function_numbers(0)
-    solver = PhaseSolver(workspace, pool, empty_record(RUNS, size, none, 0))
+    solver = PhaseSolver(workspace, pool, [empty_record(0, size // 64, RUNS, none, 0)])
     with monkeypatch.context() as low:
         low.setattr(ranks, "MAX_CODED_RANK", 9)
         with pytest.raises(LimitError, match="as of an en passant position"):
@@ -225,7 +225,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
         pass
     loader.store(phase, workspace)
     solved = loader.fresh_results(phase)
-    both = [runs_of(log, workspace.frame.words, solved) for log in reversed(solver.record.logs)]
+    both = [runs_of(log, workspace.frame.words, solved) for log in reversed(solver.records[0].logs)]
 
     def fresh(array: np.ndarray) -> np.ndarray:
         return np.array([array[start : start + size] for start in starts])

@@ -83,33 +83,36 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
 
 
 @jit
-def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log) -> Log:
-    """Log the states whose value or depth differs from that in the previous layer.
+def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log, start: int, stop: int) -> Log:
+    """Log the states of the words ``start`` to ``stop`` - 1 whose value or depth differs from that in the
+    previous layer.
 
     ``rank`` and ``is_update`` are as for ``changed_states``. Return the log, which may have been copied to a
     larger array.
     """
     for side in range(2):
-        word = int64(0)
-        while word < attacker.frame.words:
+        word = start
+        while word < stop:
             if log.length[0] + 64 > len(log.entry):
                 longer = Log(np.empty(2 * len(log.entry), np.uint64), log.length)
                 longer.entry[: log.length[0]] = log.entry[: log.length[0]]
                 log = longer
-            word = _log_words(attacker, rank, is_update, log, side, word)
+            word = _log_words(attacker, rank, is_update, log, side, word, stop)
     return log
 
 
 @kernel
-def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: int, start: int) -> int:
-    """Log the changes of the positions with ``side`` to move, from word ``start`` on.
+def _log_words(
+    attacker: Attacker, rank: int, is_update: bool, log: Log, side: int, start: int, stop: int
+) -> int:
+    """Log the changes of the positions with ``side`` to move in the words ``start`` to ``stop`` - 1.
 
-    Return the word from which to continue after the log has been enlarged, or the number of words if all have
-    been visited.
+    Return the word from which to continue after the log has been enlarged, or ``stop`` if all have been
+    visited.
     """
     words, results = attacker.frame.words, attacker.results
     first = results.starts[side]
-    for word in range(start, words):
+    for word in range(start, stop):
         length = log.length[0]
         if length + 64 > len(log.entry):
             return word
@@ -122,7 +125,7 @@ def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: i
             log.entry[length] = np.uint64(node) << _NODE_SHIFT | np.uint64(rank) << _RANK_SHIFT | state
             length += 1
         log.length[0] = length
-    return words
+    return stop
 
 
 @jit
@@ -196,7 +199,7 @@ def _set_number(numbers: FunctionNumbers, slot: int, number: int, limit: int) ->
 
 
 class Paths(NamedTuple):
-    """The paths of one phase."""
+    """The paths of consecutive words of one phase."""
 
     path_numbers: FunctionNumbers
     """Path number of each slot of the phase; empty if functions are not stored."""
@@ -214,16 +217,18 @@ def empty_paths(numbers: FunctionNumbers, side: int) -> Paths:
 
 
 @jit
-def extend_paths(attacker: Attacker, rank: int, is_update: bool, paths: Paths) -> Paths:
-    """Extend the paths of the positions whose value differs from that in the previous layer of the same
-    holder.
+def extend_paths(
+    attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int, stop: int
+) -> Paths:
+    """Extend the paths of the positions of the words ``start`` to ``stop`` - 1 whose value differs from that
+    in the previous layer of the same holder.
 
     ``is_update`` is as for ``changed_states``. Return the paths, which may have been copied to larger arrays.
     """
-    word = int64(0)
-    while word < attacker.frame.words:
+    word = start
+    while word < stop:
         paths = Paths(paths.path_numbers, paths.side, with_capacity(paths.steps, 64))
-        word = _extend_paths_of_words(attacker, rank, is_update, paths, word)
+        word = _extend_paths_of_words(attacker, rank, is_update, paths, word, stop)
     return paths
 
 
@@ -238,16 +243,18 @@ def _last_value(steps: Numbering, path: Word, code: Word) -> Word:
 
 
 @kernel
-def _extend_paths_of_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int) -> int:
-    """Extend the paths of the words from ``start`` on.
+def _extend_paths_of_words(
+    attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int, stop: int
+) -> int:
+    """Extend the paths of the words ``start`` to ``stop`` - 1.
 
-    Return the word from which to continue after the capacity of the paths has been increased, or the number
-    of words if all have been visited.
+    Return the word from which to continue after the capacity of the paths has been increased, or ``stop`` if
+    all have been visited.
     """
-    words, value, side = attacker.frame.words, attacker.results.value, paths.side
+    value, side = attacker.results.value, paths.side
     first = attacker.results.starts[side]
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
-    for word in range(start, words):
+    for word in range(start, stop):
         if paths.steps.length[0] + 64 > len(paths.steps.key):
             return word
         assigned, changed = changed_states(attacker, side, word, rank, is_update)
@@ -259,7 +266,7 @@ def _extend_paths_of_words(attacker: Attacker, rank: int, is_update: bool, paths
                 step = path << _ENTRY_BITS | code << _BYTE_BITS | after
                 number = find_or_add(paths.steps, step)
                 _set_number(paths.path_numbers, slot, number, paths.steps.length[0])
-    return words
+    return stop
 
 
 @jit

@@ -56,8 +56,12 @@ NOTHING, RUNS, FUNCTIONS = range(3)
 
 
 class SweepRecord(NamedTuple):
-    """The values recorded so far for all accrued scores."""
+    """The values recorded so far for all accrued scores, in consecutive words of a phase."""
 
+    start: int
+    """The first of these words."""
+    stop: int
+    """The last of these words plus 1."""
     form: int
     """``NOTHING``, ``RUNS`` or ``FUNCTIONS``."""
     logs: tuple[Log, Log]
@@ -186,15 +190,17 @@ def reset_inner_sets(attacker: Attacker) -> None:
 
 
 @jit
-def empty_record(form: int, phase_size: int, numbers: FunctionNumbers, side: int) -> SweepRecord:
-    """Return an empty record in the given form: ``NOTHING``, ``RUNS`` or ``FUNCTIONS``.
+def empty_record(start: int, stop: int, form: int, numbers: FunctionNumbers, side: int) -> SweepRecord:
+    """Return an empty record of the words ``start`` to ``stop`` - 1 in the given form: ``NOTHING``, ``RUNS``
+    or ``FUNCTIONS``.
 
     ``numbers`` will store the path numbers for the side to move ``side``. If the form is ``FUNCTIONS``, they
     are zeros for all slots of the phase; otherwise they are empty.
     """
     # The system allocates no memory for pages that are never written to.
-    capacity = phase_size if form == RUNS else int64(1)
-    return SweepRecord(form, (empty_log(capacity), empty_log(capacity)), empty_paths(numbers, side))
+    capacity = 64 * (stop - start) if form == RUNS else int64(1)
+    logs = empty_log(capacity), empty_log(capacity)
+    return SweepRecord(start, stop, form, logs, empty_paths(numbers, side))
 
 
 @jit
@@ -216,14 +222,14 @@ def record_inner_sweep(attacker: Attacker, rank: int, update_result: int, record
 
     ``update_result`` is the result of ``update_inner_sweep``.
     """
-    form, (white, black), paths = record
+    start, stop, form, (white, black), paths = record
     if update_result and form == RUNS and attacker.side == 0:
-        white = log_changes(attacker, rank, update_result > 0, white)
+        white = log_changes(attacker, rank, update_result > 0, white, start, stop)
     elif update_result and form == RUNS:
-        black = log_changes(attacker, rank, update_result > 0, black)
+        black = log_changes(attacker, rank, update_result > 0, black, start, stop)
     elif update_result and form == FUNCTIONS:
-        paths = extend_paths(attacker, rank, update_result > 0, paths)
-    return SweepRecord(form, (white, black), paths)
+        paths = extend_paths(attacker, rank, update_result > 0, paths, start, stop)
+    return SweepRecord(start, stop, form, (white, black), paths)
 
 
 @jit
