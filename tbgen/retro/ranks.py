@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from tbgen.retro.kernels.phase import (
     record_inner_sweep,
     reset_inner_sets,
     settle_rank,
-    solve_rank,
+    solve_ranks,
     update_inner_sweep,
 )
 from tbgen.retro.kernels.sweep import (
@@ -171,8 +171,15 @@ class Crew:
             executor.shutdown(wait=wait, cancel_futures=True)
 
 
+@cache
+def _narrow_kernels(*structure_types: object) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return ``solve_ranks`` and ``settle_rank`` for a workspace and a pool of the given types. The types of
+    all other arguments are always the same."""
+    return with_fixed_types(solve_ranks), with_fixed_types(settle_rank)
+
+
 class PhaseSolver:
-    """Solves one phase rank by rank after ``find_moves``, on one thread, with two kernel calls for each rank.
+    """Solves one phase after ``find_moves``, on one thread.
 
     The fresh values and depths of the workspace are the output.
 
@@ -185,7 +192,7 @@ class PhaseSolver:
         self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord] = (), mapper: Map = map
     ) -> None:
         self._workspace, self._pool = workspace, pool
-        self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
+        self._solve_ranks, self._settle_rank = _narrow_kernels(workspace._numba_type_, pool._numba_type_)
         # At first, only events of the best value are needed. Before the first layer, later_events adds the
         # other events.
         white, black = mapper(lambda side: first_events(workspace, side, int64(1)), SIDES)
@@ -220,11 +227,25 @@ class PhaseSolver:
                 self._settle()
                 self.rank += 1
 
+    def solve(self) -> None:
+        """Solve all ranks of a phase without en passant positions, in one kernel call.
+
+        The workspace does not keep the results of inner sweeps. If there are scores without codes, the work
+        ends early, and :attr:`fits_codes` is false.
+        """
+        any_alive = self._sweep_ranks(MAX_CODED_RANK + 1)
+        self.rank += any_alive
+
     def _sweep(self) -> bool:
         """Run the sweeps of the current rank; return whether any position is in its layers."""
+        return self._sweep_ranks(self.rank)
+
+    def _sweep_ranks(self, last: int) -> bool:
+        """Run the sweeps of the ranks up to ``last`` or the first rank whose layers are empty; return whether
+        any position is in the layers of the final rank."""
         [record] = self.records
-        arguments = self._workspace, self._pool, self.rank, self._agendas, record
-        any_alive, self.records[0] = self._solve_rank(*arguments)
+        arguments = self._workspace, self._pool, self.rank, last, self._agendas, record
+        any_alive, self.rank, self._agendas, self.records[0] = self._solve_ranks(*arguments)
         return bool(any_alive)
 
     def _settle(self) -> None:

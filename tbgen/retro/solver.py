@@ -375,16 +375,23 @@ class _TableSolver:
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
             solver = WidePhaseSolver(*arguments, self.crew) if self.wide else PhaseSolver(*arguments)
-            for rank in solver.solve_ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
-                if self.wide:
-                    self.progress("layer" if self.variant.layered else "rank", rank, 0)
-                    logs = [log for record in solver.records for log in record.logs]
-                    if not self._admit_runs(sum(int(log.length[0]) for log in logs)):
-                        solver.records = self._empty_records()
+            if not (self.wide or rows):
+                solver.solve()
+            else:
+                for rank in solver.solve_ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
+                    if self.wide:
+                        self._check_runs(rank, solver)
             self._check(workspace, solver.rank)
             store_fresh(workspace, self.loader, phase, self.parts, self.phase_map)
         with self.stages.timed("accrued scores"):
             self._store_accrued(phase, workspace, solver.records)
+
+    def _check_runs(self, rank: int, solver: PhaseSolver) -> None:
+        """Report a solved rank, and discard the runs if there are too many."""
+        self.progress("layer" if self.variant.layered else "rank", rank, 0)
+        logs = [log for record in solver.records for log in record.logs]
+        if not self._admit_runs(sum(int(log.length[0]) for log in logs)):
+            solver.records = self._empty_records()
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Check the depths and ranks of a phase, and count its layers; ``rank`` - 1 is its last rank."""

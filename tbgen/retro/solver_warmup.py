@@ -16,7 +16,7 @@ from tbgen.index.table import AccruedForm, Source
 from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
-from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_rank
+from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_ranks
 from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_state
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
@@ -56,7 +56,7 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     workspace, pool, agenda = _examples(material, sources)
     record = empty_record(0, 0, NOTHING, make_function_numbers(0), 0)
     agendas = agenda, agenda
-    compile_for(solve_rank, workspace, pool, 0, agendas, record)
+    compile_for(solve_ranks, workspace, pool, 0, 0, agendas, record)
     compile_for(settle_rank, workspace, 0, agendas)
 
 

@@ -244,7 +244,7 @@ def _run_inner_sweep(
 
 
 @jit
-def solve_rank(
+def _solve_rank(
     workspace: Workspace, pool: Pool, rank: int, agendas: Agendas, record: SweepRecord
 ) -> tuple[bool, SweepRecord]:
     """Run the sweeps of a rank, one attacker after the other.
@@ -267,6 +267,24 @@ def settle_rank(workspace: Workspace, rank: int, agendas: Agendas) -> Agendas:
     settle(workspace, rank, int64(0), workspace.frame.words)
     white_agenda = later_events(workspace, int64(0), rank, agendas[0])
     return white_agenda, later_events(workspace, int64(1), rank, agendas[1])
+
+
+@jit
+def solve_ranks(
+    workspace: Workspace, pool: Pool, rank: int, last: int, agendas: Agendas, record: SweepRecord
+) -> tuple[bool, int, Agendas, SweepRecord]:
+    """Run the sweeps of the ranks ``rank`` to ``last``, up to the first rank whose layers are empty, and
+    settle all these ranks except the final one.
+
+    Return whether any position is in the layers of the final rank, this rank, its agendas and the extended
+    record.
+    """
+    any_alive, record = _solve_rank(workspace, pool, rank, agendas, record)
+    while any_alive and rank < last:
+        agendas = settle_rank(workspace, rank, agendas)
+        rank += 1
+        any_alive, record = _solve_rank(workspace, pool, rank, agendas, record)
+    return any_alive, rank, agendas, record
 
 
 @kernel
