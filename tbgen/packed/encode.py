@@ -497,16 +497,19 @@ def packed_content(table: Table, positions: StoredPositions, threads: int = 2) -
     :raises ValueError: if the table does not decode to the same values.
     """
     derived = 1 - positions.side
+    with ThreadPoolExecutor(1) as pool:
+        facts, counts = pool.submit(table.facts), pool.submit(lambda: table.counts)
+        encoded = Encoder(table, positions, threads).encode()
     arrays = {
-        **Encoder(table, positions, threads).encode(),
-        schema.COUNT: table.counts,
+        **encoded,
+        schema.COUNT: counts.result(),
         schema.EXCEPTION_STEP: steps_of(positions.exceptions),
         schema.EXCEPTION_VALUE: table.value[derived][positions.exceptions],
         schema.EXCEPTION_DEPTH: table.depth[derived][positions.exceptions],
     }
     stored = datasets(schema.PACKED.datasets, arrays)
     attributes = {
-        **table.facts(),
+        **facts.result(),
         "stored_side": int(positions.side),
         "stored": "".join(f"{dataset.manifest_line()}\n" for dataset in stored),
     }

@@ -156,7 +156,11 @@ class Crew:
         self.width, self.stages = width, stages
         self.threads = ThreadPoolExecutor(width)
         self.helpers = ThreadPoolExecutor(width, "part")
-        self.shares: tuple[int, Map] = 4 * width, self.threads.map
+        self.rank_parts = 4 * width
+        """Number of parts into which work is divided that is done once for each rank."""
+        self.phase_parts = 32 * width
+        """Number of parts into which work is divided that is done once for each phase."""
+        self.shares: tuple[int, Map] = self.phase_parts, self.threads.map
         """The last arguments of ``find_moves`` and ``store_fresh``."""
 
     def __enter__(self) -> Self:
@@ -274,7 +278,7 @@ class WidePhaseSolver(PhaseSolver):
 
     def __init__(self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord], crew: Crew) -> None:
         self._crew, self._stages = crew, crew.stages
-        self._ranges = word_ranges(workspace.frame.words, 4 * crew.width)
+        self._ranges = word_ranges(workspace.frame.words, crew.rank_parts)
         self._lock, self._running = threading.Lock(), 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)

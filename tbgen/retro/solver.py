@@ -321,7 +321,7 @@ class _TableSolver:
         self.crew = Crew(self.threads, self.stages)
         # A function like ``map`` for the parts of one phase, and the number of parts.
         self.phase_map: Map = self.crew.threads.map if self.wide else map
-        self.parts = 4 * self.threads if self.wide else 1
+        self.parts = self.crew.phase_parts if self.wide else 1
         self._lock = threading.Lock()
 
     def set_accrued_form(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
@@ -410,7 +410,7 @@ class _TableSolver:
         if self.functions is None:
             return [empty_record(0, slots // 64, self.form_number, make_function_numbers(0), 0)]
         numbers, side = make_function_numbers(slots), int(self.functions.side)
-        parts = word_ranges(slots // 64, self.parts)
+        parts = word_ranges(slots // 64, self.crew.rank_parts if self.wide else 1)
         return [empty_record(*part, self.form_number, numbers, side) for part in parts]
 
     def _admit_runs(self, added: int) -> bool:
