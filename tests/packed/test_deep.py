@@ -8,16 +8,13 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.errors import LimitError
-from tbgen.index.table import Table
 from tbgen.packed import encode, pack
 from tbgen.packed.encode import Encoder
 from tbgen.packed.file import PackedFile
-from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.pack import NeedFinder
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
-from tbgen.store.dataset import AnyArray, unchanged_arrays
-from tbgen.store.schema import BLOCK_DATA, BLOCK_FUNCTION_LENGTH, DatasetSchema
+from tbgen.store.schema import BLOCK_DATA, BLOCK_FUNCTION_LENGTH
 from tests.packed.test_format import Packed
 from tests.support import packed_tables
 from tests.support.exhaustive import sample
@@ -81,20 +78,3 @@ def test_contexts_from_a_sample(three_men: Path, monkeypatch: pytest.MonkeyPatch
     size = Encoder(table, needed, 2).encode()[BLOCK_DATA].size
     monkeypatch.setattr(encode, "_MAX_SAMPLED_BITS", 3)
     assert size < Encoder(table, needed, 2).encode()[BLOCK_DATA].size < 1.5 * size
-
-
-def test_arrays_of_a_table_are_taken_before_depths_are_flagged(
-    three_men: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Data that are computed from depths there are right."""
-    deepest = []
-
-    def arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-        deepest.append(int(table.depth.max()))
-        return unchanged_arrays(table)
-
-    table, needed = to_pack(three_men, "KPvK")
-    monkeypatch.setattr("tbgen.packed.encode.unchanged_arrays", arrays)
-    Encoder(table, needed, 2).encode()
-    assert needed.omitted.any()
-    assert 0 < max(deepest) < CAPTURE_FLAG
