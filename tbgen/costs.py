@@ -18,14 +18,15 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, solved_bytes
 from tbgen.index.zeroing import (
+    batches_of,
     block_slots,
     blocks_after_promotions,
     en_passant_configs,
     max_slots_of_batch,
     max_solving_slots,
-    phase_groups,
     sides_after_promotion,
     threads_share_phase,
+    used_slots,
 )
 
 
@@ -217,10 +218,10 @@ def layer_memory(layout: Layout, phase: int) -> int:
 
 
 def _slots_after_promotions(layout: Layout) -> int:
-    """Return the maximum number of slots that promotions from a group of phases lead to."""
+    """Return the maximum number of slots in use that promotions from a batch of phases lead to."""
     sides = sides_after_promotion(layout)
-    blocks = (blocks_after_promotions(layout, group) for group in phase_groups(layout))
-    return max(sum(block_slots(block) * len(sides[block[0]]) for block in group) for group in blocks)
+    blocks = (blocks_after_promotions(layout, range(*batch)) for batch in batches_of(layout))
+    return max(sum(used_slots(block) * len(sides[block[0]]) for block in batch) for batch in blocks)
 
 
 def _slots_after_captures(layout: Layout) -> int:

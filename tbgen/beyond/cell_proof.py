@@ -34,7 +34,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Side
-from tbgen.verify.game import SELECT_ALL, game_of_cell, no_positions, proof_men
+from tbgen.verify.game import SELECT_ALL, game_of_cell, no_positions, no_ranks, proof_men
 from tbgen.verify.geometry import KING
 from tbgen.verify.kernels import results as problems
 from tbgen.verify.kernels.best import NO_RANK, Range
@@ -188,7 +188,7 @@ class CellProof:
         self.cell, self._threads = cell, min(threads, len(ENDS))
         self.routes = list(proof_routes(cell))
         self.men = _men_of(cell)
-        self.rank, self.legal = np.full((2, cell.size), NO_RANK, np.uint8), no_positions(cell.size)
+        self.rank, self.legal = no_ranks(cell.size), no_positions(cell.size)
         no_bounds = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
         game = game_of_cell(self.men, NO_EXITS, no_bounds, self.legal, self.rank)
         with ProofThreads(self._threads) as workers:
@@ -288,7 +288,7 @@ def prove_lookahead_block(
     routes = [each for each in proof_routes(cell) if each.route.side == side and not each.route.is_quiet]
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
-    rank = np.full_like(value, NO_RANK)
+    rank = no_ranks(cell.size)
     exits = _exits_of(men, routes, exit_bounds, end)
     game = game_of_cell(men, exits, (value, depth), no_positions(cell.size), rank)
     game = replace(game, deviation=_ALLOWED_DEVIATION[end])

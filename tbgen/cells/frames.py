@@ -28,7 +28,8 @@ from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import ROUTE_COUNT, Pool, Routes, Targets
 from tbgen.retro.kernels.words import ALL, Codes, Plies
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import workspace_of, zeros
+from tbgen.retro.workspace import workspace_of
+from tbgen.system.memory import zeros
 
 
 @dataclass(frozen=True, kw_only=True)

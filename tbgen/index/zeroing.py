@@ -7,7 +7,7 @@ material.
 
 import functools
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -130,6 +130,14 @@ def max_phases_of_batch(layout: Layout) -> int:
     return 1 if threads_share_phase(layout) else max(1, _MAX_BATCH_SLOTS // layout.phase_size)
 
 
+def batches_of(layout: Layout) -> list[tuple[int, int]]:
+    """Return the batches that cover all phases in the order of solving, each as a range of phases."""
+    step = max_phases_of_batch(layout)
+    return [
+        (first, min(first + step, group[-1] + 1)) for group in phase_groups(layout) for first in group[::step]
+    ]
+
+
 def max_slots_of_batch(layout: Layout) -> int:
     """Return the maximum number of slots in a batch, for one side to move."""
     return layout.phase_size * min(max_phases_of_batch(layout), max(map(len, phase_groups(layout))))
@@ -214,19 +222,21 @@ def block_slots(block: Block) -> int:
     return layout_of(block[0]).phase_size
 
 
-def promotion_places(layout: Layout, group: Sequence[int], overflow: int) -> dict[tuple[Block, Side], int]:
-    """Return the first pool index of each block that promotions from a group of phases lead to.
+def promotion_places(
+    layout: Layout, group: Sequence[int], overflow: int, movers: Collection[Side] = SIDES
+) -> dict[tuple[Block, Side], int]:
+    """Return the first pool index of each block that promotions by ``movers`` from a group of phases lead to.
 
     The pool stores the fresh values and depths of positions after zeroing moves. The side to move is part of
     the dictionary's keys. Blocks use the space of the table's own phases that are solved later. Blocks that
     do not fit there begin at index ``overflow``, one after another.
     """
-    sides_to_move = sides_after_promotion(layout)
+    sides_to_move = sides_after_promotion(layout, movers)
     places = {}
     next_free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
     for block in blocks_after_promotions(layout, group):
         slots = block_slots(block)
-        for side in sorted(sides_to_move[block[0]]):
+        for side in sorted(sides_to_move.get(block[0], ())):
             fitting_sides = [own for own in SIDES if next_free[own] + slots <= (own + 1) * layout.size]
             if fitting_sides:
                 places[block, side] = next_free[fitting_sides[0]]
@@ -237,14 +247,15 @@ def promotion_places(layout: Layout, group: Sequence[int], overflow: int) -> dic
     return places
 
 
-def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
-    """Return, for each resulting material, the possible sides to move after a promotion without capture.
+def sides_after_promotion(layout: Layout, movers: Collection[Side] = SIDES) -> dict[Material, set[Side]]:
+    """Return, for each resulting material, the possible sides to move after a promotion by ``movers`` without
+    capture.
 
     Sides are numbered as in the table of the resulting material.
     """
     sides_by_material: dict[Material, set[Side]] = {}
     for (mover, captured, kind), target in targets_of(layout).items():
-        if kind and not captured:
+        if kind and not captured and mover in movers:
             sides_by_material.setdefault(target.material, set()).add(SIDES[(1 - mover) ^ target.swapped])
     return sides_by_material
 

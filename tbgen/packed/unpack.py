@@ -6,9 +6,10 @@ Then the other side to move, the derived side, is derived from it.
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
+from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import Source, Table
 from tbgen.index.zeroing import (
@@ -25,7 +27,7 @@ from tbgen.index.zeroing import (
     phase_groups,
     phases_after_pawn_steps,
 )
-from tbgen.packed.encode import parts_of
+from tbgen.packed.encode import Part, parts_of
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
@@ -35,8 +37,8 @@ from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
 from tbgen.retro.kernels.frame import mark_legal
-from tbgen.retro.kernels.phase import find_side_exits, prepare_words
-from tbgen.retro.pool import PoolLoader
+from tbgen.retro.kernels.phase import clear_images, find_side_exits, prepare_words
+from tbgen.retro.pool import PoolLoader, SolvedPhases
 from tbgen.retro.workspace import (
     frame_of,
     like_men_of,
@@ -45,9 +47,8 @@ from tbgen.retro.workspace import (
     mirrors_itself,
     place_pawns,
     workspace_of,
-    zeros,
 )
-from tbgen.system.memory import discard
+from tbgen.system.memory import discard, zeros
 
 _PARTS_PER_THREAD: Final = 4
 """Minimum number of parts of a phase for each thread."""
@@ -66,15 +67,22 @@ def unpack(
     """Return the content of a packed table: the fresh values and depths for both sides to move, and the
     functions that give the values for all accrued scores with the stored side to move.
 
+    A table with pawns is unpacked to a temporary file (:class:`tbgen.retro.pool.SolvedPhases`), beside the
+    packed table or, if that is impossible, in the system's temporary directory. Its arrays are mapped memory.
+
     :param sources: the tables of all successors.
     :param functions: whether to decode the functions, too. They need four bytes of memory for each slot.
     :raises DamagedTableError: if a block does not decode.
+    :raises TbgenError: if the temporary file cannot be written.
     """
     layout, empty = file.layout, np.zeros(0, np.uint8)
     phases = range(len(layout.placements))
     no_runs = np.zeros((2, 2, 0), np.uint64), empty, empty, np.zeros(0, np.uint16)
-    function_numbers = np.zeros(layout.size if functions and file.info.stores_accrued else 0, np.uint32)
-    with _Unpacker(file, sources, threads, function_numbers) as unpacker:
+    functions = functions and file.info.stores_accrued
+    with ExitStack() as files:
+        unpacked = files.enter_context(closing(_unpacked_phases(file, functions))) if layout.pawns else None
+        numbers = zeros(layout.size if functions else 0, np.uint32)
+        unpacker = files.enter_context(_Unpacker(file, sources, threads, numbers))
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
             # The targets of promotions occupy memory that phases of later groups will overwrite.
@@ -85,13 +93,24 @@ def unpack(
                 unpacker.derive()
                 unpacker.clear_flags()
                 unpacker.expand(unpacker.derived)
+                if unpacked is not None:
+                    unpacker.write(phase, unpacked)
                 progress("unpacking", phase + 1, len(phases))
-        for phase in phases:
-            unpacker.clear_other_slots(phase)
-        value, depth = unpacker.finish()
+        if unpacked is not None:
+            value, depth = unpacked.results()
+            numbers = unpacked.numbers() if functions else numbers
+        else:
+            unpacker.clear_other_slots(0)
+            value, depth = unpacker.finish()
     table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
-    table.functions = file.accrued_functions(function_numbers) if len(function_numbers) else None
+    table.functions = file.accrued_functions(numbers) if functions else None
     return table
+
+
+def _unpacked_phases(file: PackedFile, has_functions: bool) -> SolvedPhases:
+    with suppress(TbgenError):
+        return SolvedPhases(file.layout, file.path, has_functions)
+    return SolvedPhases(file.layout, None, has_functions)
 
 
 def unpack_side(
@@ -207,8 +226,11 @@ class _Unpacker:
         self._loader.load_en_passant(self._file, phases)
 
     def load_targets(self, phases: list[int]) -> None:
-        """Load the targets of zeroing moves from phases with the same number of remaining pawn steps."""
-        self._loader.load_blocks(phases, self._threads.map)
+        """Load the targets of promotions of the derived side, from phases with the same number of remaining
+        pawn steps. What earlier phases alone needed is released."""
+        if self._layout.pawns:
+            self._loader.keep_only(phases)
+        self._loader.load_blocks(phases, self._threads.map, [self.derived])
 
     def decode(self, group: Sequence[int]) -> None:
         """Decode the stored side of consecutive phases.
@@ -302,6 +324,24 @@ class _Unpacker:
         data, slots, like_men = self._data, self._phase_slots(side), self._workspace.like_men
         arguments = like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
         self._run(copy_canonical, data.frame, *arguments, data.value[slots], data.depth[slots])
+
+    def write(self, phase: int, unpacked: SolvedPhases) -> None:
+        """Write the values and depths of the current phase, at the canonical slots of legal positions, and
+        its function numbers, whose memory is released."""
+        sets = self._data.phase
+
+        def write_part(side_and_part: tuple[Side, Part]) -> None:
+            side, (start, stop) = side_and_part
+            slots = slice(*(int(self._data.start[side]) + 64 * word for word in (start, stop)))
+            value, depth = self._data.value[slots].copy(), self._data.depth[slots].copy()
+            clear_images(sets.legal[side, start:stop] & sets.canonical[start:stop], value, depth)
+            unpacked.write(phase, side, 64 * start, value, depth)
+
+        list(self._threads.map(write_part, product(SIDES, pairwise(self._word_edges))))
+        if len(self._function_numbers):
+            numbers = self._function_numbers[phase * self._layout.phase_size :][: self._layout.phase_size]
+            unpacked.write_final_numbers(phase, numbers)
+            discard(numbers)
 
     def clear_other_slots(self, phase: int) -> None:
         """Clear all slots of a phase except the canonical slots of legal positions."""

@@ -23,9 +23,11 @@ from tbgen.compiler.jit import with_fixed_types
 from tbgen.index.layout import SIDES, Layout, Side
 from tbgen.index.table import ArrayTable, SolvedTable, Source, Table
 from tbgen.index.zeroing import (
+    Block,
+    batches_of,
+    blocks_after_promotions,
     max_phases_of_batch,
     max_slots_of_batch,
-    phase_groups,
     phases_after_pawn_steps,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
@@ -55,7 +57,6 @@ class EveryLayer:
         solved = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         self._loader = PoolLoader(layout, sources, solved)
         self._phases_per_batch = max_phases_of_batch(layout)
-        self._groups = phase_groups(layout)
         self._crew = Crew(threads, StageTimes())
         parts = min(threads, MAX_PARTS) if self._phases_per_batch == 1 else 1
         self._workspaces = [
@@ -64,6 +65,8 @@ class EveryLayer:
         ]
         self.part_slots: Final = min(_MAX_PART_SLOTS, layout.phase_size)
         """Number of slots of a part of a layer; parts of this size divide a phase."""
+        self._blocks: list[Block] = []
+        """The blocks in the pool that promotions lead to."""
         self._rank = FIRST_LAYER
         self._copy_layer = with_fixed_types(copy_layer)
 
@@ -76,11 +79,7 @@ class EveryLayer:
     @property
     def batches(self) -> list[Batch]:
         """The batches that cover all phases, in the order in which they must be solved."""
-        return [
-            (first, min(first + self._phases_per_batch, group[-1] + 1))
-            for group in self._groups
-            for first in group[:: self._phases_per_batch]
-        ]
+        return batches_of(self._layout)
 
     def ranks(self, batch: Batch) -> Iterator[int]:
         """Solve a batch, and yield each rank, from 2 on, whose layers contain positions.
@@ -88,10 +87,11 @@ class EveryLayer:
         :meth:`read` returns the layers of this rank until the next one is requested.
         """
         first, last = batch
-        for group in self._groups:
-            if group[0] == first:
-                self._loader.keep_only(group)
-                self._loader.load_blocks(group, self._crew.threads.map)
+        blocks = blocks_after_promotions(self._layout, range(first, last))
+        if blocks != self._blocks:
+            self._loader.clear()
+            self._loader.load_blocks(range(first, last), self._crew.threads.map)
+            self._blocks = blocks
         steps = (phases_after_pawn_steps(self._layout, phase) for phase in range(first, last))
         self._loader.load_solved(set().union(*steps))
         # If a batch has only one phase, all threads solve it.

@@ -1,4 +1,5 @@
-"""Making the pool of a table, and loading into it the blocks of sub-tables that a group of phases needs.
+"""Making the pool of a table, loading into it the blocks of sub-tables that a group of phases needs, and the
+file for phases that leave it.
 
 The pool and its blocks are explained in ``tbgen.retro.kernels.targets``.
 """
@@ -6,6 +7,8 @@ The pool and its blocks are explained in ``tbgen.retro.kernels.targets``.
 import functools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +18,7 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.index.layout import MIRROR_FILES, SIDES, TOUCHING_PAIRS, Layout, Side, layout_of
-from tbgen.index.table import EnPassantSource, SolvedTable, Source
+from tbgen.index.table import EnPassantSource, SolvedTable, Source, solved_bytes
 from tbgen.index.zeroing import (
     CAPTURED_PAWN,
     Block,
@@ -27,11 +30,14 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.retro.geometry import IMAGES
+from tbgen.retro.kernels.functions import FunctionNumbers, Numbers, write_renumbered
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
-from tbgen.retro.workspace import QUARTERS, expand, to_solver_order, zeros
-from tbgen.system.memory import discard
+from tbgen.retro.kernels.words import Codes, Plies
+from tbgen.retro.workspace import QUARTERS, expand, make_function_numbers, to_solver_order
+from tbgen.system.files import ScratchFile
+from tbgen.system.memory import discard, zeros
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -218,16 +224,23 @@ class PoolLoader:
                 part = slice(at, at + size)
                 table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
-    def load_blocks(self, phases: Sequence[int], mapper: Map = map) -> None:
-        """Load into the pool the blocks that zeroing moves from a group of phases lead to.
+    def clear(self) -> None:
+        """Release the memory of the phases of the table and of the blocks that promotions lead to."""
+        for part in slice(2 * self._layout.size), slice(self._promoted_at, None):
+            discard(self.pool.value[part])
+            discard(self.pool.depth[part])
 
-        :param phases: the group; all its phases have the same number of remaining pawn steps.
+    def load_blocks(self, phases: Sequence[int], mapper: Map = map, movers: Collection[Side] = SIDES) -> None:
+        """Load into the pool the blocks that promotions from some phases lead to.
+
+        :param phases: consecutive phases with the same number of remaining pawn steps.
         :param mapper: called like ``map``; may distribute the work over threads.
+        :param movers: the sides whose promotions are needed.
         """
         for block in self._block_number:
             if block[0].men == self._layout.material.men:
                 self.pool.targets.start[self._block_number[block]] = -1
-        self._load(promotion_places(self._layout, phases, self._promoted_at), mapper)
+        self._load(promotion_places(self._layout, phases, self._promoted_at, movers), mapper)
 
     def _load(self, places: Mapping[tuple[Block, Side], int], mapper: Map) -> None:
         for (block, side), begin in places.items():
@@ -259,3 +272,58 @@ class PoolLoader:
         value, depth = self.pool.value[part], self.pool.depth[part]
         source.read_side(phase, side, value, depth)
         expand(layout, phase, value, depth)
+
+
+class SolvedPhases:
+    """The solved phases of a table with pawns, in a temporary file.
+
+    The file has the values and depths of both sides to move, then the function numbers of the stored side.
+
+    :param path: the file of the table; None if the table is not written. Messages name it, and the temporary
+        file is in its directory.
+    :raises TbgenError: if there is too little space on the disk.
+    """
+
+    def __init__(self, layout: Layout, path: Path | None, has_functions: bool) -> None:
+        self._size, self._phase_size = layout.size, layout.phase_size
+        self._numbers_at = solved_bytes(layout.size, has_functions=False)
+        path = path or Path(gettempdir(), layout.material.name)
+        self._file = ScratchFile(path, solved_bytes(layout.size, has_functions))
+        self.close = self._file.close
+
+    def write(self, phase: int, side: Side, first: int, value: Codes, depth: Plies) -> None:
+        """Write the values and depths of consecutive slots of a phase, from slot ``first`` on."""
+        slot = side * self._size + phase * self._phase_size + first
+        self._file.write(slot, value)
+        self._file.write(2 * (self._size + slot), depth)
+
+    def write_numbers(self, phase: int, numbers: FunctionNumbers, limit: int) -> None:
+        """Write the function numbers of a phase; all are below ``limit``."""
+        at = self._numbers_at + 4 * phase * self._phase_size
+        self._file.write(at, numbers.low)
+        if limit > 1 << 16:
+            self._file.write(at + 2 * self._phase_size, numbers.high)
+
+    def write_final_numbers(self, phase: int, numbers: Numbers) -> None:
+        """Write the function numbers of a phase, shape (phase size,), which are not renumbered."""
+        self._file.write(self._numbers_at + 4 * phase * self._phase_size, numbers)
+
+    def renumber(self, phase: int, new_numbers: Numbers) -> None:
+        """Replace every number n of a phase by ``new_numbers[n]``, in four bytes."""
+        at = self._numbers_at + 4 * phase * self._phase_size
+        numbers, result = make_function_numbers(self._phase_size), np.empty(self._phase_size, np.uint32)
+        self._file.read(at, numbers.low)
+        if len(new_numbers) > 1 << 16:
+            self._file.read(at + 2 * self._phase_size, numbers.high)
+        write_renumbered(numbers, new_numbers, result)
+        self._file.write(at, result)
+
+    def results(self) -> tuple[Codes, Plies]:
+        """Return the values and depths, shape (2, size), after the last phase has been written."""
+        memory, slots = self._file.map(), 2 * self._size
+        value, depth = np.frombuffer(memory, np.uint8, slots), np.frombuffer(memory, np.uint16, slots, slots)
+        return value.reshape(2, -1), depth.reshape(2, -1)
+
+    def numbers(self) -> Numbers:
+        """Return the function numbers, shape (size,), after all have been written or renumbered."""
+        return np.frombuffer(self._file.map(), np.uint32, offset=self._numbers_at)

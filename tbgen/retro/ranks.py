@@ -71,8 +71,8 @@ from tbgen.retro.workspace import (
     make_function_numbers,
     make_phase,
     make_scratch,
-    zeros,
 )
+from tbgen.system.memory import zeros
 
 
 @dataclass

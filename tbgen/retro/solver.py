@@ -12,7 +12,6 @@ from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from queue import SimpleQueue
-from tempfile import gettempdir
 from typing import Final
 
 import numpy as np
@@ -23,7 +22,7 @@ from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import LimitError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
-from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions, solved_bytes
+from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
@@ -46,7 +45,7 @@ from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, clear_images, 
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
-from tbgen.retro.pool import Map, PoolLoader
+from tbgen.retro.pool import Map, PoolLoader, SolvedPhases
 from tbgen.retro.ranks import (
     MAX_PARTS,
     Crew,
@@ -65,66 +64,13 @@ from tbgen.retro.workspace import (
     place_pawns,
     score_resets,
     to_table_order,
-    zeros,
 )
-from tbgen.system.files import ScratchFile
-from tbgen.system.memory import discard
+from tbgen.system.memory import discard, zeros
 
 _INITIAL_CAPACITY: Final = 1024
 """Number of entries of functions for which memory is allocated at first."""
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
-
-
-class SolvedPhases:
-    """The solved phases of a table with pawns, in a temporary file.
-
-    The file has the values and depths of both sides to move, then the function numbers of the stored side.
-
-    :param path: the file of the table; None if the table is not written. Messages name it, and the temporary
-        file is in its directory.
-    :raises TbgenError: if there is too little space on the disk.
-    """
-
-    def __init__(self, layout: Layout, path: Path | None, has_functions: bool) -> None:
-        self._size, self._phase_size = layout.size, layout.phase_size
-        self._numbers_at = solved_bytes(layout.size, has_functions=False)
-        path = path or Path(gettempdir(), layout.material.name)
-        self._file = ScratchFile(path, solved_bytes(layout.size, has_functions))
-        self.close = self._file.close
-
-    def write(self, phase: int, side: Side, first: int, value: Codes, depth: Plies) -> None:
-        """Write the values and depths of consecutive slots of a phase, from slot ``first`` on."""
-        slot = side * self._size + phase * self._phase_size + first
-        self._file.write(slot, value)
-        self._file.write(2 * (self._size + slot), depth)
-
-    def write_numbers(self, phase: int, numbers: FunctionNumbers, limit: int) -> None:
-        """Write the function numbers of a phase; all are below ``limit``."""
-        at = self._numbers_at + 4 * phase * self._phase_size
-        self._file.write(at, numbers.low)
-        if limit > 1 << 16:
-            self._file.write(at + 2 * self._phase_size, numbers.high)
-
-    def renumber(self, phase: int, new_numbers: Numbers) -> None:
-        """Replace every number n of a phase by ``new_numbers[n]``, in four bytes."""
-        at = self._numbers_at + 4 * phase * self._phase_size
-        numbers, result = make_function_numbers(self._phase_size), np.empty(self._phase_size, np.uint32)
-        self._file.read(at, numbers.low)
-        if len(new_numbers) > 1 << 16:
-            self._file.read(at + 2 * self._phase_size, numbers.high)
-        write_renumbered(numbers, new_numbers, result)
-        self._file.write(at, result)
-
-    def results(self) -> tuple[Codes, Plies]:
-        """Return the values and depths, shape (2, size), after the last phase has been written."""
-        memory, slots = self._file.map(), 2 * self._size
-        value, depth = np.frombuffer(memory, np.uint8, slots), np.frombuffer(memory, np.uint16, slots, slots)
-        return value.reshape(2, -1), depth.reshape(2, -1)
-
-    def numbers(self) -> Numbers:
-        """Return the function numbers, shape (size,), after they have been renumbered."""
-        return np.frombuffer(self._file.map(), np.uint32, offset=self._numbers_at)
 
 
 class FunctionNumbering:

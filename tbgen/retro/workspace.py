@@ -27,13 +27,11 @@ After the layers, quarters 2 and 3 are free (``spare_memory``).
 This module also expands tables from their canonical slots to all slots.
 """
 
-import mmap
 from collections.abc import Sequence
-from math import prod
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Resets, Variant, unlisted_error
@@ -51,42 +49,10 @@ from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import max_departures
 from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies
-from tbgen.system.memory import invalidate, use_large_pages
+from tbgen.system.memory import invalidate, zeros
 
-# Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
-# lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
-# pages, which the system allocates in parallel when threads first write to them.
-CACHE_LINE: Final = 64
-"""Size of a cache line in bytes."""
-_MIN_LARGE_BYTES: Final = 4 << 20
-"""Minimum size in bytes of an array with its own memory mapping."""
 QUARTERS: Final = 4
 """Number of elements for each slot in the arrays of values and of depths."""
-
-
-def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of zeros that is aligned to a cache line.
-
-    The system allocates memory only for pages that are written to.
-
-    :raises MemoryError: if the system has too little memory.
-    """
-    size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-    if size >= _MIN_LARGE_BYTES:
-        return np.frombuffer(_mapped_memory(size), dtype, size // np.dtype(dtype).itemsize).reshape(shape)
-    buffer = np.zeros(size + CACHE_LINE, np.uint8)
-    first = -buffer.ctypes.data % CACHE_LINE
-    return buffer[first : first + size].view(dtype).reshape(shape)
-
-
-def _mapped_memory(size: int) -> mmap.mmap:
-    """Return ``size`` bytes of private memory, which are freed when the last array in them is deleted."""
-    try:
-        memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
-    except OSError as error:
-        raise MemoryError(f"cannot allocate {size} bytes of memory: {error}") from error
-    use_large_pages(memory)
-    return memory
 
 
 def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:

@@ -4,10 +4,11 @@ import mmap
 import os
 import sys
 from contextlib import suppress
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 
 def total_memory() -> int:
@@ -117,6 +118,42 @@ def release_pages(mapping: mmap.mmap, start: int = 0, stop: int | None = None) -
     stop = len(mapping) if stop is None else stop - stop % mmap.PAGESIZE
     if sys.platform != "win32" and start < stop:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+# Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
+# lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
+# pages, which the system allocates in parallel when threads first write to them.
+CACHE_LINE: Final = 64
+"""Size of a cache line in bytes."""
+_MIN_LARGE_BYTES: Final = 4 << 20
+"""Minimum size in bytes of an array with its own memory mapping."""
+
+
+def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> "NDArray[Any]":
+    """Return an array of zeros that is aligned to a cache line.
+
+    The system allocates memory only for pages that are written to.
+
+    :raises MemoryError: if the system has too little memory.
+    """
+    import numpy as np  # imported here, because commands that need no arrays import this module
+
+    size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    if size >= _MIN_LARGE_BYTES:
+        return np.frombuffer(_mapped_memory(size), dtype, size // np.dtype(dtype).itemsize).reshape(shape)
+    buffer = np.zeros(size + CACHE_LINE, np.uint8)
+    first = -buffer.ctypes.data % CACHE_LINE
+    return buffer[first : first + size].view(dtype).reshape(shape)
+
+
+def _mapped_memory(size: int) -> mmap.mmap:
+    """Return ``size`` bytes of private memory, which are freed when the last array in them is deleted."""
+    try:
+        memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
+    except OSError as error:
+        raise MemoryError(f"cannot allocate {size} bytes of memory: {error}") from error
+    use_large_pages(memory)
+    return memory
 
 
 def use_large_pages(memory: mmap.mmap) -> None:

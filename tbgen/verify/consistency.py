@@ -8,6 +8,7 @@ side, which give the values of positions for each accrued score, are compared wi
 random positions of both sides to move are probed, and the answers are compared with the proved entries.
 """
 
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final, Protocol
 
@@ -17,11 +18,11 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import LAST_RUN, Table, ValueFunctions
+from tbgen.index.table import LAST_RUN, Table, ValueFunctions, greatest
 from tbgen.verify.game import allowed_rights
-from tbgen.verify.kernels.best import NO_RANK, ProofGame
+from tbgen.verify.kernels.best import ProofGame
 from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues
-from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, worth_of
+from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.state_proof import FIRST_RANK
 
 MAX_PROBES: Final = 2000
@@ -50,7 +51,7 @@ def functions_problem(functions: ValueFunctions) -> str | None:
         return "the starts of its functions do not match the number of their entries"
     if (np.diff(start) < 0).any():
         return "its functions overlap"
-    if int(functions.function_numbers.max(initial=0)) >= len(start) - 1:
+    if greatest(functions.function_numbers) >= len(start) - 1:
         return "positions refer to functions that do not exist"
     order = np.where(accrued < NONE, accrued, 511 - accrued)  # White's by rising rank, then Black's
     is_first = np.zeros(accrued.size + 1, np.bool_)
@@ -71,48 +72,52 @@ def function_values(table: Table, accrued: Accrued) -> FunctionValues:
 
 
 class ProbeComparison:
-    """Compares the answers of a reader, at random positions of a table, with the proved entries.
+    """Compares the answers of a reader, at random positions of a table, with the proved entries."""
 
-    :param game: the table, as the proof reads it; its array ``rank`` must have been filled.
-    """
+    def __init__(self, table: Table, reader: Reader, random: np.random.Generator) -> None:
+        self._reader, size = reader, table.value.size
+        places = random.choice(size, min(_MAX_TRIES, size), replace=False)
+        value, depth = table.value.reshape(-1)[places], table.depth.reshape(-1)[places]
+        # Probes do not look up mates and stalemates in tables.
+        is_over = (np.minimum(value, 255 - value) < FIRST_RANK) & (depth == 0)
+        chosen = np.sort(places[(value != NONE) & ~is_over][:MAX_PROBES])
+        self._side, self._slot = np.divmod(chosen, size // 2)
 
-    def __init__(self, game: ProofGame, reader: Reader, random: np.random.Generator) -> None:
-        self._game, self._reader = game, reader
-        places = random.choice(game.rank.size, min(_MAX_TRIES, game.rank.size), replace=False)
-        ranks = game.rank.reshape(-1)[places]
-        # Positions of smaller rank are mates and stalemates. Probes do not look them up in tables.
-        chosen = np.sort(places[(ranks >= FIRST_RANK) & (ranks != NO_RANK)][:MAX_PROBES])
-        self._side, self._slot = np.divmod(chosen, game.rank.shape[1])
-        value, self._rank = game.value[self._side, self._slot], game.rank[self._side, self._slot]
-        self._least_rank = np.minimum(np.minimum(value, 255 - value), self._rank)
-        """The lesser of the rank of each position and that of its fresh value."""
+    def compare_fresh(self, game: ProofGame) -> list[FindingRow]:
+        """Return a finding for every position of the batch where the reader contradicts the fresh value or
+        depth.
 
-    def compare_fresh(self) -> list[FindingRow]:
-        """Return a finding for every position where the reader contradicts the fresh value or depth."""
+        :param game: the table with a batch.
+        """
         rows: list[FindingRow] = []
-        for side, slot in zip(self._side.tolist(), self._slot.tolist(), strict=True):
+        for side, slot in self._places(game):
             got = self._reader.fresh(Side(side), Slot(slot))
-            goal = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
+            goal = int(game.value[side, slot]), int(game.depth[side, slot])
             if got != goal:
                 rows.append((MISREAD, 0, side, slot, MIDDLE, grade_of(*got, MIDDLE), grade_of(*goal, MIDDLE)))
         return rows
 
     def compare_accrued(self, game: ProofGame, accrued: Accrued) -> list[FindingRow]:
-        """Return a finding for every position where the reader contradicts the layer of an accrued score.
+        """Return a finding for every position of the batch where the reader contradicts the layer of an
+        accrued score.
 
         :param game: the table with a batch whose grades are those of the layer.
         """
         rows: list[FindingRow] = []
-        holder = int(accrued.pivot < MIDDLE)
-        is_fresh = (self._rank == accrued.rank) & (self._side != holder)
-        in_batch = (self._slot >= game.base) & (self._slot < game.base + game.grade.shape[1])
-        for number in np.flatnonzero((self._least_rank >= accrued.rank) & ~is_fresh & in_batch).tolist():
-            side, slot = int(self._side[number]), int(self._slot[number])
-            worth = int(game.grade[side, slot - game.base]) >> 16
-            answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
-            if worth_of(answer) != worth:
-                rows.append((MISREAD, 0, side, slot, accrued.pivot, worth_of(answer) << 16, worth << 16))
+        for side, slot in self._places(game):
+            rank, code = int(game.rank[side, slot - game.base]), int(game.value[side, slot])
+            if stores_state(rank, code, accrued, side):
+                worth = int(game.grade[side, slot - game.base]) >> 16
+                answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
+                if worth_of(answer) != worth:
+                    row = MISREAD, 0, side, slot, accrued.pivot, worth_of(answer) << 16, worth << 16
+                    rows.append(row)
         return rows
+
+    def _places(self, game: ProofGame) -> Iterator[tuple[int, int]]:
+        """Yield side to move and slot of the positions in the batch."""
+        in_batch = (self._slot >= game.base) & (self._slot < game.base + game.grade.shape[1])
+        yield from zip(self._side[in_batch].tolist(), self._slot[in_batch].tolist(), strict=True)
 
 
 def code_of(accrued: Accrued) -> Code:

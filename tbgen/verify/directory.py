@@ -4,8 +4,8 @@ The digest of each table is checked first. Small proved tables are cached in mem
 read and checked again for each table that depends on it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -16,8 +16,7 @@ import numpy as np
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.layout import layout_of
-from tbgen.index.table import AccruedForm, Table, fresh_bytes
+from tbgen.index.table import AccruedForm, ArraySource, Source, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies, temporary_copies
 from tbgen.packed.tables import AnyTable, read_table
 from tbgen.progress import Reporter, TimedProgress
@@ -39,7 +38,7 @@ from tbgen.verify.plan import (
 )
 from tbgen.verify.proof import ensure_compiled, verify_table
 from tbgen.verify.report import VerifyResult
-from tbgen.verify.sub_tables import FreshArrays, SubTables
+from tbgen.verify.sub_tables import SubTables
 
 if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer
@@ -74,52 +73,52 @@ class ProvedTables:
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
         self._remaining = list(order)
-        self._cache = LruCache[FreshArrays](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
+        self._cache = LruCache[ArraySource](CACHE_BYTES, lambda source: source.nbytes)
 
     def remove_from_remaining(self, material: Material) -> None:
         """Remove a table from the list of tables that remain to be proved."""
         self._remaining = [each for each in self._remaining if each != material]
 
-    def sub_tables(self, material: Material) -> SubTables:
-        """Return the sub-tables of a table.
+    def sources(self, material: Material, files: ExitStack) -> dict[Material, Source]:
+        """Return the sub-tables of a table as sources.
 
+        :param files: closes the files from which they are read.
         :raises TbgenError: if one of the sub-tables cannot be read.
         """
-        return SubTables(layout_of(material), self._fresh)
+        return {sub_table: self._source(sub_table, files) for sub_table in sorted(material.successors())}
 
     def keep(self, table: Table) -> None:
         """Keep a proved table in memory or as a plain copy, for the tables that depend on it."""
         material = table.material
         if fresh_bytes(table.layout.size) <= MAX_CACHED_TABLE_BYTES:
-            self._cache.put(material, (table.value, table.depth))
+            self._cache.put(material, ArraySource(table.value, table.depth))
         elif any_depends_on(self._remaining, material):
             file = self.tables.table(material)
             if file.info.packed:
                 with suppress(TbgenError):  # if there is no copy, the table is unpacked again
                     _copies(file).write(table, file.info, self.threads)
 
-    def _fresh(self, material: Material) -> FreshArrays:
-        """Return the fresh values and depths of a proved table."""
+    def _source(self, material: Material, files: ExitStack) -> Source:
+        """Return a proved table as a source."""
         cached = self._cache.get(material)
         if cached is not None:
             return cached
         file = self.tables.table(material)
         copy = _copies(file).open(material, file.info)
         if copy is not None:
-            with copy:
-                copy.check(self.threads)
-                return copy.read_fresh()
-        table = read_checked(file, partial(self.sub_tables, material), self.threads, self.reporter)
+            files.enter_context(copy).check(self.threads)
+            return copy
+        table = read_checked(file, partial(self.sources, material, files), self.threads, self.reporter)
         self.keep(table)
-        return table.value, table.depth
+        return ArraySource(table.value, table.depth)
 
 
 def read_checked(
-    file: AnyTable, sub_tables: Callable[[], SubTables], threads: int, reporter: TimedProgress
+    file: AnyTable, sources: Callable[[], Mapping[Material, Source]], threads: int, reporter: TimedProgress
 ) -> Table:
     """Read a table into memory, and check its digest, the consistency of its arrays, and its attributes.
 
-    :param sub_tables: returns the sub-tables of the table; called only to unpack a packed table.
+    :param sources: returns the sub-tables of the table; called only to unpack a packed table.
     :raises TbgenError: if the table cannot be read, or fails a check.
     """
     task = unpack_step(file.layout.material)
@@ -127,7 +126,7 @@ def read_checked(
     def progress(step: str, done: int | None, total: int) -> None:
         reporter.progress(task, done, total)
 
-    table = read_table(file, lambda: sub_tables().sources(), threads, progress)
+    table = read_table(file, sources, threads, progress)
     problem = table_problem(table)
     if problem is not None:
         raise file.damaged(problem)
@@ -248,13 +247,16 @@ def _prove(
     :param prove: proves the table; None for a table that was proved earlier, which is only read and checked.
     :raises TbgenError: if the table or a sub-table cannot be read, or fails a check.
     """
-    sub_tables = cache(partial(proved_tables.sub_tables, file.layout.material))
-    table = read_checked(file, sub_tables, proved_tables.threads, proved_tables.reporter)
-    result = None
-    if prove is not None:
-        without_runs = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
-        with _layer_maker(table, sub_tables(), proved_tables) if without_runs else nullcontext() as maker:
-            result = prove(table, sub_tables(), layer_maker=maker, reader=file if file.info.packed else None)
+    with ExitStack() as files:
+        sources = cache(partial(proved_tables.sources, file.layout.material, files))
+        table, result = read_checked(file, sources, proved_tables.threads, proved_tables.reporter), None
+        if prove is not None:
+            sub_tables = SubTables(table.layout, sources().__getitem__)
+            without_runs = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
+            with _layer_maker(table, sub_tables, proved_tables) if without_runs else nullcontext() as maker:
+                result = prove(
+                    table, sub_tables, layer_maker=maker, reader=file if file.info.packed else None
+                )
     if result is None or result.ok:
         proved_tables.keep(table)
     return result
@@ -272,4 +274,5 @@ def _layer_maker(table: Table, sub_tables: SubTables, proved_tables: ProvedTable
     from tbgen.retro.layer_solvers import EveryLayer
 
     solver_warmup.ensure_compiled(proved_tables.reporter.note)
-    return EveryLayer(table, sub_tables.sources(), threads=proved_tables.threads)
+    sources = {material: sub_tables.source(material) for material in sub_tables.sides}
+    return EveryLayer(table, sources, threads=proved_tables.threads)

@@ -67,20 +67,38 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
     :raises UsageError: if tables of this variant cannot be proved.
     """
-    layout, config, rank = table.layout, table.ep_config, np.full_like(table.value, NO_RANK)
+    layout, config = table.layout, table.ep_config
     men, rows = men_of(layout), rows_of_rights(layout, config)
     value, depth = table.ep_value, table.ep_depth
     entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), SELECT_ALL)
     resets = resets_of(layout, men, sub_tables)
-    arrays = table.value, table.depth, no_positions(layout.size), rank, SELECT_ALL
-    game = ProofGame(men, *arrays, *_batch_arrays(0), resets=resets, en_passant=entries)
+    arrays = no_positions(0), no_ranks(0), SELECT_ALL
+    game = ProofGame(
+        men, table.value, table.depth, *arrays, *_batch_arrays(0), resets=resets, en_passant=entries
+    )
     return replace(game, has_score_resets=has_score_resets(table.variant))
 
 
-def game_of_batch(game: ProofGame, base: int, stop: int) -> ProofGame:
-    """Return the game of a table with the slots ``base`` to ``stop`` - 1 as its batch."""
+def game_of_batch(
+    game: ProofGame, base: int, stop: int, selected: NDArray[np.bool_], sub_tables: SubTables
+) -> ProofGame:
+    """Return the game of a table with the slots ``base`` to ``stop`` - 1 as its batch.
+
+    :param selected: the selected positions of the batch, as in ``ProofGame.selected``.
+    :param sub_tables: the sub-tables, which have been loaded for the batch.
+    """
     grade, open_to, original = _batch_arrays(stop - base)
-    return replace(game, base=base, grade=grade, open_to=open_to, original=original)
+    return replace(
+        game,
+        base=base,
+        legal=no_positions(stop - base),
+        rank=no_ranks(stop - base),
+        selected=selected,
+        grade=grade,
+        open_to=open_to,
+        original=original,
+        resets=game.resets._replace(value=sub_tables.value, depth=sub_tables.depth),
+    )
 
 
 def _batch_arrays(slots: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
@@ -108,6 +126,11 @@ def has_score_resets(variant: Variant) -> bool:
 def no_positions(slots: int) -> NDArray[np.uint64]:
     """Return an empty set of positions with either side to move, as in ``ProofGame.legal``."""
     return np.zeros((2, -(-slots // 64)), np.uint64)
+
+
+def no_ranks(slots: int) -> NDArray[np.uint8]:
+    """Return the ranks of slots without positions, as in ``ProofGame.rank``."""
+    return np.full((2, slots), NO_RANK, np.uint8)
 
 
 def game_of_cell(
@@ -186,8 +209,8 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
         reset = python_of(reset_number)(men, *change)
         table[reset] = numbers.setdefault(material, len(numbers))
         swapped[reset] = swap
-        if material != layout.material:
-            sub_tables.offsets[material, SIDES[1 - mover ^ swap]]
+        if material != layout.material and SIDES[1 - mover ^ swap] not in sub_tables.sides[material]:
+            raise KeyError(material, SIDES[1 - mover ^ swap])
         source[reset, : len(origin)] = origin
     layouts = [layout_of(material) for material in numbers]
     alike = np.zeros((len(layouts), _MAX_TABLE_MEN), np.int64)
@@ -196,14 +219,10 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
             alike[number, first + 1 : stop] = 1
     sizes = [(other.free_count, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
-    value, depth = sub_tables.value, sub_tables.depth
-    no_index, key_start = len(value), np.cumsum(keys) - keys
-    starts = [
-        [sub_tables.offsets.get((other.material, side), no_index) for side in SIDES] for other in layouts
-    ]
-    start, phases = np.array(starts, np.int64), np.concatenate([_phase_entries(other) for other in layouts])
-    moves = table, swapped, source
-    return ProofResets(*moves, free, pawns, alike, phase_size, start, key_start, phases, value, depth)
+    key_start, phases = np.cumsum(keys) - keys, np.concatenate([_phase_entries(other) for other in layouts])
+    first_block = np.array([sub_tables.first_block.get(material, -1) for material in numbers], np.int64)
+    places = first_block, sub_tables.start, key_start, phases, sub_tables.value, sub_tables.depth
+    return ProofResets(table, swapped, source, free, pawns, alike, phase_size, *places)
 
 
 def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:

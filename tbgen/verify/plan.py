@@ -12,18 +12,26 @@ from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.costs import BASE_MEMORY, Cost, layers_memory, memory_of, plain_copy_size, seconds_of
+from tbgen.costs import (
+    BASE_MEMORY,
+    Cost,
+    layers_memory,
+    memory_of,
+    plain_copy_size,
+    pool_memory,
+    seconds_of,
+)
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes
-from tbgen.index.zeroing import max_slots_of_batch
+from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes, solved_bytes
+from tbgen.index.zeroing import batches_of
 from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
 from tbgen.system.memory import available_memory
 from tbgen.text import counted, duration, size_text
-from tbgen.verify.sub_tables import sub_table_slots
+from tbgen.verify.sub_tables import phase_batches, sub_table_slots
 
 _TITLE: Final = "# material rules digest proved positions states seconds"
 
@@ -145,6 +153,8 @@ class ProofTask:
 
     The memory does not include cached tables. The disk space is for plain copies that later tables need.
     """
+    scratch: int = 0
+    """Bytes of disk for the temporary file to which a packed table with pawns is unpacked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +189,15 @@ class ProofPlan:
         if self.memory > free:
             memory += f", though only {size_text(free)} are free"
         parts = [f"about {duration(self.seconds)}", memory]
-        parts += [f"{size_text(self.disk)} of disk for copies"] if self.disk else []
+        parts += [f"{size_text(self.disk)} of disk for copies and temporary files"] if self.disk else []
         return f"{counted(len(self.to_do), 'table')} to prove in {self.directory}: {', '.join(parts)}"
 
     @property
     def disk(self) -> int:
-        """Estimated disk space, in bytes, for plain copies, which exist until the end of the proof."""
-        return sum(task.cost.disk for task in self.tasks)
+        """Estimated disk space, in bytes, for plain copies, which exist until the end of the proof, and for
+        the largest temporary file."""
+        largest = max((task.scratch for task in self.tasks), default=0)
+        return sum(task.cost.disk for task in self.tasks) + largest
 
 
 def plan_proofs(
@@ -216,14 +228,15 @@ def plan_proofs(
         packed = tables_to_unpack(material.successors(), ready.__contains__)
         packed += [material] if info.packed else []
         steps = {unpack_step(each): seconds_of("unpacking", layout_of(each).size, threads) for each in packed}
-        memory = [_unpacking_memory(each, material) for each in packed]
+        memory = [_unpacking_memory(each) for each in packed]
         if earlier_proof is None:
             steps[STATES_STEP] = seconds_of(f"proof {variant}", info.size, threads)
             memory.append(_proof_memory(material, info))
         copied = {each for each in packed if each not in ready and any_depends_on(later_tables, each)}
         ready |= copied
         cost = Cost(steps, max(memory), sum(plain_copy_size(each, variant) for each in copied))
-        tasks.append(ProofTask(material, earlier_proof, cost))
+        scratch = solved_bytes(info.size, info.stores_accrued) if info.packed and material.pawns else 0
+        tasks.append(ProofTask(material, earlier_proof, cost, scratch))
     return ProofPlan(directory, tuple(tasks))
 
 
@@ -261,19 +274,25 @@ def any_depends_on(materials: Iterable[Material], material: Material) -> bool:
 
 def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
-    layout = layout_of(material)
-    memory = fresh_bytes(layout.size) + BYTES_PER_SLOT * sub_table_slots(layout)
-    memory += memory_of(f"proof {info.variant}", layout.size)
-    memory += memory_of("batch", max_slots_of_batch(layout))
+    layout, makes_layers = layout_of(material), info.variant.layered and not info.stores_runs
+    batches = batches_of(layout) if makes_layers else phase_batches(layout)
+    slots = layout.phase_size * max(last - first for first, last in batches)
+    memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout, batches)
+    if info.packed and layout.pawns:  # only the batch and what pawn moves lead to are in memory
+        slots = min(layout.size, (1 + 2 * layout.pawns) * slots)
+    else:
+        slots = layout.size
+    memory += fresh_bytes(slots) + (memory_of("functions", slots) if info.packed and makes_layers else 0)
     if info.stores_runs:
         memory += memory_of("runs", info.runs)
-    elif info.variant.layered:
-        memory += layers_memory(layout) + memory_of("functions", layout.size)
-    return BASE_MEMORY + memory
+    elif makes_layers:
+        memory += layers_memory(layout)
+    return memory
 
 
-def _unpacking_memory(material: Material, proved: Material) -> int:
-    """Return the estimated memory, in bytes, for unpacking ``material`` during the proof of
-    ``proved``."""
-    slots = sum(sub_table_slots(layout_of(each)) for each in {material, proved})
-    return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * slots
+def _unpacking_memory(material: Material) -> int:
+    """Return the estimated memory, in bytes, for unpacking a table."""
+    layout = layout_of(material)
+    if not layout.pawns:
+        return BASE_MEMORY + memory_of("unpacking", layout.size) + pool_memory(layout, 0)
+    return BASE_MEMORY + memory_of("unpacking", layout.phase_size) + pool_memory(layout)

@@ -14,6 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
@@ -22,11 +23,12 @@ from tbgen.compiler.cache import compiling, mark_compiled
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import DamagedTableError
 from tbgen.index.layout import SIDES, layout_of
-from tbgen.index.table import AccruedForm, Table
+from tbgen.index.table import AccruedForm, Source, Table, parts_of
 from tbgen.progress import Progress, silent
+from tbgen.system.memory import unload
 from tbgen.verify.consistency import ProbeComparison, Reader, first_runs, function_values, table_problem
-from tbgen.verify.game import game_of_batch, game_of_table
-from tbgen.verify.kernels.best import NO_RANK, Range
+from tbgen.verify.game import SELECT_ALL, game_of_batch, game_of_table
+from tbgen.verify.kernels.best import Range
 from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
 from tbgen.verify.kernels.claims import (
     ProofRuns,
@@ -35,18 +37,20 @@ from tbgen.verify.kernels.claims import (
     set_run_grades,
     survey_runs,
 )
-from tbgen.verify.kernels.results import MIDDLE, Accrued, ProofScratch, grade_of, worth_of
+from tbgen.verify.kernels.results import (
+    MIDDLE,
+    Accrued,
+    ProofScratch,
+    grade_of,
+    stores_state,
+    worth_of,
+)
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
-from tbgen.verify.sub_tables import FreshArrays, SubTables
+from tbgen.verify.sub_tables import SubTables, phase_batches
 
 if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer
-
-
-_MAX_BATCH_SLOTS: Final = 1 << 27
-"""Maximum number of slots, for one side to move, of a batch with several phases. The grades need eight bytes
-for each of these slots."""
 
 
 def verify_table(
@@ -97,9 +101,13 @@ class Proof(StateProof):
 
     def __init__(self, table: Table, sub_tables: SubTables, workers: ProofThreads) -> None:
         super().__init__(game_of_table(table, sub_tables), workers)
-        self.table, self.layout = table, table.layout
-        if table.functions is not None:
+        self.table, self.layout, self.sub_tables = table, table.layout, sub_tables
+        if table.functions is not None and not table.layout.pawns:
             table.functions.shorten_numbers()
+        self.chosen: list[NDArray[np.int64]] | None = None
+        """The selected slots with White and with Black to move, ascending; None if all are selected."""
+        self.misplaced = False
+        """Whether values are missing or misplaced in a batch that has been surveyed."""
         self.progress: Progress = silent
         self.layer_maker: EveryLayer | None = None
         """Makes the layers; None if they are stored as runs."""
@@ -110,18 +118,12 @@ class Proof(StateProof):
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
         """Run the proof and return the number of proved states; 0 if values are missing or misplaced."""
-        parts = self.workers.ranges(self.layout.size)
-        self.survey(parts)
-        if self.workers.wrong:
-            return 0
-        if self.table.accrued_form is AccruedForm.RUNS:
-            self.survey_runs(parts)
         if self.reader is not None:
-            self.probes = ProbeComparison(self.game, self.reader, random)
-            self.workers.add(self.probes.compare_fresh())
+            self.probes = ProbeComparison(self.table, self.reader, random)
         if sample is not None:
             self._select(sample, random)
-        return sum(self.prove_batch(batch) for batch in self._batches())
+        states = sum(self.prove_batch(batch) for batch in self._batches())
+        return 0 if self.misplaced else states
 
     def _batches(self) -> Sequence[Range]:
         """Return the ranges of phases to prove, one after the other. Together they contain all phases."""
@@ -131,47 +133,83 @@ class Proof(StateProof):
             if [phase for batch in batches for phase in range(*batch)] != list(range(total)):
                 raise ValueError(f"the layers do not cover each of the {total} phases once")
             return batches
-        phases = max(1, _MAX_BATCH_SLOTS // self.layout.phase_size)
-        return [(first, min(first + phases, total)) for first in range(0, total, phases)]
+        return phase_batches(self.layout)
 
     def survey(self, parts: list[Range]) -> None:
-        """Find all positions, including those with en passant rights, and check that only they have values.
+        """Find the positions of the batch, including those with en passant rights, and check that only they
+        have values.
 
-        :param parts: ranges that cover all slots.
+        :param parts: ranges that cover the batch.
         """
-        self.progress("positions", 0, 1)
         super().survey(parts)
         self.check_values(parts)
         self.workers.collect(survey_en_passant, [(self.game,)])
 
     def survey_runs(self, parts: list[Range]) -> None:
-        """Check, for the runs in these ranges of slots, everything that does not depend on successors."""
+        """Check, for the runs in these ranges of batch slots, what does not depend on successors."""
         for holder, side in product(range(2), repeat=2):
             runs = self._runs(holder, side)
             self.workers.collect(survey_runs, ((self.game, part, runs) for part in parts))
 
     def _select(self, sample: int, random: np.random.Generator) -> None:
         """Select random positions with either side to move, among them en passant positions."""
-        rank, entries = self.game.rank, self.game.en_passant
-        positions = np.flatnonzero(np.concatenate([rank.ravel(), entries.rank.ravel()]) != NO_RANK)
-        marks = np.zeros(rank.size + entries.rank.size, np.bool_)
-        marks[random.choice(positions, min(sample, len(positions)), replace=False)] = True
-        selected = marks[rank.size :].reshape(entries.rank.shape)
-        entries = entries._replace(selected=selected)
-        self.game = replace(self.game, selected=marks[: rank.size].reshape(rank.shape), en_passant=entries)
+        entries, count = self.game.en_passant, sum(self.table.position_counts) + self.table.ep_positions
+        numbers = np.sort(random.choice(count, min(sample, count), replace=False))
+        white, black, passing = places_of(numbers, [*self.table.value, entries.value.reshape(-1)])
+        self.chosen = [white, black]
+        selected = np.zeros(entries.value.shape, np.bool_)
+        selected.reshape(-1)[passing] = True
+        self.game = replace(self.game, en_passant=entries._replace(selected=selected))
+
+    def _begin_batch(self, base: int, stop: int) -> None:
+        """Make the game of a batch of slots, survey its positions, and compare fresh answers of probes."""
+        selected = SELECT_ALL
+        if self.chosen is not None:
+            selected = np.zeros((2, stop - base), np.bool_)
+            for marks, slots in zip(selected, self.chosen, strict=True):
+                marks[slots[slice(*np.searchsorted(slots, (base, stop)))] - base] = True
+        self.game = game_of_batch(self.game, base, stop, selected, self.sub_tables)
+        wrong, parts = self.workers.wrong, self.workers.ranges(stop - base)
+        self.survey(parts)
+        self.misplaced |= self.workers.wrong > wrong
+        if self.table.accrued_form is AccruedForm.RUNS and not self.misplaced:
+            self.survey_runs(parts)
+        if self.probes is not None and not self.misplaced:
+            self.workers.add(self.probes.compare_fresh(self.game))
 
     def prove_batch(self, batch: Range) -> int:
-        """Prove all states of a batch of phases, and return their number."""
+        """Prove all states of a batch of phases, and return their number.
+
+        If values are missing or misplaced in this batch or an earlier one, only the survey is made.
+        """
         first, last = batch
-        base, stop = first * self.layout.phase_size, last * self.layout.phase_size
-        self.game = game_of_batch(self.game, base, stop)
+        base, stop, phases = (
+            first * self.layout.phase_size,
+            last * self.layout.phase_size,
+            self.layout.placements,
+        )
+        self.progress("states", first, len(phases))
+        self.sub_tables.load(range(first, last), self.workers.map)
+        self._begin_batch(base, stop)
+        states = 0 if self.misplaced else self._prove_states(batch)
+        functions = self.table.functions
+        for array in (
+            *self.table.value,
+            *self.table.depth,
+            *([functions.function_numbers] if functions else []),
+        ):
+            unload(array)
+        return states
+
+    def _prove_states(self, batch: Range) -> int:
+        """Prove the states of all layers of the batch, and return their number."""
         self.begin()
-        phases = len(self.layout.placements)
         if not self.game.has_score_resets:
-            self.progress("states", first, phases)
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
+        (first, last), phases = batch, len(self.layout.placements)
+        slots = slice(first * self.layout.phase_size, last * self.layout.phase_size)
         ranks = iter(()) if self.layer_maker is None else self.layer_maker.ranks(batch)
-        top, states = top_rank(*self.table.value[:, base:stop], self.table.ep_value), 0
+        top, states = top_rank(*self.table.value[:, slots], self.table.ep_value), 0
         for accrued in accrued_scores(top):
             if self.layer_maker is None:
                 self._set_grades_from_runs(accrued)
@@ -218,6 +256,24 @@ class Proof(StateProof):
         return ProofRuns(holder, side, *arrays, first)
 
 
+def places_of(numbers: NDArray[np.int64], values: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.int64]]:
+    """Return, for each row of values, the ascending indices of some of its positions.
+
+    :param numbers: ascending numbers of the positions. All positions of the rows are numbered in order.
+    """
+    places: list[NDArray[np.int64]] = []
+    count = 0
+    for row in values:
+        found, at = [np.zeros(0, np.int64)], 0
+        for part in parts_of(row):
+            indices = np.flatnonzero(part != NONE)
+            begin, end = np.searchsorted(numbers, (count, count + len(indices)))
+            found.append(at + indices[numbers[begin:end] - count])
+            count, at = count + len(indices), at + len(part)
+        places.append(np.concatenate(found))
+    return places
+
+
 KERNEL_FAMILY: Final = __name__
 """Name of these kernels in the cache."""
 
@@ -226,13 +282,12 @@ def compile_kernels() -> None:
     """Compile every kernel by running it without any slots, then mark the cache."""
     with ProofThreads(1) as workers:
         table = _empty_table()
-        proof = Proof(table, SubTables(table.layout, dict[Material, FreshArrays]().__getitem__), workers)
-        proof.survey([(0, 0)])
-        proof.survey_runs([(0, 0)])
+        proof = Proof(table, SubTables(table.layout, dict[Material, Source]().__getitem__), workers)
         proof.prove_batch((0, 0))
         proof.set_grades(Accrued(2, 2), proof.empty_layer())
     # The comparison with probes of packed tables calls these functions from Python.
     grade_of(2, 0, worth_of(2))
+    stores_state(2, 2, Accrued(2, 2), 0)
     mark_compiled(KERNEL_FAMILY)
 
 

@@ -1,68 +1,152 @@
-"""The fresh values and depths of all sub-tables of a table, joined in two arrays: for the proof of the table,
+"""The fresh values and depths of the sub-tables of a table, joined in two arrays: for the proof of the table,
 and for computing the layers to be proved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from itertools import product
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.zeroing import sides_after_promotion
+from tbgen.index.table import Source
+from tbgen.index.zeroing import Block, block_slots, blocks_after_promotions, sides_after_promotion
+from tbgen.system.memory import discard, zeros
 
 FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 """Fresh values and depths of a table, shape (2, size) each."""
 
+BlockSide = tuple[Block, Side]
+"""A phase of a sub-table with one side to move."""
+
 
 class SubTables:
-    """The fresh values and depths of all sub-tables of a layout.
+    """The fresh values and depths of the sub-tables of a layout, as far as moves from some phases lead there.
 
-    The arrays join the parts for each sub-table and side to move. Promotions lead to sub-tables with as many
-    men as the table itself; these are large. Of these sub-tables, only the sides to move that promotions can
-    lead to are included.
+    Sub-tables with fewer men, which captures lead to, are small. They are read at once. Promotions lead to
+    sub-tables with as many men as the table itself; these are large. :meth:`load` reads the blocks of them
+    that promotions from some phases lead to, each with one side to move.
 
-    :param read: returns one of the tables. It is called for one table at a time, and its result is copied.
+    :param source_of: returns one of the tables.
     """
 
-    def __init__(self, layout: Layout, read: Callable[[Material], FreshArrays]) -> None:
-        self.offsets, end = _offsets_of(layout)
-        """Index of the first slot of each table and side to move."""
-        self.value: Final = np.empty(end, np.uint8)
-        self.depth: Final = np.empty(end, np.uint16)
-        for material in sorted(layout.material.successors()):
-            fresh = read(material)
-            for side in SIDES:
-                if (material, side) in self.offsets:
-                    start = self.offsets[material, side]
-                    part = slice(start, start + layout_of(material).size)
-                    self.value[part], self.depth[part] = fresh[0][side], fresh[1][side]
-            del fresh  # free the memory before the next table is read
+    def __init__(self, layout: Layout, source_of: Callable[[Material], Source]) -> None:
+        self._layout, self._source_of = layout, source_of
+        materials, self.first_block = sorted(layout.material.successors()), dict[Material, int]()
+        """Index, in ``start``, of the first phase of each table."""
+        count = 0
+        for material in materials:
+            self.first_block[material] = count
+            count += len(layout_of(material).placements)
+        self.start: Final = np.full((count, len(SIDES)), -1, np.int64)
+        """Shape (blocks, 2): index in ``value`` of the first slot of each block and side to move; -1 if it
+        has not been read."""
+        self.sides = sides_after_promotion(layout)
+        """The sides to move that moves lead to, for each table."""
+        small = [material for material in materials if material.men < layout.material.men]
+        self.sides |= {material: set(SIDES) for material in small}
+        self._small_slots = sum(len(SIDES) * layout_of(material).size for material in small)
+        self._places: dict[BlockSide, int] = {}
+        """Index in ``value`` of each block that promotions lead to and that has been read."""
+        self.value: NDArray[np.uint8] = zeros(self._small_slots, np.uint8)
+        self.depth: NDArray[np.uint16] = zeros(self._small_slots, np.uint16)
+        end = 0
+        for material, side in product(small, SIDES):
+            for phase in range(len(layout_of(material).placements)):
+                self._read(((material, phase), side), end)
+                end += layout_of(material).phase_size
 
-    def sources(self) -> dict[Material, SubTableSource]:
-        """Return the sub-tables as sources."""
-        return {material: SubTableSource(self, material) for material, _ in self.offsets}
+    def load(self, phases: Iterable[int], mapper: Callable[..., Iterable[Any]] = map) -> None:
+        """Read the blocks that promotions from these phases lead to, and release all others.
+
+        The arrays may be replaced by larger ones.
+
+        :param mapper: called like ``map``; may distribute the work over threads.
+        """
+        needed = promoted_blocks(self._layout, phases)
+        for done in self._places.keys() - set(needed):
+            self._release(done)
+        size = block_slots(needed[0][0]) if needed else 0  # promotions lead to blocks of one size
+        capacity = self._small_slots + size * len(needed)
+        if capacity > len(self.value):
+            self._enlarge(capacity, size)
+        used = set(self._places.values())
+        free = (place for place in range(self._small_slots, capacity, size or 1) if place not in used)
+        missing = [block for block in needed if block not in self._places]
+        places = dict(zip(missing, free, strict=False))
+        self._places |= places
+        list(mapper(self._read, places.keys(), places.values()))
+
+    def source(self, material: Material) -> SubTableSource:
+        """Return a sub-table as a source of the blocks that have been read."""
+        return SubTableSource(self, material)
+
+    def _read(self, block_side: BlockSide, begin: int) -> None:
+        """Read a block to the slots from ``begin`` on."""
+        (material, phase), side = block_side
+        layout = layout_of(material)
+        part = slice(begin, begin + layout.phase_size)
+        value, depth = self.value[part], self.depth[part]
+        self._source_of(material).read_side(phase, side, value, depth)
+        if layout.solved_pairs:  # other pairs of kings have no canonical slots
+            slots, others = layout.phase_size // (64 * layout.king_slots), set(range(64 * layout.king_slots))
+            for pair in others - set(layout.solved_pairs):
+                discard(value[pair * slots : (pair + 1) * slots])
+                discard(depth[pair * slots : (pair + 1) * slots])
+        self.start[self.first_block[material] + phase, side] = begin
+
+    def _release(self, block_side: BlockSide) -> None:
+        (material, phase), side = block_side
+        begin = self._places.pop(block_side)
+        self.start[self.first_block[material] + phase, side] = -1
+        discard(self.value[begin : begin + layout_of(material).phase_size])
+        discard(self.depth[begin : begin + layout_of(material).phase_size])
+
+    def _enlarge(self, slots: int, size: int) -> None:
+        """Move everything that has been read to larger arrays."""
+        value, depth = zeros(slots, np.uint8), zeros(slots, np.uint16)
+        end = self._small_slots
+        value[:end], depth[:end] = self.value[:end], self.depth[:end]
+        for ((material, phase), side), begin in self._places.items():
+            value[end : end + size] = self.value[begin : begin + size]
+            depth[end : end + size] = self.depth[begin : begin + size]
+            self._places[(material, phase), side] = end
+            self.start[self.first_block[material] + phase, side] = end
+            end += size
+        self.value, self.depth = value, depth
 
 
-def sub_table_slots(layout: Layout) -> int:
-    """Return the number of slots that :class:`SubTables` stores for a layout."""
-    return _offsets_of(layout)[1]
+def promoted_blocks(layout: Layout, phases: Iterable[int]) -> list[BlockSide]:
+    """Return the blocks, with the side to move, that promotions without captures from some phases lead to."""
+    sides = sides_after_promotion(layout)
+    blocks = blocks_after_promotions(layout, phases)
+    return [(block, side) for block in blocks for side in sorted(sides[block[0]])]
 
 
-def _offsets_of(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
-    """Return the index of the first slot of each table and side to move, and the total number of slots."""
-    promoted = sides_after_promotion(layout)
-    offsets: dict[tuple[Material, Side], int] = {}
-    end = 0
-    for material in sorted(layout.material.successors()):
-        large = material.men == layout.material.men
-        for side in sorted(promoted[material]) if large else SIDES:
-            offsets[material, side] = end
-            end += layout_of(material).size
-    return offsets, end
+_MAX_BATCH_SLOTS: Final = 1 << 24
+"""Maximum number of slots, for one side to move, of a batch with several phases."""
+
+
+def phase_batches(layout: Layout) -> list[tuple[int, int]]:
+    """Return the ranges of phases that are proved one after the other if no layers are made."""
+    phases, total = max(1, _MAX_BATCH_SLOTS // layout.phase_size), len(layout.placements)
+    return [(first, min(first + phases, total)) for first in range(0, total, phases)]
+
+
+def sub_table_slots(layout: Layout, batches: Iterable[tuple[int, int]]) -> int:
+    """Return the maximum number of slots with entries that :class:`SubTables` holds while batches of phases
+    are proved."""
+    small = sum(
+        len(SIDES) * layout_of(material).solved_slots * len(layout_of(material).placements)
+        for material in layout.material.successors()
+        if material.men < layout.material.men
+    )
+    blocks = (promoted_blocks(layout, range(*batch)) for batch in batches)
+    return small + max(sum(layout_of(block[0]).solved_slots for block, _ in batch) for batch in blocks)
 
 
 @dataclass(frozen=True)
@@ -75,8 +159,10 @@ class SubTableSource:
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Fill arrays with the values and depths of a phase with ``side`` to move.
 
-        :raises KeyError: if the sub-table is stored without that side to move.
+        :raises KeyError: if the phase has not been read with that side to move.
         """
-        start = self.tables.offsets[self.material, side] + phase * len(value)
+        start = int(self.tables.start[self.tables.first_block[self.material] + phase, side])
+        if start < 0:
+            raise KeyError(self.material, phase, side)
         part = slice(start, start + len(value))
         value[:], depth[:] = self.tables.value[part], self.tables.depth[part]

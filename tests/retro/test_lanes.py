@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import jit
 from tbgen.retro.kernels import words
 from tbgen.retro.kernels.words import Codes, Plies, Word
-from tbgen.retro.workspace import CACHE_LINE, zeros
+from tbgen.system.memory import CACHE_LINE, zeros
 
 SIZE = 256
 Elements = NDArray[np.uint8] | NDArray[np.uint16]

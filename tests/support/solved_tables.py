@@ -30,4 +30,4 @@ def source_of(table: Table) -> ArraySource:
 
 def sub_tables_of(layout: Layout, tables: Mapping[Material, Table]) -> SubTables:
     """Return the sub-tables of a table for its proof."""
-    return SubTables(layout, lambda material: (tables[material].value, tables[material].depth))
+    return SubTables(layout, lambda material: source_of(tables[material]))

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,22 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.index.layout import Layout
+from tbgen.index.table import ArraySource
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
-from tbgen.verify.sub_tables import FreshArrays, SubTables
+from tbgen.verify.sub_tables import SubTables
 from tests.support.packed_tables import PackedTables
 
 
 def around(directory: Path, layout: Layout) -> SubTables:
     """Return the sub-tables of a layout, from the tables of a directory, for a proof."""
 
-    def read(material: Material) -> FreshArrays:
+    @cache
+    def source_of(material: Material) -> ArraySource:
         with TableFile(table_path(directory, material.name, Variant.R_MOBILITY)) as file:
-            return file.read_fresh()
+            return ArraySource(*file.read_fresh())
 
-    return SubTables(layout, read)
+    return SubTables(layout, source_of)
 
 
 class Verify:

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,8 @@ def test_tables_that_others_rest_on_are_unpacked_once(unpacked: list[str], verif
 def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: list[str]) -> None:
     with closing(Values([tables], variant=Variant.R_MOBILITY, max_open_files=4, cache_bytes=0)) as values:
         proved_tables = proving.ProvedTables(values, (), 1, TimedProgress(TableProgress(), 0, ()))
-        proved_tables.sub_tables(Material.parse("KNNvK"))
+        with ExitStack() as files:
+            proved_tables.sources(Material.parse("KNNvK"), files)
     assert unpacked == ["KNvK"]
 
 

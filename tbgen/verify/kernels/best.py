@@ -36,7 +36,7 @@ from tbgen.verify.kernels.resets import (
     PROMOTIONS,
     CellExits,
     ProofResets,
-    canonical_slot,
+    canonical_place,
     fresh_after,
     grade_of_exit,
     reset_number,
@@ -104,11 +104,13 @@ class ProofGame(Struct):
     depth: NDArray[np.uint16]
     """Shape (2, size): D as stored."""
     legal: NDArray[np.uint64]
-    """Shape (2, size / 64): the legal positions of each word, canonical or not. ``find_legal`` fills it."""
+    """Shape (2, batch size / 64): the legal positions of each word, canonical or not. ``find_legal`` fills
+    it."""
     rank: NDArray[np.uint8]
-    """Shape (2, size): ranks of all canonical legal positions, ``NO_RANK`` elsewhere. ``survey`` fills it."""
+    """Shape (2, batch size): ranks of all canonical legal positions, ``NO_RANK`` elsewhere. ``survey`` fills
+    it."""
     selected: NDArray[np.bool_]
-    """Shape (2, size): the positions whose states are proved; empty if all are."""
+    """Shape (2, batch size): the positions whose states are proved; empty if all are."""
     grade: NDArray[np.int32]
     """Shape (2, batch size): grade of every position of the batch, canonical or not, for the pivot being
     proved; in whole-game mobility, for ``MIDDLE``."""
@@ -161,7 +163,8 @@ def canonical_slot_of(game: ProofGame, scratch: ProofScratch) -> int:
     """Canonical slot of the position in ``scratch.squares``."""
     for man in range(game.men.kinds.size):
         scratch.squares_after[man] = scratch.squares[man]
-    return canonical_slot(game.resets, 0, scratch.squares_after)
+    phase, slot = canonical_place(game.resets, 0, scratch.squares_after)
+    return phase * game.resets.phase_size[0] + slot
 
 
 class ProofPly(NamedTuple):
@@ -228,7 +231,7 @@ def _raise_by_move(game: ProofGame, ply: ProofPly, number: int, scratch: ProofSc
     """Raise the best grades to those of a listed quiet move."""
     man, target, other = scratch.man[number], scratch.target[number], 1 - ply.side
     word, symmetry = destination(game.men, ply.first >> 6, man, target, scratch.squares)
-    legal, grades = game.legal[other, (game.base >> 6) + word], game.grade[other]
+    legal, grades = game.legal[other, word], game.grade[other]
     positions = scratch.positions[number]
     if symmetry == 0:
         raise_to(scratch.best, int64(0), grades, word << 6, ply.flip, positions & legal)
@@ -245,7 +248,7 @@ def _raise_by_move(game: ProofGame, ply: ProofPly, number: int, scratch: ProofSc
 def _raise_by_last_man(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed quiet move of the last free man."""
     distance = scratch.target[number]
-    legal = sources(game.legal[1 - ply.side, (game.base + ply.first) >> 6], distance)
+    legal = sources(game.legal[1 - ply.side, ply.first >> 6], distance)
     raise_to(scratch.best, int64(0), scratch.row, 64 + distance, ply.flip, scratch.positions[number] & legal)
 
 

@@ -58,9 +58,9 @@ IMAGES = np.array(IMAGE, np.int64)
 
 @kernel
 def find_legal(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
-    """Find the legal positions, canonical or not, in a range of slots."""
+    """Find the legal positions, canonical or not, in a range of batch slots."""
     for first in range(part[0], part[1], 64):
-        occupied = place_men(game.men, first, scratch.squares)
+        occupied = place_men(game.men, game.base + first, scratch.squares)
         for side in range(2):
             legal = legal_positions(game.men, scratch.squares, occupied, side) if occupied else ZERO
             game.legal[side, first >> 6] = legal
@@ -68,7 +68,8 @@ def find_legal(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
 
 @kernel
 def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
-    """Fill ``game.rank`` with the ranks of the canonical legal positions in a range; return their number.
+    """Fill ``game.rank`` with the ranks of the canonical legal positions in a range of batch slots; return
+    their number.
 
     :func:`find_legal` must have processed all slots to which quiet moves lead.
     """
@@ -78,7 +79,7 @@ def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
     for first in range(part[0], part[1], 64):
         white, black = game.legal[0, first >> 6], game.legal[1, first >> 6]
         if white | black:
-            occupied = place_men(game.men, first, scratch.squares)
+            occupied = place_men(game.men, game.base + first, scratch.squares)
             canonical = _canonical_positions(game, first, white | black, scratch)
             positions += _find_ranks(game, first, 0, occupied, white & canonical, scratch)
             positions += _find_ranks(game, first, 1, occupied, black & canonical, scratch)
@@ -94,7 +95,7 @@ def _canonical_positions(game: ProofGame, first: int, legal: Bitboard, scratch: 
         legal &= legal - ONE
         if not game.is_cell:
             scratch.squares[game.men.free_count - 1] = place
-        if game.is_cell or canonical_slot_of(game, scratch) == first + place:
+        if game.is_cell or canonical_slot_of(game, scratch) == game.base + first + place:
             canonical |= bit(place)
     return canonical
 
@@ -160,15 +161,16 @@ def _count_exit(men: ProofMen, occupied: Bitboard, number: int, scratch: ProofSc
 
 @kernel
 def check_values(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
-    """Compare the values of a range of slots with the ranks that :func:`survey` has computed.
+    """Compare the values of a range of batch slots with the ranks that :func:`survey` has computed.
 
     Record positions without values, values without positions, and wrong values of mates and stalemates.
     Return the number of values.
     """
     values = 0
-    for slot in range(part[0], part[1]):
+    for index in range(part[0], part[1]):
+        slot = game.base + index
         for side in range(2):
-            rank, code = int64(game.rank[side, slot]), int64(game.value[side, slot])
+            rank, code = int64(game.rank[side, index]), int64(game.value[side, slot])
             _check_value(scratch, (0, side, slot), rank, code, int64(game.depth[side, slot]))
             values += code != NONE
     return values
@@ -176,16 +178,18 @@ def check_values(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
 
 @kernel
 def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
-    """Fill in the ranks of the positions with an en passant right, and check the values of these positions.
+    """Fill in the ranks of the positions of the batch with an en passant right, and check their values.
 
     The checks are those of :func:`check_values`. Return the number of these positions.
     """
     entries, size = game.en_passant, game.men.phase_size
     positions = 0
     for row in range(entries.config.shape[0]):
-        phase, square = int64(entries.config[row, 0]), int64(entries.config[row, 1])
+        start, square = int64(entries.config[row, 0]) * size - game.base, int64(entries.config[row, 1])
+        if not 0 <= start < game.rank.shape[1]:
+            continue
         for index in range(size):
-            rank = _en_passant_rank(game, phase * size + index, square, scratch)
+            rank = _en_passant_rank(game, start + index, square, scratch)
             entries.rank[row, index] = rank
             positions += rank != NO_RANK
             place = 1, (1 if square < 32 else 0), row * size + index
@@ -210,14 +214,14 @@ def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, dept
 
 
 @inlined
-def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScratch) -> int:
-    """Rank of the position in ``slot`` with the right to capture en passant on ``square``; ``NO_RANK`` if
-    there is no such position."""
+def _en_passant_rank(game: ProofGame, index: int, square: int, scratch: ProofScratch) -> int:
+    """Rank of the position at ``index`` of the batch with the right to capture en passant on ``square``;
+    ``NO_RANK`` if there is no such position."""
     side, last = 1 if square < 32 else 0, game.men.free_count - 1
-    rank, origin = int64(game.rank[side, slot]), square + 8 - 16 * side
+    rank, origin = int64(game.rank[side, index]), square + 8 - 16 * side
     if rank == NO_RANK:
         return NO_RANK
-    occupied = place_men(game.men, slot, scratch.squares) | bit(scratch.squares[last])
+    occupied = place_men(game.men, game.base + index, scratch.squares) | bit(scratch.squares[last])
     if occupied & (bit(square) | bit(origin)):
         return NO_RANK
     captures = count_en_passant(game.men, scratch.squares, occupied, side, square)
@@ -247,7 +251,7 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
                 some &= some - ONE
                 index, slot = first + place, game.base + first + place
                 states += 1
-                pivot = state_pivot(game, int64(game.rank[side, slot]), side, accrued.pivot)
+                pivot = state_pivot(game, int64(game.rank[side, index]), side, accrued.pivot)
                 stored = int64(game.grade[side, index])
                 if not game.has_score_resets:
                     stored = grade_of(int64(game.value[side, slot]), int64(game.depth[side, slot]), pivot)
@@ -263,14 +267,14 @@ def _states_of_word(game: ProofGame, accrued: Accrued, first: int, side: int) ->
     rank, slot, ranks = accrued.rank, game.base + first, game.rank[side]
     fresh = ZERO
     if accrued.pivot == MIDDLE:
-        fresh = between(ranks, slot, rank, NO_RANK - 1)
+        fresh = between(ranks, first, rank, NO_RANK - 1)
     elif position_worth(rank, side) == accrued.pivot:
-        fresh = between(ranks, slot, rank, rank)
+        fresh = between(ranks, first, rank, rank)
     others = ZERO
     if game.open_to[first >> 6] >= rank:
-        others = between(ranks, slot, rank, NO_RANK - 1) & between(game.value[side], slot, rank, 255 - rank)
+        others = between(ranks, first, rank, NO_RANK - 1) & between(game.value[side], slot, rank, 255 - rank)
     some = fresh | others if game.deviation == 0 else others
-    return some & _selected(game.selected, side, slot, some)
+    return some & _selected(game.selected, side, first, some)
 
 
 @inlined

@@ -88,12 +88,12 @@ def covering_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 @kernel
 def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, scratch: ProofScratch) -> int:
-    """Check everything about the runs of a range of slots that does not depend on moves. Return the number of
-    runs."""
+    """Check everything about the runs of a range of batch slots that does not depend on moves. Return the
+    number of runs."""
     if part[0] == part[1]:
         return 0
-    first_run = next_run = runs.first[part[0] >> 6]
-    for slot in range(part[0], part[1]):
+    first_run = next_run = runs.first[(game.base + part[0]) >> 6]
+    for slot in range(game.base + part[0], game.base + part[1]):
         if not runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             continue
         stop_run = end_of_runs(runs, next_run)
@@ -114,7 +114,7 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, is_first: bo
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     # The side not to move holds the position score. A state with this accrued score is fresh.
-    rank = int64(game.rank[side, slot])
+    rank = int64(game.rank[side, slot - game.base])
     limit = 1 if rank == NO_RANK else min(rank - (holder != side), code_rank(code))
     if step < 2 or step > limit or (not is_first and run_rank(runs, run - 1) >= step):
         return STRAY
@@ -197,8 +197,8 @@ def _original(game: ProofGame, index: int, scratch: ProofScratch) -> int:
     slot = game.base + index
     if game.value[0, slot] != NONE or game.value[1, slot] != NONE:
         return index
-    legal = game.legal[0, slot >> 6] | game.legal[1, slot >> 6]
-    if game.is_cell or legal >> np.uint64(slot & 63) & ONE == ZERO:
+    legal = game.legal[0, index >> 6] | game.legal[1, index >> 6]
+    if game.is_cell or legal >> np.uint64(index & 63) & ONE == ZERO:
         return -1
     place_men(game.men, slot, scratch.squares)
     original = canonical_slot_of(game, scratch)
@@ -263,7 +263,8 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
             if some >> np.uint64(place) & ONE == ZERO:
                 continue
             grade = _fresh_grade(game, accrued, side, slot)
-            if stores_state(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
+            rank, code = int64(game.rank[side, first + place]), int64(game.value[side, slot])
+            if stores_state(rank, code, accrued, side):
                 run = covering_run(runs, first_run, next_run, accrued.rank)
                 if run < 0 or runs.value[run] == NONE:
                     grade = pivot << 16
@@ -293,7 +294,7 @@ def set_layer_grades(
                 slot = game.base + index
                 grade = _fresh_grade(game, accrued, side, slot)
                 if has_entry(
-                    game, int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side
+                    game, int64(game.rank[side, index]), int64(game.value[side, slot]), accrued, side
                 ):
                     states += 1
                     grade = _layer_grade(game, accrued, side, index, layer, scratch)

@@ -43,9 +43,11 @@ class ProofResets(NamedTuple):
     """Shape (tables, 8): 1 for a free man of the same kind and colour as the previous man."""
     phase_size: NDArray[np.int64]
     """Shape (tables,): number of slots of a phase."""
+    first_block: NDArray[np.int64]
+    """Shape (tables,): index, in ``start``, of the first phase of each sub-table."""
     start: NDArray[np.int64]
-    """Shape (tables, 2): index in ``value`` of the first slot of each sub-table and side to move; the length
-    of ``value`` if no move leads there."""
+    """Shape (blocks, 2): index in ``value`` of the first slot of each phase of the sub-tables, by side to
+    move; -1 if it has not been read."""
     key_start: NDArray[np.int64]
     """Shape (tables,): index in ``phases`` of the first entry of each table."""
     phases: NDArray[np.int32]
@@ -53,14 +55,14 @@ class ProofResets(NamedTuple):
     An entry is 4 * phase, plus 1 if the placement is canonical, plus 2 if its mirror image is canonical; 0 if
     neither is."""
     value: NDArray[np.uint8]
-    """Codes of the fresh values of all sub-tables, as in :class:`tbgen.verify.sub_tables.SubTables`."""
+    """Codes of the fresh values of the sub-tables, as in :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
-    """Fresh depths of all sub-tables."""
+    """Fresh depths of the sub-tables."""
 
 
 _EMPTY, _NO_ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
 NO_RESETS = ProofResets(
-    _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _NO_ROWS, _EMPTY,
+    _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY,
     np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint16),
 )  # fmt: skip
 
@@ -97,12 +99,12 @@ def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int
 
 
 @inlined
-def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
-    """Canonical slot in a table of the men with these ``squares`` (int64 (16,), free men first)."""
-    base = phase = 0
-    if resets.pawn_count[table]:
-        phase = _phase_entry(resets, table, squares)
-        base = (phase >> 2) * resets.phase_size[table]
+def canonical_place(resets: ProofResets, table: int, squares: Squares) -> tuple[int, int]:
+    """Phase and canonical slot within this phase, in a table, of the men with these ``squares``.
+
+    ``squares`` (int64 (16,)) contains the squares of the free men first.
+    """
+    phase = _phase_entry(resets, table, squares) if resets.pawn_count[table] else 0
     best = resets.phase_size[table]
     for symmetry in range(8):
         if resets.pawn_count[table]:
@@ -111,7 +113,7 @@ def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
             fits = _COORD[_IMAGE[symmetry, squares[0]]] >= 0
         if fits:
             best = min(best, _image_slot(resets, table, squares, symmetry))
-    return base + best
+    return phase >> 2, best
 
 
 @inlined
@@ -137,13 +139,15 @@ def fresh_after(
     swapped = resets.swapped[reset]
     for man in range(resets.free_count[table] + resets.pawn_count[table]):
         scratch[man] = squares[resets.source[reset, man]] ^ 56 * swapped
-    slot = canonical_slot(resets, table, scratch)
-    to_move = 1 - side ^ swapped
+    phase, slot = canonical_place(resets, table, scratch)
+    to_move, code, plies = 1 - side ^ swapped, int64(NONE), int64(0)
     if table == 0:
+        slot += phase * resets.phase_size[0]
         code, plies = int64(own_table[0][to_move, slot]), int64(own_table[1][to_move, slot])
     else:
-        slot += resets.start[table, to_move]
-        code, plies = int64(resets.value[slot]), int64(resets.depth[slot])
+        start = resets.start[resets.first_block[table] + phase, to_move]
+        if start >= 0:  # else the state is found wrong
+            code, plies = int64(resets.value[start + slot]), int64(resets.depth[start + slot])
     if swapped and code != NONE:
         code = 255 - code
     return code + 256 * plies
