@@ -38,8 +38,10 @@ def run(
     The proof generates the moves of every position, for every accrued score, independently of the program
     that built the tables. A table depends on its sub-tables, so the sub-tables are proved first. Without
     materials, all tables of the directory are proved. During the proof, plain copies of packed five-man
-    sub-tables are kept in the directory of the tables, a few hundred MiB each, if there is space on disk. If
-    the proof will take a long time, the command first prints an estimate of its time and memory.
+    sub-tables are kept in the directory of the tables, a few hundred MiB each, if there is space on disk. A
+    packed table with pawns is unpacked to a temporary file there, or else in the system's temporary
+    directory. If the proof will take a long time, the command first prints an estimate of its time, memory
+    and disk space.
 
     With --proofs FILE, each proved table is added to a list. Tables in this list are only checked against
     their digests and not proved again. So an interrupted run can be resumed, even on another machine.

@@ -16,9 +16,15 @@ from tbgen.index.table import Table
 from tbgen.verify.geometry import KING, PAWN, pawn_reach, reach_of, steps_of, ways_of
 from tbgen.verify.kernels.best import NO_RANK, OWN, EnPassantEntries, ProofGame
 from tbgen.verify.kernels.moves import ProofMen
-from tbgen.verify.kernels.resets import PROMOTIONS, CellExits, ProofResets, reset_number
+from tbgen.verify.kernels.resets import (
+    PROMOTIONS,
+    CellExits,
+    FreshArrays,
+    ProofResets,
+    reset_number,
+)
 from tbgen.verify.kernels.results import COLUMNS, MAX_MOVES, ProofScratch
-from tbgen.verify.sub_tables import FreshArrays, SubTables
+from tbgen.verify.sub_tables import SubTables
 
 
 def allowed_rights(layout: Layout) -> NDArray[np.int32]:

@@ -17,9 +17,6 @@ from tbgen.index.table import Source
 from tbgen.index.zeroing import Block, block_slots, blocks_after_promotions, sides_after_promotion
 from tbgen.system.memory import discard, zeros
 
-FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""Fresh values and depths of a table, shape (2, size) each."""
-
 BlockSide = tuple[Block, Side]
 """A phase of a sub-table with one side to move."""
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import gettempdir
 from threading import Thread
 
 import numpy as np
@@ -28,10 +29,12 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
 from tbgen.packed.unpack import promotion_materials, unpack
 from tbgen.probe.values import Values
+from tbgen.retro import pool
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.system import memory
+from tbgen.system.files import ScratchFile
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import PackedTables, pack, plain
@@ -66,6 +69,30 @@ def test_unpacked_it_is_the_plain_table(
         expected = functions_of_runs(full, side)
         for field in ("function_numbers", "start", "accrued", "value"):
             assert np.array_equal(getattr(table.functions, field), getattr(expected, field)), field
+
+
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_a_table_with_pawns_is_unpacked_to_a_file(
+    is_writable: bool, tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The temporary file is beside the table or, if that is impossible, in the temporary directory."""
+    folders = []
+
+    def make(path: Path, size: int) -> ScratchFile:
+        folders.append(path.parent)
+        if path.parent == tmp_path and not is_writable:
+            raise TbgenError("not permitted")
+        return ScratchFile(path, size)
+
+    monkeypatch.setattr(pool, "ScratchFile", make)
+    material = Material.parse("KPvK")
+    sources = {sub: source_of(plain(tables, sub.name)) for sub in material.successors()}
+    with PackedFile(Path(shutil.copy(packed("KPvK"), tmp_path)), material=material) as file:
+        table = unpack(file, sources)
+    assert folders == [tmp_path, Path(gettempdir())][: 1 if is_writable else 2]
+    assert table.functions is not None
+    for array in (table.value, table.depth, table.functions.function_numbers):
+        assert isinstance(memory.memory_of(array)[0], memory.FileMemory)
 
 
 @pytest.mark.parametrize(

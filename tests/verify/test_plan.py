@@ -1,12 +1,13 @@
 """The plan of a proof: tables to prove and to unpack, estimated time, memory and disk."""
 
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tbgen.board.material import Material
+from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.progress import TableProgress
 from tbgen.costs import Cost, layers_memory
@@ -25,6 +26,7 @@ from tbgen.verify.plan import (
     plan_proofs,
     unpack_step,
 )
+from tests.support.packed_tables import PackedTables
 from tests.verify.conftest import Verify
 
 NAMES = ("KvK", "KNvK", "KNNvK")
@@ -92,6 +94,28 @@ def test_layers_take_memory(tables: Path, directory: Path) -> None:
         runs = file.info.runs
     size = layout_of(ORDER[2]).size
     assert packed + 12 * runs - plain == layers_memory(layout_of(ORDER[2])) + 2 * size > 15 * size
+
+
+def test_a_table_with_pawns_takes_a_temporary_file(packed: PackedTables, tmp_path: Path) -> None:
+    for name in ("KPvK", "KNvK"):
+        shutil.copy(packed(name), tmp_path)
+    with_pawns, without = plan_proofs(map(Material.parse, ("KPvK", "KNvK")), tmp_path, R).tasks
+    assert with_pawns.scratch == 10 * layout_of(with_pawns.material).size
+    assert without.scratch == without.cost.disk == 0
+    assert ProofPlan(tmp_path, (with_pawns, without)).disk == with_pawns.scratch
+
+
+def test_memory_of_tables_with_pawns_depends_on_their_phases() -> None:
+    """All tables of five men can be proved with 6 GiB."""
+    info = SimpleNamespace(variant=R, stores_runs=False, packed=True)
+    memory = {
+        material: planning._proof_memory(material, info)  # type: ignore[arg-type]
+        for material in all_materials(5)
+        if material.men == 5 and material.pawns
+    }
+    largest = max(memory, key=memory.__getitem__)
+    assert memory[largest] < 5 << 30
+    assert largest.pawns == 1
 
 
 def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPatch) -> None:

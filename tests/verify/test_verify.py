@@ -22,7 +22,7 @@ from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
 from tbgen.verify.consistency import table_problem
-from tbgen.verify.proof import Proof, verify_table
+from tbgen.verify.proof import Proof, places_of, verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tbgen.verify.sub_tables import SubTables
 from tests.support.exhaustive import exhaustive, sample
@@ -180,6 +180,39 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_table: Table, below_p
         assert board is not None
         assert board.ep_square is not None
         assert result.findings[0].fen == board.fen()
+
+
+def test_a_block_that_was_not_read_proves_nothing(tables: Path, pawn_table: Table) -> None:
+    """Both pawns of the first phase may promote."""
+    below = around(tables, pawn_table.layout)
+    assert proof_of_phases([0], pawn_table, below).ok
+    with patch.object(SubTables, "load", lambda *_: None):
+        assert proof_of_phases([0], pawn_table, around(tables, pawn_table.layout)).wrong
+
+
+def test_a_position_without_a_value_leaves_no_state_proved(tables: Path) -> None:
+    """Batches are surveyed one after the other; those after the missing value are only surveyed."""
+    table = plain(tables, "KPvK")
+    slot = 12 * table.layout.phase_size + int(
+        np.flatnonzero(table.value[1, 12 * table.layout.phase_size :] != NONE)[0]
+    )
+    table.value[1, slot], table.depth[1, slot] = NONE, 0
+    batches = [(0, 10), (10, 13), (13, 24)]
+    with patch.object(Proof, "_batches", lambda _: batches):
+        result = verify_table(table, around(tables, table.layout))
+    assert (result.states, result.wrong) == (0, 1)
+    assert result.findings[0].problem == "the position has no value"
+
+
+def test_numbered_positions_are_found() -> None:
+    rng = np.random.default_rng(1)
+    rows = [rng.choice(np.array([NONE, 5, 250], np.uint8), size) for size in (3_000_000, 70, 0, 2000)]
+    every = [np.flatnonzero(row != NONE) for row in rows]
+    count = sum(map(len, every))
+    numbers = np.sort(rng.choice(count, 5000, replace=False))
+    begins = np.cumsum([0, *map(len, every)])
+    for found, slots, begin, end in zip(places_of(numbers, rows), every, begins, begins[1:], strict=False):
+        assert np.array_equal(found, slots[numbers[(numbers >= begin) & (numbers < end)] - begin])
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.verify.geometry import KNIGHT
 from tbgen.verify.kernels.moves import ProofMen, Squares
 from tbgen.verify.kernels.results import grade_of
-from tbgen.verify.sub_tables import FreshArrays
 
 _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
+
+FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+"""Fresh values and depths of a table, shape (2, size) each."""
 
 PROMOTIONS = KNIGHT
 """Number of kinds that a pawn can promote to, from queen (1) to knight (4)."""
