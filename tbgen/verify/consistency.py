@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE, Code
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import LAST_RUN, Table, ValueFunctions, greatest
+from tbgen.system.memory import unload
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import ProofGame
 from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues
@@ -29,6 +30,8 @@ MAX_PROBES: Final = 2000
 """Maximum number of positions of a table that are probed."""
 _MAX_TRIES: Final = 1 << 17
 """Maximum number of random slots that are tried to find them."""
+_TRIES_AT_ONCE: Final = 1 << 10
+"""Number of slots that are tried at once. Each brings up to 128 KiB of a mapped table into memory."""
 
 FindingRow = tuple[int, ...]
 """A finding, with the columns of :data:`tbgen.verify.kernels.results.COLUMNS`."""
@@ -76,11 +79,17 @@ class ProbeComparison:
 
     def __init__(self, table: Table, reader: Reader, random: np.random.Generator) -> None:
         self._reader, size = reader, table.value.size
-        places = random.choice(size, min(_MAX_TRIES, size), replace=False)
-        value, depth = table.value.reshape(-1)[places], table.depth.reshape(-1)[places]
-        # Probes do not look up mates and stalemates in tables.
-        is_over = (np.minimum(value, 255 - value) < FIRST_RANK) & (depth == 0)
-        chosen = np.sort(places[(value != NONE) & ~is_over][:MAX_PROBES])
+        places, chosen = random.choice(size, min(_MAX_TRIES, size), replace=False), np.zeros(0, np.int64)
+        for some in np.split(places, range(_TRIES_AT_ONCE, len(places), _TRIES_AT_ONCE)):
+            value, depth = table.value.reshape(-1)[some], table.depth.reshape(-1)[some]
+            # Probes do not look up mates and stalemates in tables.
+            is_over = (np.minimum(value, 255 - value) < FIRST_RANK) & (depth == 0)
+            chosen = np.append(chosen, some[(value != NONE) & ~is_over])[:MAX_PROBES]
+            unload(table.value)
+            unload(table.depth)
+            if len(chosen) == MAX_PROBES:
+                break
+        chosen.sort()
         self._side, self._slot = np.divmod(chosen, size // 2)
 
     def compare_fresh(self, game: ProofGame) -> list[FindingRow]:
