@@ -337,7 +337,8 @@ class _Unpacker:
             clear_images(sets.legal[side, start:stop] & sets.canonical[start:stop], value, depth)
             unpacked.write(phase, side, 64 * start, value, depth)
 
-        list(self._threads.map(write_part, product(SIDES, pairwise(self._word_edges))))
+        parts = parts_of(0, len(sets.canonical), _MAX_WORDS_PER_PART)
+        list(self._threads.map(write_part, product(SIDES, parts)))
         if len(self._function_numbers):
             numbers = self._function_numbers[phase * self._layout.phase_size :][: self._layout.phase_size]
             unpacked.write_final_numbers(phase, numbers)
