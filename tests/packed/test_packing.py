@@ -84,10 +84,10 @@ def test_a_table_with_pawns_is_unpacked_to_a_file(
             raise TbgenError("not permitted")
         return ScratchFile(path, size)
 
+    path, material = Path(shutil.copy(packed("KPvK"), tmp_path)), Material.parse("KPvK")
     monkeypatch.setattr(pool, "ScratchFile", make)
-    material = Material.parse("KPvK")
     sources = {sub: source_of(plain(tables, sub.name)) for sub in material.successors()}
-    with PackedFile(Path(shutil.copy(packed("KPvK"), tmp_path)), material=material) as file:
+    with PackedFile(path, material=material) as file:
         table = unpack(file, sources)
     assert folders == [tmp_path, Path(gettempdir())][: 1 if is_writable else 2]
     assert table.functions is not None
