@@ -217,6 +217,14 @@ def layer_memory(layout: Layout, phase: int) -> int:
     )
 
 
+def unpacking_memory(layout: Layout) -> int:
+    """Return the bytes of memory for unpacking a packed table. Of a table with pawns, only the pool and one
+    phase are in memory."""
+    if layout.pawns:
+        return memory_of("unpacking", layout.phase_size) + pool_memory(layout)
+    return memory_of("unpacking", layout.size) + pool_memory(layout, 0)
+
+
 def _slots_after_promotions(layout: Layout) -> int:
     """Return the maximum number of slots in use that promotions from a batch of phases lead to."""
     sides = sides_after_promotion(layout)

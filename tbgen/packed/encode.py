@@ -494,6 +494,7 @@ def packed_content(table: Table, positions: StoredPositions, threads: int = 2) -
 
     Functions are stored if the table has them. Runs are not stored.
 
+    :param threads: number of threads that encode. One more thread counts values and positions meanwhile.
     :raises ValueError: if the table does not decode to the same values.
     """
     derived = 1 - positions.side

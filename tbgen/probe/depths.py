@@ -122,13 +122,14 @@ class Layers:
 
         :raises TbgenError: if not enough memory is free.
         """
-        from tbgen.costs import layer_memory, memory_of, seconds_of
+        from tbgen.costs import layer_memory, seconds_of, unpacking_memory
 
         layout, material = table.layout, table.layout.material
         packed = tables_to_unpack({material, *material.successors()}, self._has_plain_form)
-        unpacked = [layout_of(each).size for each in packed]
-        needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
-        seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))
+        unpacked = [layout_of(each) for each in packed]
+        needed = max([layer_memory(layout, phase), *map(unpacking_memory, unpacked)])
+        seconds = seconds_of("layer", layout.phase_size)
+        seconds += seconds_of("unpacking", sum(each.size for each in unpacked))
         subject = f"the depths of {material} with {accrued} accrued are not stored, and making them"
         free = available_memory()
         if needed > free:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of
+from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of, unpacking_memory
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import fresh_bytes
@@ -51,7 +51,7 @@ def _reading_task(directories: Sequence[Path], material: Material, variant: Vari
     layers = layers and info.has_layers
     steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
     if info.packed:
-        steps, memory = [UNPACKING_STEP, *steps], memory_of(UNPACKING_STEP, info.size)
+        steps, memory = [UNPACKING_STEP, *steps], max(memory, unpacking_memory(layout_of(material)))
     if layers:
         steps.append("accrued scores")
         memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))

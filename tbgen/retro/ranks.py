@@ -157,9 +157,9 @@ class Crew:
         self.threads = ThreadPoolExecutor(width)
         self.helpers = ThreadPoolExecutor(width, "part")
         self.rank_parts = 4 * width
-        """Number of parts into which work is divided that is done once for each rank."""
+        """Number of parts of work that is repeated for each rank."""
         self.phase_parts = 32 * width
-        """Number of parts into which work is divided that is done once for each phase."""
+        """Number of parts of work that is done once for a phase."""
         self.shares: tuple[int, Map] = self.phase_parts, self.threads.map
         """The last arguments of ``find_moves`` and ``store_fresh``."""
 
@@ -188,7 +188,7 @@ class PhaseSolver:
     The fresh values and depths of the workspace are the output.
 
     :param records: empty records of different words, to which the sweeps append the changes that they make.
-        There is exactly one, unless a crew solves the phase. No records are made of changes in other words.
+        There is exactly one, unless a crew solves the phase. Changes in other words are not recorded.
     :param mapper: called like ``map``; may distribute work over threads.
     """
 

@@ -110,7 +110,8 @@ class ProvedTables:
             return copy
         table = read_checked(file, partial(self.sources, material, files), self.threads, self.reporter)
         self.keep(table)
-        return ArraySource(table.value, table.depth)
+        copy = _copies(file).open(material, file.info)
+        return ArraySource(table.value, table.depth) if copy is None else files.enter_context(copy)
 
 
 def read_checked(

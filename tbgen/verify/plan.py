@@ -18,8 +18,8 @@ from tbgen.costs import (
     layers_memory,
     memory_of,
     plain_copy_size,
-    pool_memory,
     seconds_of,
+    unpacking_memory,
 )
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
@@ -31,7 +31,7 @@ from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
 from tbgen.system.memory import available_memory
 from tbgen.text import counted, duration, size_text
-from tbgen.verify.sub_tables import phase_batches, sub_table_slots
+from tbgen.verify.sub_tables import sub_table_slots
 
 _TITLE: Final = "# material rules digest proved positions states seconds"
 
@@ -228,7 +228,7 @@ def plan_proofs(
         packed = tables_to_unpack(material.successors(), ready.__contains__)
         packed += [material] if info.packed else []
         steps = {unpack_step(each): seconds_of("unpacking", layout_of(each).size, threads) for each in packed}
-        memory = [_unpacking_memory(each) for each in packed]
+        memory = [BASE_MEMORY + unpacking_memory(layout_of(each)) for each in packed]
         if earlier_proof is None:
             steps[STATES_STEP] = seconds_of(f"proof {variant}", info.size, threads)
             memory.append(_proof_memory(material, info))
@@ -275,24 +275,18 @@ def any_depends_on(materials: Iterable[Material], material: Material) -> bool:
 def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
     layout, makes_layers = layout_of(material), info.variant.layered and not info.stores_runs
-    batches = batches_of(layout) if makes_layers else phase_batches(layout)
+    batches = batches_of(layout)
     slots = layout.phase_size * max(last - first for first, last in batches)
     memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout, batches)
     if info.packed and layout.pawns:  # only the batch and what pawn moves lead to are in memory
         slots = min(layout.size, (1 + 2 * layout.pawns) * slots)
     else:
         slots = layout.size
-    memory += fresh_bytes(slots) + (memory_of("functions", slots) if info.packed and makes_layers else 0)
+    memory += fresh_bytes(slots)
+    if info.packed and makes_layers:  # numbers of functions are shortened only in memory
+        memory += memory_of("functions", slots) * (2 if layout.pawns else 1)
     if info.stores_runs:
         memory += memory_of("runs", info.runs)
     elif makes_layers:
         memory += layers_memory(layout)
     return memory
-
-
-def _unpacking_memory(material: Material) -> int:
-    """Return the estimated memory, in bytes, for unpacking a table."""
-    layout = layout_of(material)
-    if not layout.pawns:
-        return BASE_MEMORY + memory_of("unpacking", layout.size) + pool_memory(layout, 0)
-    return BASE_MEMORY + memory_of("unpacking", layout.phase_size) + pool_memory(layout)

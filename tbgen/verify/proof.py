@@ -1,4 +1,5 @@
-"""The proof of one table: legality and ranks first, then every state of every layer from its successors.
+"""The proof of one table, batch by batch: legality and ranks first, then every state of every layer from its
+successors.
 
 The proof covers the fresh state of every position. It also covers all states (P, A) in which the rank of A
 exceeds neither the rank of g(P) nor the rank of W(P). In these states V(P, A) must also lie between A and
@@ -24,6 +25,7 @@ from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import DamagedTableError
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, Source, Table, parts_of
+from tbgen.index.zeroing import batches_of
 from tbgen.progress import Progress, silent
 from tbgen.system.memory import unload
 from tbgen.verify.consistency import ProbeComparison, Reader, first_runs, function_values, table_problem
@@ -31,6 +33,7 @@ from tbgen.verify.game import SELECT_ALL, game_of_batch, game_of_table
 from tbgen.verify.kernels.best import Range
 from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
 from tbgen.verify.kernels.claims import (
+    NO_FUNCTIONS,
     ProofRuns,
     SolvedLayer,
     set_layer_grades,
@@ -47,7 +50,7 @@ from tbgen.verify.kernels.results import (
 )
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
-from tbgen.verify.sub_tables import SubTables, phase_batches
+from tbgen.verify.sub_tables import SubTables
 
 if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer
@@ -133,7 +136,7 @@ class Proof(StateProof):
             if [phase for batch in batches for phase in range(*batch)] != list(range(total)):
                 raise ValueError(f"the layers do not cover each of the {total} phases once")
             return batches
-        return phase_batches(self.layout)
+        return batches_of(self.layout)
 
     def survey(self, parts: list[Range]) -> None:
         """Find the positions of the batch, including those with en passant rights, and check that only they
@@ -182,24 +185,20 @@ class Proof(StateProof):
 
         If values are missing or misplaced in this batch or an earlier one, only the survey is made.
         """
-        first, last = batch
-        base, stop, phases = (
-            first * self.layout.phase_size,
-            last * self.layout.phase_size,
-            self.layout.placements,
-        )
-        self.progress("states", first, len(phases))
+        (first, last), size = batch, self.layout.phase_size
+        self.progress("states", first, len(self.layout.placements))
         self.sub_tables.load(range(first, last), self.workers.map)
-        self._begin_batch(base, stop)
+        self._begin_batch(first * size, last * size)
         states = 0 if self.misplaced else self._prove_states(batch)
-        functions = self.table.functions
-        for array in (
-            *self.table.value,
-            *self.table.depth,
-            *([functions.function_numbers] if functions else []),
-        ):
-            unload(array)
+        self._unload_table()
         return states
+
+    def _unload_table(self) -> None:
+        """Take a mapped table out of memory."""
+        functions = self.table.functions
+        numbers = [functions.function_numbers] if functions else []
+        for array in (*self.table.value, *self.table.depth, *numbers):
+            unload(array)
 
     def _prove_states(self, batch: Range) -> int:
         """Prove the states of all layers of the batch, and return their number."""
@@ -284,7 +283,9 @@ def compile_kernels() -> None:
         table = _empty_table()
         proof = Proof(table, SubTables(table.layout, dict[Material, Source]().__getitem__), workers)
         proof.prove_batch((0, 0))
-        proof.set_grades(Accrued(2, 2), proof.empty_layer())
+        for numbers in (np.zeros(0, np.uint16), np.zeros(0, np.uint32)):
+            functions = NO_FUNCTIONS._replace(number=numbers)
+            proof.set_grades(Accrued(2, 2), proof.empty_layer()._replace(functions=functions))
     # The comparison with probes of packed tables calls these functions from Python.
     grade_of(2, 0, worth_of(2))
     stores_state(2, 2, Accrued(2, 2), 0)

@@ -29,6 +29,7 @@ PROBLEM_TEXTS: Final = {
     problems.WRONG: "the moves lead to another result",
     problems.WRONG_FUNCTION: "its function has another value",
     problems.MISREAD: "a probe returns another result",
+    problems.UNREAD: "a move leads to a position without a value",
 }
 _RECOMPUTED_PROBLEMS: Final = (problems.WRONG_END, problems.WRONG, problems.WRONG_FUNCTION, problems.MISREAD)
 _MAX_EXAMINED_POSITIONS: Final = 1000
@@ -165,7 +166,7 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
     return Finding(
         fen,
         None if fresh else score_of(pivot),
-        None if problem == problems.MISSING else entry_of(stored, pivot, with_depth),
+        None if problem in (problems.MISSING, problems.UNREAD) else entry_of(stored, pivot, with_depth),
         None if problem not in _RECOMPUTED_PROBLEMS else entry_of(recomputed, pivot, with_depth),
         PROBLEM_TEXTS[problem],
     )

@@ -29,6 +29,7 @@ class SubTables:
     that promotions from some phases lead to, each with one side to move.
 
     :param source_of: returns one of the tables.
+    :raises TbgenError: if a table with fewer men cannot be read.
     """
 
     def __init__(self, layout: Layout, source_of: Callable[[Material], Source]) -> None:
@@ -63,6 +64,7 @@ class SubTables:
         The arrays may be replaced by larger ones.
 
         :param mapper: called like ``map``; may distribute the work over threads.
+        :raises TbgenError: if a block cannot be read.
         """
         needed = promoted_blocks(self._layout, phases)
         for done in self._places.keys() - set(needed):
@@ -122,16 +124,6 @@ def promoted_blocks(layout: Layout, phases: Iterable[int]) -> list[BlockSide]:
     sides = sides_after_promotion(layout)
     blocks = blocks_after_promotions(layout, phases)
     return [(block, side) for block in blocks for side in sorted(sides[block[0]])]
-
-
-_MAX_BATCH_SLOTS: Final = 1 << 24
-"""Maximum number of slots, for one side to move, of a batch with several phases."""
-
-
-def phase_batches(layout: Layout) -> list[tuple[int, int]]:
-    """Return the ranges of phases that are proved one after the other if no layers are made."""
-    phases, total = max(1, _MAX_BATCH_SLOTS // layout.phase_size), len(layout.placements)
-    return [(first, min(first + phases, total)) for first in range(0, total, phases)]
 
 
 def sub_table_slots(layout: Layout, batches: Iterable[tuple[int, int]]) -> int:

@@ -23,7 +23,7 @@ def present_in(part: LayerPart) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "batch_slots", "stride"),
     [
-        *[("KvK", 1, 1), ("KNvK", 1 << 23, 1), ("KPvK", 3 << 12, 4)],
+        *[("KvK", 1, 1), ("KNvK", 1 << 23, 1), ("KPvK", 3 << 12, 4), ("first KPvKP", 2 << 12, 1)],
         *exhaustive([("KNvK", 1, 1), ("KPvK", 1, 1), ("KNNvK", 1 << 23, 1), ("KPvKP", 50 << 12, 50)]),
     ],
 )
@@ -31,9 +31,11 @@ def test_layers_are_those_solved_alone(
     name: str, batch_slots: int, stride: int, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one phase in a batch, and all threads on it, and with several small ones, in parts. One phase in
-    ``stride`` is compared, and after the last rank no layer is left."""
+    ``stride`` is compared, and after the last rank no layer is left. Promotions from the first three batches
+    of KPvKP lead to different blocks."""
     monkeypatch.setattr("tbgen.index.zeroing._MAX_BATCH_SLOTS", batch_slots)
     monkeypatch.setattr("tbgen.retro.layer_solvers._MAX_PART_SLOTS", 1 << 12)
+    only_first, name = name.startswith("first"), name.split()[-1]
     table = plain(tables, name)
     layout = table.layout
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
@@ -43,7 +45,7 @@ def test_layers_are_those_solved_alone(
         assert [phase for first, last in every.batches for phase in range(first, last)] == list(
             range(len(layout.placements))
         )
-        for batch in every.batches:
+        for batch in every.batches[:3] if only_first else every.batches:
             alone = {
                 phase - batch[0]: LayerSolver(whole, layout, phase, sources, threads=2)
                 for phase in range(*batch)

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import IMAGE, INTO_TRIANGLE, TRIANGLE_COORD
@@ -42,6 +43,7 @@ from tbgen.verify.kernels.resets import (
     reset_number,
 )
 from tbgen.verify.kernels.results import (
+    UNREAD,
     Accrued,
     ProofScratch,
     code_rank,
@@ -49,6 +51,7 @@ from tbgen.verify.kernels.results import (
     grade_before,
     grade_of,
     position_worth,
+    record,
     stores_state,
 )
 
@@ -311,6 +314,9 @@ def _grade_after(
     reset = reset_number(game.men, captured, man, promotion)
     own = game.value, game.depth
     fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.squares_after)
+    if fresh & 255 == NONE:  # whether another move is better or not, nothing is proved
+        slot = game.base + ply.first + squares[game.men.free_count - 1]
+        record(scratch, UNREAD, (0, ply.side, slot), ply.pivot, 0, 0)
     return grade_of(fresh & 255, fresh >> 8, ply.pivot)
 
 

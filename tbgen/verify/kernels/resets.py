@@ -148,7 +148,7 @@ def fresh_after(
         code, plies = int64(own_table[0][to_move, slot]), int64(own_table[1][to_move, slot])
     else:
         start = resets.start[resets.first_block[table] + phase, to_move]
-        if start >= 0:  # else the state is found wrong
+        if start >= 0:
             code, plies = int64(resets.value[start + slot]), int64(resets.depth[start + slot])
     if swapped and code != NONE:
         code = 255 - code

@@ -100,7 +100,7 @@ def folded_grade(grade: int, pivot: int) -> int:
     return grade if min(worth, MAX_WORTH - worth) < min(pivot, MAX_WORTH - pivot) else pivot << 16
 
 
-NOWHERE, MISSING, WRONG_END, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION, MISREAD = range(9)
+NOWHERE, MISSING, WRONG_END, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION, MISREAD, UNREAD = range(10)
 """The problems that a proof can find:
 
 - NOWHERE: a value without a position
@@ -113,6 +113,7 @@ NOWHERE, MISSING, WRONG_END, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION
 - WRONG_FUNCTION: the stored function of a position has a value that contradicts the layer of the accrued
   score
 - MISREAD: an answer of a probe that contradicts the layer or the fresh entry
+- UNREAD: a move to a position without a value, such as one of a block that was not read
 """
 
 COLUMNS: Final = 7
