@@ -183,15 +183,11 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_table: Table, below_p
 
 
 def test_a_block_that_was_not_read_proves_nothing(tables: Path, pawn_table: Table) -> None:
-    """Both pawns of the first phase may promote. It does not matter whether other moves are better."""
-    below, value = around(tables, pawn_table.layout), pawn_table.value[:, : pawn_table.layout.phase_size]
-    assert proof_of_phases([0], pawn_table, below).ok
-    boards = [board_at(pawn_table, (0, side, slot)) for side, slot in np.argwhere(value != NONE).tolist()]
-    promoting = sum(any(move.promotion for move in board.legal_moves) for board in boards if board)
+    """Both pawns of the first phase may promote. Every such move counts, even if another one is better."""
+    right = proof_of_phases([0], pawn_table, around(tables, pawn_table.layout))
+    assert right.ok
     with patch.object(SubTables, "load", lambda *_: None):
-        result = proof_of_phases([0], pawn_table, around(tables, pawn_table.layout))
-    assert result.findings[0].problem == "a move leads to a position without a value"
-    assert result.wrong >= promoting > 0
+        assert proof_of_phases([0], pawn_table, around(tables, pawn_table.layout)).wrong > right.states
 
 
 def test_a_position_without_a_value_leaves_no_state_proved(tables: Path) -> None:
