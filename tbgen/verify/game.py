@@ -85,13 +85,10 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     return replace(game, has_score_resets=has_score_resets(table.variant))
 
 
-def game_of_batch(
-    game: ProofGame, base: int, stop: int, selected: NDArray[np.bool_], sub_tables: SubTables
-) -> ProofGame:
+def game_of_batch(game: ProofGame, base: int, stop: int, selected: NDArray[np.bool_]) -> ProofGame:
     """Return the game of a table with the slots ``base`` to ``stop`` - 1 as its batch.
 
     :param selected: the selected positions of the batch, as in ``ProofGame.selected``.
-    :param sub_tables: the sub-tables, which have been loaded for the batch.
     """
     grade, open_to, original = _batch_arrays(stop - base)
     return replace(
@@ -103,7 +100,6 @@ def game_of_batch(
         grade=grade,
         open_to=open_to,
         original=original,
-        resets=game.resets._replace(value=sub_tables.value, depth=sub_tables.depth),
     )
 
 

@@ -171,7 +171,7 @@ class Proof(StateProof):
             selected = np.zeros((2, stop - base), np.bool_)
             for marks, slots in zip(selected, self.chosen, strict=True):
                 marks[slots[slice(*np.searchsorted(slots, (base, stop)))] - base] = True
-        self.game = game_of_batch(self.game, base, stop, selected, self.sub_tables)
+        self.game = game_of_batch(self.game, base, stop, selected)
         wrong, parts = self.workers.wrong, self.workers.ranges(stop - base)
         self.survey(parts)
         self.misplaced |= self.workers.wrong > wrong

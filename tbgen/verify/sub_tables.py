@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import Source
-from tbgen.index.zeroing import Block, block_slots, blocks_after_promotions, sides_after_promotion
+from tbgen.index.zeroing import (
+    Block,
+    batches_of,
+    block_slots,
+    blocks_after_promotions,
+    sides_after_promotion,
+)
 from tbgen.system.memory import discard, zeros
 
 BlockSide = tuple[Block, Side]
@@ -47,11 +53,17 @@ class SubTables:
         """The sides to move that moves lead to, for each table."""
         small = [material for material in materials if material.men < layout.material.men]
         self.sides |= {material: set(SIDES) for material in small}
-        self._small_slots = sum(len(SIDES) * layout_of(material).size for material in small)
         self._places: dict[BlockSide, int] = {}
         """Index in ``value`` of each block that promotions lead to and that has been read."""
-        self.value: NDArray[np.uint8] = zeros(self._small_slots, np.uint8)
-        self.depth: NDArray[np.uint16] = zeros(self._small_slots, np.uint16)
+        batches = [promoted_blocks(layout, range(*batch)) for batch in batches_of(layout)]
+        # Promotions lead to blocks of one size.
+        size = next((block_slots(batch[0][0]) for batch in batches if batch), 0)
+        small_slots = sum(len(SIDES) * layout_of(material).size for material in small)
+        slots = small_slots + size * max(map(len, batches))
+        self._free = list(range(small_slots, slots, size or 1))
+        """Indices in ``value`` where a block can be read to."""
+        self.value: Final[NDArray[np.uint8]] = zeros(slots, np.uint8)
+        self.depth: Final[NDArray[np.uint16]] = zeros(slots, np.uint16)
         end = 0
         for material, side in product(small, SIDES):
             for phase in range(len(layout_of(material).placements)):
@@ -59,9 +71,7 @@ class SubTables:
                 end += layout_of(material).phase_size
 
     def load(self, phases: Iterable[int], mapper: Callable[..., Iterable[Any]] = map) -> None:
-        """Read the blocks that promotions from these phases lead to, and release all others.
-
-        The arrays may be replaced by larger ones.
+        """Read the blocks that promotions from these phases of one batch lead to, and release all others.
 
         :param mapper: called like ``map``; may distribute the work over threads.
         :raises TbgenError: if a block cannot be read.
@@ -69,14 +79,7 @@ class SubTables:
         needed = promoted_blocks(self._layout, phases)
         for done in self._places.keys() - set(needed):
             self._release(done)
-        size = block_slots(needed[0][0]) if needed else 0  # promotions lead to blocks of one size
-        capacity = self._small_slots + size * len(needed)
-        if capacity > len(self.value):
-            self._enlarge(capacity, size)
-        used = set(self._places.values())
-        free = (place for place in range(self._small_slots, capacity, size or 1) if place not in used)
-        missing = [block for block in needed if block not in self._places]
-        places = dict(zip(missing, free, strict=False))
+        places = {block: self._free.pop() for block in needed if block not in self._places}
         self._places |= places
         list(mapper(self._read, places.keys(), places.values()))
 
@@ -101,22 +104,10 @@ class SubTables:
     def _release(self, block_side: BlockSide) -> None:
         (material, phase), side = block_side
         begin = self._places.pop(block_side)
+        self._free.append(begin)
         self.start[self.first_block[material] + phase, side] = -1
         discard(self.value[begin : begin + layout_of(material).phase_size])
         discard(self.depth[begin : begin + layout_of(material).phase_size])
-
-    def _enlarge(self, slots: int, size: int) -> None:
-        """Move everything that has been read to larger arrays."""
-        value, depth = zeros(slots, np.uint8), zeros(slots, np.uint16)
-        end = self._small_slots
-        value[:end], depth[:end] = self.value[:end], self.depth[:end]
-        for ((material, phase), side), begin in self._places.items():
-            value[end : end + size] = self.value[begin : begin + size]
-            depth[end : end + size] = self.depth[begin : begin + size]
-            self._places[(material, phase), side] = end
-            self.start[self.first_block[material] + phase, side] = end
-            end += size
-        self.value, self.depth = value, depth
 
 
 def promoted_blocks(layout: Layout, phases: Iterable[int]) -> list[BlockSide]:
