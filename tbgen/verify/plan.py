@@ -18,13 +18,14 @@ from tbgen.costs import (
     layers_memory,
     memory_of,
     plain_copy_size,
+    scratch_size,
     seconds_of,
     unpacking_memory,
 )
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes, solved_bytes
-from tbgen.index.zeroing import batches_of
+from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, fresh_bytes
+from tbgen.index.zeroing import max_slots_of_batch
 from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
@@ -235,7 +236,8 @@ def plan_proofs(
         copied = {each for each in packed if each not in ready and any_depends_on(later_tables, each)}
         ready |= copied
         cost = Cost(steps, max(memory), sum(plain_copy_size(each, variant) for each in copied))
-        scratch = solved_bytes(info.size, info.stores_accrued) if info.packed and material.pawns else 0
+        form = AccruedForm.FUNCTIONS if info.stores_accrued else AccruedForm.NOTHING
+        scratch = scratch_size(material, form) if info.packed else 0
         tasks.append(ProofTask(material, earlier_proof, cost, scratch))
     return ProofPlan(directory, tuple(tasks))
 
@@ -275,9 +277,8 @@ def any_depends_on(materials: Iterable[Material], material: Material) -> bool:
 def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
     layout, makes_layers = layout_of(material), info.variant.layered and not info.stores_runs
-    batches = batches_of(layout)
-    slots = layout.phase_size * max(last - first for first, last in batches)
-    memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout, batches)
+    slots = max_slots_of_batch(layout)
+    memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout)
     if info.packed and layout.pawns:  # only the batch and what pawn moves lead to are in memory
         slots = min(layout.size, (1 + 2 * layout.pawns) * slots)
     else:

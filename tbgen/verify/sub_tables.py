@@ -55,7 +55,7 @@ class SubTables:
         self.sides |= {material: set(SIDES) for material in small}
         self._places: dict[BlockSide, int] = {}
         """Index in ``value`` of each block that promotions lead to and that has been read."""
-        batches = [promoted_blocks(layout, range(*batch)) for batch in batches_of(layout)]
+        batches = _blocks_by_batch(layout)
         # Promotions lead to blocks of one size.
         size = next((block_slots(batch[0][0]) for batch in batches if batch), 0)
         small_slots = sum(len(SIDES) * layout_of(material).size for material in small)
@@ -117,7 +117,12 @@ def promoted_blocks(layout: Layout, phases: Iterable[int]) -> list[BlockSide]:
     return [(block, side) for block in blocks for side in sorted(sides[block[0]])]
 
 
-def sub_table_slots(layout: Layout, batches: Iterable[tuple[int, int]]) -> int:
+def _blocks_by_batch(layout: Layout) -> list[list[BlockSide]]:
+    """Return the blocks, with the side to move, that promotions from each batch of phases lead to."""
+    return [promoted_blocks(layout, range(*batch)) for batch in batches_of(layout)]
+
+
+def sub_table_slots(layout: Layout) -> int:
     """Return the maximum number of slots with entries that :class:`SubTables` holds while batches of phases
     are proved."""
     small = sum(
@@ -125,8 +130,8 @@ def sub_table_slots(layout: Layout, batches: Iterable[tuple[int, int]]) -> int:
         for material in layout.material.successors()
         if material.men < layout.material.men
     )
-    blocks = (promoted_blocks(layout, range(*batch)) for batch in batches)
-    return small + max(sum(layout_of(block[0]).solved_slots for block, _ in batch) for batch in blocks)
+    batches = _blocks_by_batch(layout)
+    return small + max(sum(layout_of(block[0]).solved_slots for block, _ in batch) for batch in batches)
 
 
 @dataclass(frozen=True)
