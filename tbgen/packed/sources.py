@@ -120,7 +120,7 @@ class Sources:
             file = self._open_source(material)
             if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= MAX_SMALL_TABLE_BYTES:
                 with file:
-                    small_table = ArraySource(*file.read_fresh())
+                    small_table = ArraySource(*file.read_fresh(self._threads))
                 self._small_tables.put(material, small_table)
                 return small_table
             self._files[material] = file

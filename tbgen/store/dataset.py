@@ -134,5 +134,7 @@ def _run_starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[n
     edges = np.arange(0, words, BLOCK_SLOTS // 64)
     slot_counts = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
     before = np.cumsum(slot_counts) - slot_counts
-    first_runs = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ranks & LAST_RUN) + 1])
-    return np.asarray(first_runs[before].reshape(2, 2, -1), np.uint64)
+    last_runs = np.flatnonzero(ranks >= LAST_RUN)
+    first_runs = np.zeros(len(before), np.uint64)
+    first_runs[before > 0] = last_runs[before[before > 0] - 1] + 1
+    return first_runs.reshape(2, 2, -1)

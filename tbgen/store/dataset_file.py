@@ -1,13 +1,14 @@
 """Reading HDF5 files: validation against a schema, comparison with digests, and decoding of chunks."""
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from math import prod
+from mmap import ACCESS_READ, ALLOCATIONGRANULARITY, mmap
+from operator import mul
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import h5py
 import numpy as np
@@ -15,18 +16,12 @@ from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
 from tbgen.errors import DamagedTableError
+from tbgen.store.batches import map_batches
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
 from tbgen.store.schema import DatasetSchema, Manifest, Schema, manifest_line, manifest_of, pieces_of
 
 _serials: Final = count()
-
-
-class ChunkPlace(NamedTuple):
-    """Offset and length of a chunk in its file, in bytes. Both are 0 if the chunk is absent."""
-
-    offset: int
-    size: int
 
 
 class ChunkedArray:
@@ -87,16 +82,17 @@ class ChunkedArray:
             self._cache.put(key, chunk)
         return chunk, index - number * self._chunk_size
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, threads: int) -> Iterator[bytes]:
         """Yield all data in C order, little-endian, without using the cache."""
-        for row in range(prod(self._leading_shape)):
-            for start in range(0, self._row_length, self._chunk_size):
-                yield self._decode(row, start)[: (self._row_length - start) * self._item_bytes]
+        per_row, chunk_count = self.chunks_per_row, prod(self._leading_shape) * self.chunks_per_row
+        last_bytes = (self._row_length - (per_row - 1) * self._chunk_size) * self._item_bytes
+        for number, chunk in enumerate(map_batches(self._decode_batch, range(chunk_count), threads), 1):
+            yield chunk if number % per_row else chunk[:last_bytes]
 
-    def read(self) -> NDArray[Any]:
+    def read(self, threads: int) -> NDArray[Any]:
         """Return all data as an array."""
         data, at = np.empty(prod(self.shape), self.dtype), 0
-        for piece in self.pieces():
+        for piece in self.pieces(threads):
             elements = np.frombuffer(piece, self.dtype)
             data[at : at + elements.size] = elements
             at += elements.size
@@ -104,34 +100,39 @@ class ChunkedArray:
 
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
         """Fill a one-dimensional array with elements of a row from index ``start``, without the cache."""
-        stop = start + len(out)
-        for first in range(start - start % self._chunk_size, stop, self._chunk_size):
-            elements = np.frombuffer(self._decode(row, first), self.dtype)
-            at = max(start, first)
-            part = elements[at - first : stop - first]
-            out[at - start : at - start + len(part)] = part
+        size, stop = self._chunk_size, start + len(out)
+        first, last = start // size, -(-stop // size)
+        numbers = range(row * self.chunks_per_row + first, row * self.chunks_per_row + last)
+        for begin, chunk in zip(count(first * size, size), map_batches(self._decode_batch, numbers, 1)):
+            part = np.frombuffer(chunk, self.dtype)[max(start - begin, 0) : stop - begin]
+            at = max(begin - start, 0)
+            out[at : at + len(part)] = part
 
-    def places(self) -> list[ChunkPlace]:
-        """Return the places of the chunks in the file, row by row.
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The places of the chunks in the file, shape (chunks, 2), row by row: offset and length in bytes.
 
-        The bytes at a place are the compressed data, followed by the checksum.
+        The bytes at a place are the compressed data, followed by the checksum. Both numbers are 0 if the
+        chunk is absent. They are cached, because HDF5's time to find a single chunk is proportional to the
+        number of chunks.
 
         :raises DamagedTableError: if the places cannot be read.
         """
-        per_row = self.chunks_per_row
-        places = [ChunkPlace(0, 0)] * (prod(self._leading_shape) * per_row)
+        per_row, chunk_size, axis = self.chunks_per_row, self._chunk_size, len(self._leading_shape)
+        places = [(0, 0)] * (prod(self._leading_shape) * per_row)
+        weights = [per_row * prod(self._leading_shape[each + 1 :]) for each in range(axis)]
 
         def add_place(chunk: Any) -> None:
-            *lead, start = chunk.chunk_offset[: len(self._leading_shape) + 1]
-            row = int(np.ravel_multi_index(lead, self._leading_shape)) if lead else 0
-            places[row * per_row + start // self._chunk_size] = ChunkPlace(chunk.byte_offset, chunk.size)
+            corner = chunk.chunk_offset
+            number = sum(map(mul, corner, weights)) + corner[axis] // chunk_size
+            places[number] = chunk.byte_offset, chunk.size
 
         try:
             if places:
                 self._id.chunk_iter(add_place)
-        except (OSError, RuntimeError, ValueError, IndexError) as error:
+            return np.array(places, np.int64).reshape(-1, 2)
+        except (OSError, RuntimeError, ValueError, IndexError, OverflowError) as error:
             raise self._damaged_error(f"{self.name} has an unreadable list of chunks") from error
-        return places
 
     @property
     def chunk_size(self) -> int:
@@ -143,21 +144,9 @@ class ChunkedArray:
         """Number of chunks in a row, including absent chunks."""
         return int(-(-self._row_length // self._chunk_size))
 
-    def manifest_line(self) -> str:
+    def manifest_line(self, threads: int) -> str:
         """Return the line of the dataset in the manifest (docs/format.md), computed from the data."""
-        return manifest_line(self.name, self.dtype, self.shape, self.pieces())
-
-    @cached_property
-    def _present_corners(self) -> set[tuple[int, ...]] | None:
-        """The indices of the first elements of the chunks in the file; None if no chunk is absent.
-
-        They are cached, because HDF5's time to find a single chunk is proportional to the number of chunks.
-        """
-        if self._id.get_num_chunks() == prod(self._leading_shape) * self.chunks_per_row:
-            return None
-        corners: set[tuple[int, ...]] = set()
-        self._id.chunk_iter(lambda chunk: corners.add(chunk.chunk_offset))
-        return corners
+        return manifest_line(self.name, self.dtype, self.shape, self.pieces(threads))
 
     def _corner(self, row: int, start: int) -> tuple[int, ...]:
         corner = [start, *(0 for _ in self.shape[len(self._leading_shape) + 1 :])]
@@ -168,26 +157,65 @@ class ChunkedArray:
 
     def _decode(self, row: int, start: int) -> bytes:
         """Return the chunk of a row that begins at ``start``."""
-        chunk_bytes, corner = self._chunk_size * self._item_bytes, self._corner(row, start)
+        number, corner = row * self.chunks_per_row + start // self._chunk_size, self._corner(row, start)
+        if self._lacks_chunks:  # HDF5 would interpret garbage as the size of an absent chunk
+            return self._decode_batch([number])[0]
         try:
-            # Presence is checked first, because HDF5 would interpret garbage as the size of an absent chunk.
-            is_present = self._present_corners is None or corner in self._present_corners
-            stored = self._id.read_direct_chunk(corner)[1] if is_present else b""
+            stored = self._id.read_direct_chunk(corner)[1]
         except (OSError, RuntimeError, ValueError) as error:
             raise self._damaged_error(f"{self.name} has an unreadable chunk at {corner}") from error
-        if not is_present:
-            if self._may_lack_chunks:
-                return bytes(chunk_bytes)
-            raise self._damaged_error(f"{self.name} has no chunk at {corner}")
-        if fletcher32(stored[:-CHECKSUM_BYTES]) != stored[-CHECKSUM_BYTES:]:
-            raise self._damaged_error(f"{self.name} has flipped bits in the chunk at {corner}")
+        return self._decode_stored([stored], [number])[0]
+
+    @cached_property
+    def _lacks_chunks(self) -> bool:
+        """Whether a chunk is absent from the file."""
+        return int(self._id.get_num_chunks()) < prod(self._leading_shape) * self.chunks_per_row
+
+    def _decode_batch(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return chunks, which are given by their numbers."""
+        return self._decode_stored(self._stored_chunks(numbers), numbers)
+
+    def _stored_chunks(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return the stored bytes of chunks from one mapped part of the file. Absent chunks have no bytes."""
+        places = self.places[numbers]
+        present = places[places[:, 1] > 0]
+        if not len(present):
+            return [b""] * len(numbers)
+        begin = int(present[:, 0].min()) // ALLOCATIONGRANULARITY * ALLOCATIONGRANULARITY
+        length = int(present.sum(axis=1).max()) - begin
         try:
-            chunk = zlib_ng.decompress(stored[:-CHECKSUM_BYTES])
-        except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
-            raise self._damaged_error(f"{self.name} does not decode at {corner}") from error
-        if len(chunk) != chunk_bytes:
-            raise self._damaged_error(f"{self.name} has a chunk of the wrong size at {corner}")
-        return chunk
+            handle: int = h5py.h5i.get_file_id(self._id).get_vfd_handle()
+            with mmap(handle, length, access=ACCESS_READ, offset=begin) as part:
+                starts = np.maximum(places[:, 0] - begin, 0)
+                spans = np.column_stack([starts, starts + places[:, 1]]).tolist()
+                return [part[start:stop] for start, stop in spans]
+        except (OSError, RuntimeError, ValueError, OverflowError) as error:  # the places are wrong
+            raise self._damaged_error(f"{self.name} has an unreadable list of chunks") from error
+
+    def _decode_stored(self, stored: Sequence[bytes], numbers: Sequence[int]) -> list[bytes]:
+        """Return chunks, which are given by their stored bytes and numbers. Absent chunks have no bytes."""
+        chunk_bytes = self._chunk_size * self._item_bytes
+
+        def damaged(index: int, problem: str) -> DamagedTableError:
+            row, number = divmod(numbers[index], self.chunks_per_row)
+            corner = self._corner(row, number * self._chunk_size)
+            return self._damaged_error(f"{self.name} {problem} at {corner}")
+
+        present = [index for index, data in enumerate(stored) if data]
+        if not self._may_lack_chunks and len(present) < len(stored):
+            raise damaged(next(index for index, data in enumerate(stored) if not data), "has no chunk")
+        packed = [stored[index][:-CHECKSUM_BYTES] for index in present]
+        chunks = [bytes(chunk_bytes) if not data else b"" for data in stored]
+        for index, data, checksum in zip(present, packed, fletcher32(packed), strict=True):
+            if checksum != stored[index][-CHECKSUM_BYTES:]:
+                raise damaged(index, "has flipped bits in the chunk")
+            try:
+                chunks[index] = zlib_ng.decompress(data, bufsize=chunk_bytes + 1)
+            except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
+                raise damaged(index, "does not decode") from error
+            if len(chunks[index]) != chunk_bytes:
+                raise damaged(index, "has a chunk of the wrong size")
+        return chunks
 
 
 _T = TypeVar("_T")
@@ -233,18 +261,17 @@ class DatasetFile:
 
         :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
-        with ThreadPoolExecutor(threads) as pool:
-            lines = self._guard(lambda: list(pool.map(self._manifest_line_of, self.schema.datasets)))
+        lines = self._guard(lambda: [self._manifest_line_of(each, threads) for each in self.schema.datasets])
         computed, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated_manifest)
         if computed.text != stated.text:
             raise self.damaged(f"its {computed.first_difference(stated)} does not match its digest")
 
-    def data(self, dataset_schema: DatasetSchema) -> NDArray[Any]:
+    def data(self, dataset_schema: DatasetSchema, threads: int = 2) -> NDArray[Any]:
         """Return all elements of a dataset that is not raw.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        return self._guard(self._arrays[dataset_schema].read)
+        return self._guard(lambda: self._arrays[dataset_schema].read(threads))
 
     def read_part(self, dataset_schema: DatasetSchema, row: int, start: int, out: NDArray[Any]) -> None:
         """Fill a one-dimensional array with elements of one row of a dataset, from index ``start``.
@@ -308,10 +335,10 @@ class DatasetFile:
                     dataset, self._cache, lambda problem: file.damaged(problem), dataset_schema.sparse
                 )
 
-    def _manifest_line_of(self, dataset_schema: DatasetSchema) -> str:
+    def _manifest_line_of(self, dataset_schema: DatasetSchema, threads: int) -> str:
         """Return the line of a dataset in a manifest, computed from its data."""
         if not dataset_schema.raw:
-            return self._arrays[dataset_schema].manifest_line()
+            return self._arrays[dataset_schema].manifest_line(threads)
         data = self._file[dataset_schema.name]
         return manifest_line(dataset_schema.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 

@@ -91,13 +91,13 @@ class StoredFile(DatasetFile):
             raise self.damaged(f"its stored_side {side} is not a side")
         return SIDES[side]
 
-    def data(self, dataset_schema: DatasetSchema) -> NDArray[Any]:
+    def data(self, dataset_schema: DatasetSchema, threads: int = 2) -> NDArray[Any]:
         """Return all elements of a dataset. A raw dataset is memory-mapped.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
         if not dataset_schema.raw:
-            return super().data(dataset_schema)
+            return super().data(dataset_schema, threads)
         dataset = self._file[dataset_schema.name]
         size, offset = dataset.shape[0], dataset.id.get_offset()
         if not size:
@@ -318,9 +318,9 @@ class TableFile(StoredFile):
             run += len(chunk) - at
         return run
 
-    def read(self) -> Table:
+    def read(self, threads: int = 2) -> Table:
         """Read the whole table into memory, without checking its digest."""
-        arrays = {dataset_schema: self.data(dataset_schema) for dataset_schema in TABLE.datasets}
+        arrays = {dataset_schema: self.data(dataset_schema, threads) for dataset_schema in TABLE.datasets}
         return Table(
             self.layout.material,
             self.info.variant,
@@ -333,12 +333,12 @@ class TableFile(StoredFile):
             *self.en_passant_arrays(),
         )
 
-    def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    def read_fresh(self, threads: int = 2) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Read the fresh values and depths, both of shape (2, size), and compare them with the manifest.
 
         :raises DamagedTableError: if they differ, because tables built from them would be wrong.
         """
-        value, depth = self._read_checked(schema.VALUE), self._read_checked(schema.DEPTH)
+        value, depth = (self._read_checked(each, threads) for each in (schema.VALUE, schema.DEPTH))
         return value, depth.astype(np.uint16, copy=False)
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
@@ -360,8 +360,8 @@ class TableFile(StoredFile):
         self.read_part(schema.VALUE, side, start, value)
         self.read_part(schema.DEPTH, side, start, depth)
 
-    def _read_checked(self, dataset_schema: DatasetSchema) -> NDArray[Any]:
-        data = self.data(dataset_schema)
+    def _read_checked(self, dataset_schema: DatasetSchema, threads: int) -> NDArray[Any]:
+        data = self.data(dataset_schema, threads)
         if manifest_line(dataset_schema.name, data.dtype, data.shape, [data.data]) not in self.manifest.lines:
             raise self.damaged(f"its {dataset_schema.name} does not match its digest")
         return data

@@ -2,18 +2,17 @@
 
 import contextlib
 import json
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 from zlib_ng import zlib_ng
 
 from tbgen.index.table import Table
+from tbgen.store.batches import map_batches
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
 from tbgen.store.dataset_file import DatasetFile
@@ -22,9 +21,6 @@ from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import atomic_write, write_errors
 from tbgen.system.memory import unload
-
-_CHUNKS_PER_JOB: Final = 16
-"""Number of chunks that one job compresses, enough to make the overhead of a job negligible."""
 
 
 class FileContent(NamedTuple):
@@ -105,19 +101,15 @@ def write_datasets(
 
 def _write(path: Path, content: FileContent, threads: int) -> None:
     schema, attributes, stored, described = content
-    with ThreadPoolExecutor(threads) as pool:
-        lines = pool.map(Dataset.manifest_line, described)
+    with ThreadPoolExecutor(1) as hasher:
+        lines = hasher.map(Dataset.manifest_line, described)
         # Only newer versions of HDF5's format mark a file while it is being written, so that readers reject a
         # partial file. "latest" is unsuitable: with it, HDF5 2 would write files that HDF5 1.14 cannot read.
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
-            for dataset in stored:
-                target = _create_dataset(file, dataset)
-                if dataset.schema.raw and dataset.shape[-1]:
-                    target[...] = dataset.data
-                    continue
-                for corner, data in _chunks_of(pool, threads, dataset):
-                    target.id.write_direct_chunk(corner, data)
+            targets = {dataset.name: _create_dataset(file, dataset) for dataset in stored}
+            for dataset, corner, data in map_batches(_compress, _chunks_of(stored), threads):
+                targets[dataset.name].id.write_direct_chunk(corner, data)
             manifest = manifest_of(schema, attributes, lines)
             _set_attributes(file, {"manifest": manifest.text, "digest": manifest.digest, "complete": 1})
 
@@ -129,32 +121,36 @@ def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
 
 
 def _create_dataset(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
+    """Create a dataset, and write its data unless it is stored in chunks."""
     filters: dict[str, Any] = {}
     if not dataset.schema.raw and 0 not in dataset.shape:
         filters = {"chunks": dataset.chunks, "compression": GZIP_LEVEL, "fletcher32": True, "fillvalue": 0}
-    return file.create_dataset(dataset.name, dataset.shape, dataset.dtype, **filters)
+    target = file.create_dataset(dataset.name, dataset.shape, dataset.dtype, **filters)
+    if dataset.schema.raw and dataset.shape[-1]:
+        target[...] = dataset.data
+    return target
 
 
-def _chunks_of(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
-    """Yield the chunks of a dataset as the filters store them. Some jobs are compressed before the caller
-    needs them."""
-    chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
+def _chunks_of(datasets: Iterable[Dataset]) -> Iterator[tuple[Dataset, Corner, AnyArray]]:
+    """Yield the chunks of datasets that are stored in chunks."""
+    for dataset in datasets:
+        for corner, piece in () if dataset.schema.raw else dataset.pieces():
+            yield dataset, corner, piece
 
-    def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
-        chunks = []
-        for corner, piece in batch:
-            if not dataset.schema.sparse or piece.any():
-                data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(chunk_bytes, b"\0")
-                packed = zlib_ng.compress(data, GZIP_LEVEL)
-                chunks.append((corner, packed + fletcher32(packed)))
-            unload(piece)
-        return chunks
 
-    jobs: deque[Future[list[tuple[Corner, bytes]]]] = deque()
-    pieces = dataset.pieces()
-    while batch := list(islice(pieces, _CHUNKS_PER_JOB)):
-        jobs.append(pool.submit(compress, batch))
-        if len(jobs) > 2 * threads:
-            yield from jobs.popleft().result()
-    for job in jobs:
-        yield from job.result()
+def _compress(
+    batch: Sequence[tuple[Dataset, Corner, AnyArray]],
+) -> Iterable[tuple[Dataset, Corner, bytes]]:
+    """Return chunks as the filters store them, without those that are absent from the file."""
+    places, packed = [], []
+    for dataset, corner, piece in batch:
+        if not dataset.schema.sparse or piece.any():
+            size = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
+            data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(size, b"\0")
+            places.append((dataset, corner))
+            packed.append(zlib_ng.compress(data, GZIP_LEVEL))
+        unload(piece)
+    return [
+        (*place, data + checksum)
+        for place, data, checksum in zip(places, packed, fletcher32(packed), strict=True)
+    ]

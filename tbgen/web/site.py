@@ -24,7 +24,6 @@ from tbgen.exchange.publish import chosen_tables, publish
 from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
 from tbgen.games.live_file import EventEnd, Termination, live_path
 from tbgen.games.standings.record import explorer_query
-from tbgen.store.dataset_file import ChunkPlace
 from tbgen.store.inventory import MAX_EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
 from tbgen.store.schema import TABLE, DatasetSchema
 from tbgen.store.table_file import StoredFile
@@ -242,22 +241,25 @@ def _table_document(path: Path, material: Material) -> bytes:
 
 def _pieces(table: StoredFile, schema: DatasetSchema) -> PiecesDocument:
     array = table.array(schema)
-    pieces = list(_joined_places(array.places()))
+    pieces = list(_joined_places(array.places.tolist()))
     return PiecesDocument(array.dtype.str.lstrip("<|"), array.chunk_size, array.chunks_per_row, pieces)
 
 
-def _joined_places(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
+def _joined_places(places: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
     """Yield groups of contiguous places: the offset of the first place, then the number of bytes of each
-    place."""
+    place.
+
+    :param places: the offset and the number of bytes of each place.
+    """
     end, group = -1, list[int]()
-    for place in places:
-        if group and (place.offset == end or not place.size):
-            group.append(place.size)
+    for offset, size in places:
+        if group and (offset == end or not size):
+            group.append(size)
         else:
             if group:
                 yield group
-            group = [place.offset, place.size]
-        end = place.offset + place.size if place.size else end
+            group = [offset, size]
+        end = offset + size if size else end
     if group:
         yield group
 
