@@ -44,6 +44,7 @@ from tbgen.retro.kernels.words import (
     less,
     lowest,
     move,
+    prefetch_for_reading,
     put,
     rotated,
     same,
@@ -236,7 +237,14 @@ def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: De
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, ranks, start = 1 - side, data.rank[side], data.start[1 - side]
     children = Children(data.value, data.depth, data.rank[other])
-    for number in range(list_scalar_successors(data.frame, word, bits, side, buffer.moves)):
+    count = list_scalar_successors(data.frame, word, bits, side, buffer.moves)
+    for number in range(count):
+        child = buffer.moves.word[number] << 6
+        prefetch_for_reading(children.rank, child)
+        prefetch_for_reading(children.value, start + child)
+        prefetch_for_reading(children.depth, start + child)
+        prefetch_for_reading(children.depth, start + child + 32)
+    for number in range(count):
         target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
         remaining = buffer.moves.bits[number] & image(data.usable[target], INVERSES[symmetry])
         if symmetry == 0:

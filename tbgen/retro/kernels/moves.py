@@ -35,7 +35,17 @@ from tbgen.retro.kernels.frame import (
     ordered_word,
     reach,
 )
-from tbgen.retro.kernels.words import ZERO, Ints, Word, Words, bits_of, image, popcount, rotated
+from tbgen.retro.kernels.words import (
+    ZERO,
+    Ints,
+    Word,
+    Words,
+    bits_of,
+    image,
+    popcount,
+    prefetch_for_reading,
+    rotated,
+)
 
 ALL_MOVES, CROSSING_MOVES = range(2)
 """Groups of moves to undo. ``CROSSING_MOVES`` are the moves that may change the square of Black's king in the
@@ -115,9 +125,8 @@ def _append(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int
     if search.finds_predecessors:
         if not _is_searched(search, word):
             return count
-        bits = image(bits, symmetry) & search.among[word]
-        if bits == ZERO:
-            return count
+        bits = image(bits, symmetry)
+        prefetch_for_reading(search.among, word)
     else:
         buffer.symmetry[count] = symmetry
     buffer.word[count], buffer.bits[count] = word, bits

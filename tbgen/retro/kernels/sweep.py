@@ -57,6 +57,7 @@ from tbgen.retro.kernels.words import (
     bits_of,
     count_down,
     prefetch,
+    prefetch_for_reading,
     put,
 )
 
@@ -190,7 +191,11 @@ MAX_DEPTH = 65000
 """Greatest depth in plies that can be stored in 16 bits, with a margin before ``NO_EXIT``."""
 
 BATCH = 384
-"""Number of predecessors to list and prefetch before they are processed."""
+"""Number of predecessors to list before they are processed."""
+
+LOOKAHEAD = 24
+"""Number of entries between prefetching and processing: enough to hide the latency of memory, and no more
+than a processor can fetch at once."""
 
 
 NO_LIMIT = int64(1 << 62)
@@ -318,25 +323,18 @@ def _prefetch_results(results: SweepResults, side: int, word: int) -> None:
 
 
 @inlined
-def _list_batch(sweep: Sweep, part: int, front_part: int, row: int, index: int, stop: int) -> tuple[int, int]:
-    """List a batch of those predecessors of the front of ``front_part`` that belong to ``part``.
+def _list_batch(
+    search: MoveSearch, scratch: Scratch, row: int, group: int, index: int, stop: int
+) -> tuple[int, int]:
+    """List a batch of the predecessors of the words ``index`` to ``stop`` - 1 of the front.
 
-    ``row`` is the row of the front. The words ``index`` to ``stop`` - 1 of the front are processed until the
-    batch is full. The elements of the sets that each entry needs are prefetched. Return the number of
-    entries, and the index of the next word of the front.
+    The words are processed until the batch is full. Return the number of entries, and the index of the next
+    word of the front.
     """
-    attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
-    buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
-    among = sets.wanted if row == DEFENDER_TO_MOVE else attacker.phase.alive[mover]
-    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], among, buffer)
-    group, entries = ALL_MOVES if front_part == part else CROSSING_MOVES, int64(0)
+    entries = int64(0)
     while index < stop and entries < BATCH:
-        before = entries
         word, bits = int64(scratch.front_word[row, index]), scratch.front_bits[row, index]
         entries = list_all_predecessors(search, word, bits, row == ATTACKER_TO_MOVE, group, entries)
-        for entry in range(before, entries):
-            if row == ATTACKER_TO_MOVE:
-                prefetch(sets.quiet_counts, buffer.word[entry] * 64)
         index += 1
     return entries, index
 
@@ -348,20 +346,37 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
     ``row`` is the row of the front. Predecessors of positions with the defender to move are candidates if
     they are wanted. For each move to a position with the attacker to move, the count of its origin is
     decremented; a ready position becomes a candidate when its count reaches 0.
+
+    What an entry needs is prefetched ``LOOKAHEAD`` entries before it is processed.
     """
-    scratch, buffer, sets = sweep.attacker.scratch, buffer_of(sweep.attacker.scratch, part), sweep.sets
+    attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
+    buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
+    among = sets.wanted if row == DEFENDER_TO_MOVE else attacker.phase.alive[mover]
+    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], among, buffer)
+    group = ALL_MOVES if front_part == part else CROSSING_MOVES
     index = scratch.front_start[front_part]
     stop = index + scratch.front_sizes[front_part, row]
     while index < stop:
-        entries, index = _list_batch(sweep, part, front_part, row, index, stop)
-        for entry in range(entries):
-            word, bits = buffer.word[entry], buffer.bits[entry]
-            if row == ATTACKER_TO_MOVE:
-                bits = count_down(sets.quiet_counts, word * 64, bits)
+        entries, index = _list_batch(search, scratch, row, group, index, stop)
+        for step in range(entries + LOOKAHEAD):
+            if step < entries:
+                word = buffer.word[step]
+                bits = buffer.bits[step] & among[word]
+                buffer.bits[step] = bits
                 if bits:
-                    bits &= sets.ready[word]
-            if bits:
-                add_candidates(scratch, part, 1 - row, word, bits)
+                    if row == ATTACKER_TO_MOVE:
+                        prefetch(sets.quiet_counts, word * 64)
+                        prefetch_for_reading(sets.ready, word)
+                    else:
+                        prefetch(scratch.candidates[1 - row], word)
+            if step >= LOOKAHEAD:
+                word, bits = buffer.word[step - LOOKAHEAD], buffer.bits[step - LOOKAHEAD]
+                if bits and row == ATTACKER_TO_MOVE:
+                    bits = count_down(sets.quiet_counts, word * 64, bits)
+                    if bits:
+                        bits &= sets.ready[word]
+                if bits:
+                    add_candidates(scratch, part, 1 - row, word, bits)
 
 
 # These are two kernels, because a single kernel with both loops is 10 % slower.
@@ -478,7 +493,7 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
     side = attacking_side if row == ATTACKER_TO_MOVE else 1 - attacking_side
     code = key if attacking_side == 0 else 255 - key
     for number in range(start, stop):
-        _prefetch_results(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
+        _prefetch_results(results, side, scratch.front_word[row, min(number + LOOKAHEAD, stop - 1)])
         word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
         if row == ATTACKER_TO_MOVE:
             sets.wanted[word] &= ~bits

@@ -206,7 +206,7 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
         _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]) & 63)
     for entry in range(entries):
         word = buffer.word[entry]
-        for bit in bits_of(buffer.bits[entry]):
+        for bit in bits_of(buffer.bits[entry] & alive[word]):
             level = _last_level(layer, layer.key, mover, word, bit)
             least = new + 1 if new < old else level
             if attacks:

@@ -69,9 +69,8 @@ def bits_of(typing_context: Any, word: Any) -> Any:
     return BitsType()(types.uint64), codegen
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Prefetch an element of a contiguous array; ``index`` is its flat index."""
+def _prefetch_generator(is_write: bool) -> Any:
+    """Return the code generator of an intrinsic that prefetches an element of an array."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -79,10 +78,22 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
         function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, bits(1), bits(2), bits(1)])
+        builder.call(function, [pointer, bits(int(is_write)), bits(2), bits(1)])
         return context.get_dummy_value()
 
-    return types.void(array, index), codegen
+    return codegen
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Prefetch an element of a contiguous array that will be written; ``index`` is its flat index."""
+    return types.void(array, index), _prefetch_generator(True)
+
+
+@intrinsic
+def prefetch_for_reading(typing_context: Any, array: Any, index: Any) -> Any:
+    """Prefetch an element of a contiguous array that will only be read; ``index`` is its flat index."""
+    return types.void(array, index), _prefetch_generator(False)
 
 
 @inlined
