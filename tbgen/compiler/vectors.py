@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.imputils import RefType, iternext_impl, lower_builtin
 from numba.extending import register_model
@@ -98,6 +99,24 @@ def code_generator(write: Callable[[LaneCall], Any], lanes: int = LANES) -> Call
 def comparison_generator(operator: str) -> Callable[..., Any]:
     """Return a code generator for numba that compares two arrays of unsigned elements, arguments 0 and 2."""
     return code_generator(lambda call: call.compare(operator, call.load(0), call.load(2)))
+
+
+def prefetch_generator(writes: bool) -> Callable[..., Any]:
+    """Return a code generator for numba that prefetches an element of a contiguous array, argument 0.
+
+    :param writes: whether the element will be written.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        bits = ir.IntType(32)
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
+        function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, bits(int(writes)), bits(2), bits(1)])
+        return context.get_dummy_value()
+
+    return codegen
 
 
 class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]

@@ -1,9 +1,11 @@
 """Reading HDF5 files: validation against a schema, comparison with digests, and decoding of chunks."""
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from itertools import count
+from itertools import count, islice
 from math import prod
 from mmap import ACCESS_READ, ALLOCATIONGRANULARITY, mmap
 from operator import mul
@@ -16,12 +18,47 @@ from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
 from tbgen.errors import DamagedTableError
-from tbgen.store.batches import map_batches
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import CHECKSUM_BYTES, fletcher32
 from tbgen.store.schema import DatasetSchema, Manifest, Schema, manifest_line, manifest_of, pieces_of
 
 _serials: Final = count()
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_BATCH_ITEMS: Final = 32
+"""Number of chunks in a batch. In small batches, threads would mostly wait for the interpreter's lock."""
+
+
+def map_batches(
+    function: Callable[[list[Item]], Iterable[Result]], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """Call a function on batches of items, and yield the elements of all its results in order.
+
+    Several threads work on a few batches before the caller needs their results. A single batch does not use
+    another thread.
+    """
+    remaining = iter(items)
+
+    def next_batch() -> list[Item]:
+        return list(islice(remaining, _BATCH_ITEMS))
+
+    batch, following = next_batch(), next_batch()
+    if threads == 1 or not following:
+        while batch:
+            yield from function(batch)
+            batch, following = following, next_batch()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        jobs: deque[Future[Iterable[Result]]] = deque()
+        while batch:
+            jobs.append(pool.submit(function, batch))
+            batch, following = following, next_batch()
+            if len(jobs) > 2 * threads:
+                yield from jobs.popleft().result()
+        for job in jobs:
+            yield from job.result()
 
 
 class ChunkedArray:
@@ -218,8 +255,6 @@ class ChunkedArray:
         return chunks
 
 
-_T = TypeVar("_T")
-
 CACHE_BYTES: Final = 32 << 20
 """Size limit, in bytes, of the cache of a file that does not share a cache."""
 
@@ -342,7 +377,7 @@ class DatasetFile:
         data = self._file[dataset_schema.name]
         return manifest_line(dataset_schema.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 
-    def _guard(self, read: Callable[[], _T]) -> _T:
+    def _guard(self, read: Callable[[], Result]) -> Result:
         """Call ``read``, and convert any exception that a damaged file can cause to DamagedTableError."""
         try:
             return read()

@@ -12,10 +12,9 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from tbgen.index.table import Table
-from tbgen.store.batches import map_batches
 from tbgen.store.checksum import fletcher32
 from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
-from tbgen.store.dataset_file import DatasetFile
+from tbgen.store.dataset_file import DatasetFile, map_batches
 from tbgen.store.format import GZIP_LEVEL, TableInfo, layer_files_beside
 from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile

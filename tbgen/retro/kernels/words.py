@@ -18,7 +18,14 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
-from tbgen.compiler.vectors import BitsType, LaneCall, code_generator, comparison_generator, number_type
+from tbgen.compiler.vectors import (
+    BitsType,
+    LaneCall,
+    code_generator,
+    comparison_generator,
+    number_type,
+    prefetch_generator,
+)
 
 Word: TypeAlias = np.uint64
 """A machine word: a set of positions, or of squares."""
@@ -69,31 +76,16 @@ def bits_of(typing_context: Any, word: Any) -> Any:
     return BitsType()(types.uint64), codegen
 
 
-def _prefetch_generator(is_write: bool) -> Any:
-    """Return the code generator of an intrinsic that prefetches an element of an array."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        bits = ir.IntType(32)
-        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
-        function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, bits(int(is_write)), bits(2), bits(1)])
-        return context.get_dummy_value()
-
-    return codegen
-
-
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Prefetch an element of a contiguous array that will be written; ``index`` is its flat index."""
-    return types.void(array, index), _prefetch_generator(True)
+    return types.void(array, index), prefetch_generator(True)
 
 
 @intrinsic
 def prefetch_for_reading(typing_context: Any, array: Any, index: Any) -> Any:
     """Prefetch an element of a contiguous array that will only be read; ``index`` is its flat index."""
-    return types.void(array, index), _prefetch_generator(False)
+    return types.void(array, index), prefetch_generator(False)
 
 
 @inlined
