@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,15 +101,19 @@ def write_datasets(
 
 def _write(path: Path, content: FileContent, threads: int) -> None:
     schema, attributes, stored, described = content
-    with ThreadPoolExecutor(1) as hasher:
-        lines = hasher.map(Dataset.manifest_line, described)
+    with ThreadPoolExecutor(threads) as hashers:
+        lines = hashers.map(Dataset.manifest_line, described)
         # Only newer versions of HDF5's format mark a file while it is being written, so that readers reject a
         # partial file. "latest" is unsuitable: with it, HDF5 2 would write files that HDF5 1.14 cannot read.
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
-            targets = {dataset.name: _create_dataset(file, dataset) for dataset in stored}
-            for dataset, corner, data in map_batches(_compress, _chunks_of(stored), threads):
-                targets[dataset.name].id.write_direct_chunk(corner, data)
+            for dataset in stored:
+                target = _create_dataset(file, dataset)
+                if dataset.schema.raw and dataset.shape[-1]:
+                    target[...] = dataset.data
+                    continue
+                for corner, data in _chunks_of(dataset, threads):
+                    target.id.write_direct_chunk(corner, data)
             manifest = manifest_of(schema, attributes, lines)
             _set_attributes(file, {"manifest": manifest.text, "digest": manifest.digest, "complete": 1})
 
@@ -120,36 +125,24 @@ def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
 
 
 def _create_dataset(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
-    """Create a dataset, and write its data unless it is stored in chunks."""
     filters: dict[str, Any] = {}
     if not dataset.schema.raw and 0 not in dataset.shape:
         filters = {"chunks": dataset.chunks, "compression": GZIP_LEVEL, "fletcher32": True, "fillvalue": 0}
-    target = file.create_dataset(dataset.name, dataset.shape, dataset.dtype, **filters)
-    if dataset.schema.raw and dataset.shape[-1]:
-        target[...] = dataset.data
-    return target
+    return file.create_dataset(dataset.name, dataset.shape, dataset.dtype, **filters)
 
 
-def _chunks_of(datasets: Iterable[Dataset]) -> Iterator[tuple[Dataset, Corner, AnyArray]]:
-    """Yield the chunks of datasets that are stored in chunks."""
-    for dataset in datasets:
-        for corner, piece in () if dataset.schema.raw else dataset.pieces():
-            yield dataset, corner, piece
+def _chunks_of(dataset: Dataset, threads: int) -> Iterator[tuple[Corner, bytes]]:
+    """Yield the chunks of a dataset as the filters store them."""
+    chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
+    def compress(batch: Sequence[tuple[Corner, AnyArray]]) -> Iterable[tuple[Corner, bytes]]:
+        corners, packed = [], []
+        for corner, piece in batch:
+            if not dataset.schema.sparse or piece.any():
+                data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(chunk_bytes, b"\0")
+                corners.append(corner)
+                packed.append(zlib_ng.compress(data, GZIP_LEVEL))
+            unload(piece)
+        return zip(corners, map(add, packed, fletcher32(packed)), strict=True)
 
-def _compress(
-    batch: Sequence[tuple[Dataset, Corner, AnyArray]],
-) -> Iterable[tuple[Dataset, Corner, bytes]]:
-    """Return chunks as the filters store them, without those that are absent from the file."""
-    places, packed = [], []
-    for dataset, corner, piece in batch:
-        if not dataset.schema.sparse or piece.any():
-            size = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
-            data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(size, b"\0")
-            places.append((dataset, corner))
-            packed.append(zlib_ng.compress(data, GZIP_LEVEL))
-        unload(piece)
-    return [
-        (*place, data + checksum)
-        for place, data, checksum in zip(places, packed, fletcher32(packed), strict=True)
-    ]
+    return map_batches(compress, dataset.pieces(), threads)

@@ -4,7 +4,6 @@ import errno
 import os
 import resource
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,8 +82,8 @@ def test_what_is_written_is_read_back_before_it_counts(
     """A chunk that is written wrongly is noticed; the old table is kept."""
     compressed, before = writer._chunks_of, path.read_bytes()
 
-    def harmed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Chunks:
-        chunks = compressed(pool, threads, dataset)
+    def harmed(dataset: Dataset, threads: int) -> Chunks:
+        chunks = compressed(dataset, threads)
         return harm(chunks) if dataset.name == "value" else chunks
 
     monkeypatch.setattr(writer, "_chunks_of", harmed)

@@ -102,7 +102,8 @@ class MoveSearch(NamedTuple):
     searched_words: Words
     """uint64 (words / 64,): set of the words in which predecessors are listed."""
     among: Words
-    """uint64 (words,): the positions that are listed as predecessors."""
+    """uint64 (words,): the positions that the caller selects from the listed predecessors. The elements of
+    the listed words are prefetched."""
     buffer: MoveBuffer
     """Output: the moves found."""
 

@@ -347,34 +347,39 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
     they are wanted. For each move to a position with the attacker to move, the count of its origin is
     decremented; a ready position becomes a candidate when its count reaches 0.
 
-    What an entry needs is prefetched ``LOOKAHEAD`` entries before it is processed.
+    Each step of processing an entry follows ``LOOKAHEAD`` entries after what it needs has been prefetched.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
     buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
     among = sets.wanted if row == DEFENDER_TO_MOVE else attacker.phase.alive[mover]
     search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], among, buffer)
     group = ALL_MOVES if front_part == part else CROSSING_MOVES
+    lag = 2 * LOOKAHEAD if row == ATTACKER_TO_MOVE else LOOKAHEAD
     index = scratch.front_start[front_part]
     stop = index + scratch.front_sizes[front_part, row]
     while index < stop:
         entries, index = _list_batch(search, scratch, row, group, index, stop)
-        for step in range(entries + LOOKAHEAD):
+        for step in range(entries + lag):
             if step < entries:
                 word = buffer.word[step]
                 bits = buffer.bits[step] & among[word]
                 buffer.bits[step] = bits
-                if bits:
-                    if row == ATTACKER_TO_MOVE:
-                        prefetch(sets.quiet_counts, word * 64)
-                        prefetch_for_reading(sets.ready, word)
-                    else:
-                        prefetch(scratch.candidates[1 - row], word)
-            if step >= LOOKAHEAD:
-                word, bits = buffer.word[step - LOOKAHEAD], buffer.bits[step - LOOKAHEAD]
                 if bits and row == ATTACKER_TO_MOVE:
+                    prefetch(sets.quiet_counts, word * 64)
+                elif bits:
+                    prefetch(scratch.candidates[1 - row], word)
+            if row == ATTACKER_TO_MOVE and LOOKAHEAD <= step < entries + LOOKAHEAD:
+                word, bits = buffer.word[step - LOOKAHEAD], buffer.bits[step - LOOKAHEAD]
+                if bits:
                     bits = count_down(sets.quiet_counts, word * 64, bits)
+                    buffer.bits[step - LOOKAHEAD] = bits
                     if bits:
-                        bits &= sets.ready[word]
+                        prefetch_for_reading(sets.ready, word)
+                        prefetch(scratch.candidates[1 - row], word)
+            if step >= lag:
+                word, bits = buffer.word[step - lag], buffer.bits[step - lag]
+                if bits and row == ATTACKER_TO_MOVE:
+                    bits &= sets.ready[word]
                 if bits:
                     add_candidates(scratch, part, 1 - row, word, bits)
 
