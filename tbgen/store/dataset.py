@@ -135,6 +135,6 @@ def _run_starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[n
     slot_counts = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
     before = np.cumsum(slot_counts) - slot_counts
     last_runs = np.flatnonzero(ranks >= LAST_RUN)
-    first_runs = np.zeros(len(before), np.uint64)
-    first_runs[before > 0] = last_runs[before[before > 0] - 1] + 1
+    first_runs, has_earlier = np.zeros(len(before), np.uint64), before > 0
+    first_runs[has_earlier] = last_runs[before[has_earlier] - 1] + 1
     return first_runs.reshape(2, 2, -1)

@@ -121,7 +121,7 @@ class ChunkedArray:
 
     def pieces(self, threads: int) -> Iterator[bytes]:
         """Yield all data in C order, little-endian, without using the cache."""
-        per_row, chunk_count = self.chunks_per_row, prod(self._leading_shape) * self.chunks_per_row
+        per_row, chunk_count = self.chunks_per_row, len(self.places)
         last_bytes = (self._row_length - (per_row - 1) * self._chunk_size) * self._item_bytes
         for number, chunk in enumerate(map_batches(self._decode_batch, range(chunk_count), threads), 1):
             yield chunk if number % per_row else chunk[:last_bytes]
@@ -150,8 +150,7 @@ class ChunkedArray:
         """The places of the chunks in the file, shape (chunks, 2), row by row: offset and length in bytes.
 
         The bytes at a place are the compressed data, followed by the checksum. Both numbers are 0 if the
-        chunk is absent. They are cached, because HDF5's time to find a single chunk is proportional to the
-        number of chunks.
+        chunk is absent. They are cached, because HDF5's time to list them is proportional to their number.
 
         :raises DamagedTableError: if the places cannot be read.
         """
@@ -161,7 +160,7 @@ class ChunkedArray:
 
         def add_place(chunk: Any) -> None:
             corner = chunk.chunk_offset
-            number = sum(map(mul, corner, weights)) + corner[axis] // chunk_size
+            number = sum(map(mul, corner[:axis], weights)) + corner[axis] // chunk_size
             places[number] = chunk.byte_offset, chunk.size
 
         try:
@@ -195,11 +194,11 @@ class ChunkedArray:
     def _decode(self, row: int, start: int) -> bytes:
         """Return the chunk of a row that begins at ``start``."""
         number, corner = row * self.chunks_per_row + start // self._chunk_size, self._corner(row, start)
-        if self._lacks_chunks:  # HDF5 would interpret garbage as the size of an absent chunk
-            return self._decode_batch([number])[0]
         try:
-            stored = self._id.read_direct_chunk(corner)[1]
-        except (OSError, RuntimeError, ValueError) as error:
+            # HDF5 would interpret garbage as the size of an absent chunk.
+            is_absent = self._lacks_chunks and not self.places[number, 1]
+            stored = b"" if is_absent else self._id.read_direct_chunk(corner)[1]
+        except (OSError, RuntimeError, ValueError, IndexError) as error:
             raise self._damaged_error(f"{self.name} has an unreadable chunk at {corner}") from error
         return self._decode_stored([stored], [number])[0]
 
@@ -213,7 +212,10 @@ class ChunkedArray:
         return self._decode_stored(self._stored_chunks(numbers), numbers)
 
     def _stored_chunks(self, numbers: Sequence[int]) -> list[bytes]:
-        """Return the stored bytes of chunks from one mapped part of the file. Absent chunks have no bytes."""
+        """Return the stored bytes of chunks from one mapped part of the file. Absent chunks have no bytes.
+
+        :raises DamagedTableError: if the places are wrong, or the part cannot be mapped.
+        """
         places = self.places[numbers]
         present = places[places[:, 1] > 0]
         if not len(present):
@@ -225,9 +227,12 @@ class ChunkedArray:
             with mmap(handle, length, access=ACCESS_READ, offset=begin) as part:
                 starts = np.maximum(places[:, 0] - begin, 0)
                 spans = np.column_stack([starts, starts + places[:, 1]]).tolist()
-                return [part[start:stop] for start, stop in spans]
-        except (OSError, RuntimeError, ValueError, OverflowError) as error:  # the places are wrong
-            raise self._damaged_error(f"{self.name} has an unreadable list of chunks") from error
+                stored = [part[start:stop] for start, stop in spans]
+            if list(map(len, stored)) != places[:, 1].tolist():
+                raise ValueError("a chunk does not end within the file")
+            return stored
+        except (OSError, RuntimeError, ValueError, OverflowError) as error:
+            raise self._damaged_error(f"{self.name} has chunks that cannot be read") from error
 
     def _decode_stored(self, stored: Sequence[bytes], numbers: Sequence[int]) -> list[bytes]:
         """Return chunks, which are given by their stored bytes and numbers. Absent chunks have no bytes."""
@@ -383,7 +388,7 @@ class DatasetFile:
             return read()
         except DamagedTableError:
             raise
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
+        except (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
             raise self.damaged("it is damaged") from error
 
 

@@ -2,9 +2,8 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,7 +134,7 @@ def _chunks_of(dataset: Dataset, threads: int) -> Iterator[tuple[Corner, bytes]]
     """Yield the chunks of a dataset as the filters store them."""
     chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
-    def compress(batch: Sequence[tuple[Corner, AnyArray]]) -> Iterable[tuple[Corner, bytes]]:
+    def compress(batch: Sequence[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
         corners, packed = [], []
         for corner, piece in batch:
             if not dataset.schema.sparse or piece.any():
@@ -143,6 +142,7 @@ def _chunks_of(dataset: Dataset, threads: int) -> Iterator[tuple[Corner, bytes]]
                 corners.append(corner)
                 packed.append(zlib_ng.compress(data, GZIP_LEVEL))
             unload(piece)
-        return zip(corners, map(add, packed, fletcher32(packed)), strict=True)
+        stored = [data + checksum for data, checksum in zip(packed, fletcher32(packed), strict=True)]
+        return list(zip(corners, stored, strict=True))
 
     return map_batches(compress, dataset.pieces(), threads)

@@ -212,9 +212,10 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
 def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, group: int, count: int) -> int:
     """List the positions from which quiet moves lead to the positions ``bits`` of ``word``.
 
-    The list may contain illegal positions. At most ``MAX_WORD_MOVES`` entries are written, from index
-    ``count`` on. If ``exact``, a position occurs in one entry for each of its moves into ``bits``; otherwise
-    it occurs at least once. ``group`` selects the moves to undo. Return the number of entries.
+    The list may contain illegal positions, positions outside ``search.among``, and entries without positions.
+    At most ``MAX_WORD_MOVES`` entries are written, from index ``count`` on. If ``exact``, a position occurs
+    in one entry for each of its moves into ``bits``; otherwise it occurs at least once. ``group`` selects the
+    moves to undo. Return the number of entries.
     """
     frame = search.frame
     count, occupied = _list_scalar_moves(search, word, bits, group, count)

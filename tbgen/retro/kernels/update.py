@@ -203,10 +203,12 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
     search = MoveSearch(frame, mover, True, scratch.nonempty[0, row], alive, buffer)
     entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
     for entry in range(entries):
-        _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]) & 63)
+        buffer.bits[entry] &= alive[buffer.word[entry]]
+        if buffer.bits[entry]:
+            _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]))
     for entry in range(entries):
         word = buffer.word[entry]
-        for bit in bits_of(buffer.bits[entry] & alive[word]):
+        for bit in bits_of(buffer.bits[entry]):
             level = _last_level(layer, layer.key, mover, word, bit)
             least = new + 1 if new < old else level
             if attacks:
