@@ -53,10 +53,12 @@ def plain(text: str) -> str:
 
 
 def plain_movetext(data: bytes) -> str:
-    """Decode a movetext, and apply :func:`plain` outside of comments. Line breaks are kept."""
+    """Decode a movetext, and apply :func:`plain` outside of comments. The number of lines does not change."""
     text = decode(data)
     if not UNUSUAL_CHARACTER.search(text):
         return text
+    # If an invisible character between CR and LF is removed, they would become one line break.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else plain(part[0]), text)
 
 

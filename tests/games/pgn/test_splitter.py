@@ -5,7 +5,7 @@ import re
 
 import chess
 import chess.pgn
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tbgen.games.pgn.reader import read_game, read_games
@@ -92,6 +92,7 @@ def test_bytes_like_pgn(data: bytes, sizes: list[int]) -> None:
 
 @settings(max_examples=sample(40, 200))
 @given(pgn_like() | st.binary(max_size=100))
+@example(b'[Event "one"]\n1. e4 e5\r\xef\xbb\xbf\n1. e4 e5\n')
 def test_all_games_can_be_read_or_are_broken(data: bytes) -> None:
     """Broken games have an error whose line and ply are those of the quoted move."""
     for raw in split(data):
