@@ -107,16 +107,14 @@ def prefetch_generator(writes: bool) -> Callable[..., Any]:
     :param writes: whether the element will be written.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        bits = ir.IntType(32)
-        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+    def write(call: LaneCall) -> None:
+        builder, bits = call.builder, ir.IntType(32)
+        pointer = builder.bitcast(call.pointer(0, call.args[1]), _BYTE.as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
         function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         builder.call(function, [pointer, bits(int(writes)), bits(2), bits(1)])
-        return context.get_dummy_value()
 
-    return codegen
+    return code_generator(write)
 
 
 class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]

@@ -223,8 +223,7 @@ class ChunkedArray:
         begin = int(present[:, 0].min()) // ALLOCATIONGRANULARITY * ALLOCATIONGRANULARITY
         length = int(present.sum(axis=1).max()) - begin
         try:
-            handle: int = h5py.h5i.get_file_id(self._id).get_vfd_handle()
-            with mmap(handle, length, access=ACCESS_READ, offset=begin) as part:
+            with mmap(file_descriptor(self._id), length, access=ACCESS_READ, offset=begin) as part:
                 starts = np.maximum(places[:, 0] - begin, 0)
                 spans = np.column_stack([starts, starts + places[:, 1]]).tolist()
                 stored = [part[start:stop] for start, stop in spans]
@@ -402,3 +401,8 @@ def open_file(path: Path) -> h5py.File:
         if "locking flag" not in str(error):
             raise
         return h5py.File(path, "r")
+
+
+def file_descriptor(identifier: h5py.h5d.DatasetID | h5py.h5f.FileID) -> int:
+    """Return the descriptor of the open file that contains an object. It belongs to HDF5, which closes it."""
+    return int(h5py.h5i.get_file_id(identifier).get_vfd_handle())

@@ -1,12 +1,12 @@
 """Table files: opening and validating plain and packed tables, and reading plain tables."""
 
-import mmap
 import operator
 import os
 import shlex
 import stat
 from collections.abc import Iterable
 from functools import cached_property
+from mmap import ACCESS_COPY, ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -24,7 +24,7 @@ from tbgen.index.table import FRESH, LAST_RUN, Table, count_values, free_men_tex
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import placements_of
-from tbgen.store.dataset_file import DatasetFile, open_file
+from tbgen.store.dataset_file import DatasetFile, file_descriptor, open_file
 from tbgen.store.format import BLOCK_SLOTS, TableInfo, rules_of_name
 from tbgen.store.schema import (
     COUNT,
@@ -69,7 +69,7 @@ class StoredFile(DatasetFile):
         self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
     ) -> None:
         self._name = path.name.split(".")[0] if material is None else material.name
-        self._mappings: list[mmap.mmap] = []
+        self._mappings: list[mmap] = []
         super().__init__(path, cache)
         if material is not None and self.info.material != material.name:
             self.close()
@@ -104,9 +104,11 @@ class StoredFile(DatasetFile):
             return np.zeros(0, np.uint8)
         if offset is None or dataset.dtype != np.uint8:
             raise self.damaged(f"its {dataset_schema.name} is stored differently")
-        before = offset % mmap.ALLOCATIONGRANULARITY
+        before = offset % ALLOCATIONGRANULARITY
         # The open file is mapped, because the path may name another file by now.
-        mapped = mmap.mmap(self._handle(), before + size, access=mmap.ACCESS_COPY, offset=offset - before)
+        mapped = mmap(
+            file_descriptor(self._file.id), before + size, access=ACCESS_COPY, offset=offset - before
+        )
         self._mappings.append(mapped)
         return np.frombuffer(mapped, np.uint8, offset=before)
 
@@ -211,11 +213,6 @@ class StoredFile(DatasetFile):
             f"with: {self._command()}"
         )
 
-    def _handle(self) -> int:
-        """Return the file descriptor of the open file. It belongs to HDF5, which closes it."""
-        handle: int = self._file.id.get_vfd_handle()
-        return handle
-
     def _load(self) -> None:
         attributes = self._file.attrs
         schema = _SCHEMA_BY_FORMAT.get(bytes(attributes.get("format", b"")))
@@ -237,7 +234,8 @@ class StoredFile(DatasetFile):
             raise self.damaged(f"its rules {quote(rules)} are unknown")
         if rules_of_name(self.path) not in (None, rules):
             raise self.damaged(f"it contains values for the rules {quote(rules)}")
-        self.info = TableInfo.of_attributes(self.path, attributes, os.fstat(self._handle()).st_size)
+        size = os.fstat(file_descriptor(self._file.id)).st_size
+        self.info = TableInfo.of_attributes(self.path, attributes, size)
         self.manifest = self.info.manifest
         if self.manifest.digest != self.info.digest:
             raise self.damaged("its manifest does not match its digest")

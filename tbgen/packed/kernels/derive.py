@@ -45,6 +45,7 @@ from tbgen.retro.kernels.words import (
     lowest,
     move,
     prefetch_for_reading,
+    prefetch_slots,
     put,
     rotated,
     same,
@@ -241,9 +242,7 @@ def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: De
     for number in range(count):
         child = buffer.moves.word[number] << 6
         prefetch_for_reading(children.rank, child)
-        prefetch_for_reading(children.value, start + child)
-        prefetch_for_reading(children.depth, start + child)
-        prefetch_for_reading(children.depth, start + child + 32)
+        prefetch_slots(children.value, children.depth, start + child)
     for number in range(count):
         target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
         remaining = buffer.moves.bits[number] & image(data.usable[target], INVERSES[symmetry])

@@ -55,7 +55,7 @@ from tbgen.packed.kernels.blocks import (
 from tbgen.packed.kernels.derive import depth_of_half
 from tbgen.packed.kernels.rows import KING_CLASSES, Rows, first_slot, king_class, place_row
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch, put
+from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
 
 VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""
@@ -101,12 +101,10 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
     for row in range(number * rows.block_rows, (number + 1) * rows.block_rows):
         place_row(rows, row, squares)
         first = first_slot(rows, row, squares)
-        prefetch(content.value, first)
-        for line in range(first, first + 64, 32):
-            prefetch(content.depth, line)
+        prefetch_slots(content.value, content.depth, first)
         if len(content.function_number):
             for line in range(first, first + 64, 16):
-                prefetch(content.function_number, line)
+                prefetch_for_reading(content.function_number, line)
 
 
 @inlined
@@ -359,7 +357,7 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
     end, state = begin, int64(0)
     for back in range(count):
         later = steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8
-        prefetch(model.node, min(later // KING_CLASSES, len(model.node) - 1))
+        prefetch_for_reading(model.node, min(later // KING_CLASSES, len(model.node) - 1))
         step = steps[count - 1 - back]
         symbol = step & 255
         start, size = symbol * (TOTAL // 256), int64(TOTAL // 256)

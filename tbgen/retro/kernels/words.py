@@ -89,6 +89,14 @@ def prefetch_for_reading(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @inlined
+def prefetch_slots(values: Codes, depths: Plies, first: int) -> None:
+    """Prefetch, for reading, the values and depths of the 64 slots from ``first``."""
+    prefetch_for_reading(values, first)
+    prefetch_for_reading(depths, first)
+    prefetch_for_reading(depths, first + 32)
+
+
+@inlined
 def image(word: Word, symmetry: int) -> Word:
     """The word with every bit moved to the image of its square under ``symmetry``, 0 to 7."""
     if symmetry & 1:
