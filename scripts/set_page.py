@@ -135,7 +135,7 @@ def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofRecord |
     )
     return (
         f"For {variant.label}: {counted(len(entries), 'table')}, {number(positions)} positions, "
-        f"{size_text(size)} ({number(size)} bytes), {duration(seconds)} if built one after another; "
+        f"{size_text(size)} ({number(size)} bytes), whose builds took {duration(seconds)} in all; "
         f"{len(proofs)} of them are proved in full, {number(sum(proof.states for proof in proofs))} states."
     )
 
