@@ -46,7 +46,7 @@ def test_it_is_the_published_table(five: Path) -> None:
     assert sum(info.positions) == 21_590_981
     assert info.stores_accrued == 1
     proved = Proofs(ROOT / "docs" / "tables" / "proofs.r.txt")
-    assert proved.of(Material.parse(NAME), Variant.R_MOBILITY, info.digest, sample=None)
+    assert proved.find(Material.parse(NAME), Variant.R_MOBILITY, info.digest, None)
 
 
 def test_states_follow_from_their_moves(five: Path) -> None:
