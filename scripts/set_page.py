@@ -112,8 +112,8 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         "last column is the time of the proof. Left out are finished positions, and states whose "
         "values follow from others ([theory.md](theory.md)): in r-mobility, states that are not fresh and "
         "whose accrued score has a higher rank than the fresh value; in whole-game mobility, all that are "
-        "not fresh. A proof is of the contents, which it names by their digest: most files have been written "
-        "again since.",
+        "not fresh. A proof is of the contents, which it names by their digest; the file may have been "
+        "written again since.",
         "",
         "`docs/tables/set.json` has the SHA-256 of the files and the digests of the contents; "
         "`scripts/set_page.py` makes this page from it and from the lists of proofs.",
