@@ -23,20 +23,21 @@ from tbgen.exchange import export
 from tbgen.index import layout as layouts
 from tbgen.index.layout import WHITE_TO_MOVE, Layout, layout_of
 from tbgen.index.position import locate
-from tbgen.index.table import AccruedForm, ArraySource
-from tbgen.packed.decoder import empty_batch
+from tbgen.index.table import AccruedForm
+from tbgen.packed import decoder, pack
+from tbgen.packed.decoder import destinations_of, empty_batch
 from tbgen.packed.encode import _MAX_SLOT_BYTES
-from tbgen.packed.kernels.blocks import MAX_BLOCK_SLOTS
-from tbgen.packed.kernels.questions import ask
+from tbgen.packed.kernels.blocks import MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS, MAX_STEPS
+from tbgen.packed.kernels.questions import INDEX_BITS, ask
 from tbgen.packed.kernels.zeroing import MAX_ZEROING
-from tbgen.packed.pack import MAX_DERIVED_RANK, make_buffers, rows_of, stored_side
+from tbgen.packed.pack import MAX_DERIVED_RANK, NeedFinder, block_rows_of, make_buffers, rows_of, stored_side
 from tbgen.probe import values
 from tbgen.retro import solver
 from tbgen.retro.kernels import numbering, update
 from tbgen.store.dataset import datasets
 from tbgen.store.schema import FUNCTION_START
 from tbgen.verify import game
-from tests.support.made_up_tables import made_up
+from tests.support.made_up_tables import as_sources, made_up
 
 
 def layout_without_placements(material: Material) -> Layout:
@@ -48,7 +49,9 @@ def layout_without_placements(material: Material) -> Layout:
     placements: Any = range((count + symmetric) // 2)
     pieces = [(kind, side) for side in (0, 1) for kind in material.sides[side] if kind not in "KP"]
     kinds = (KING, KING, *(PIECE_ORDER.index(kind) for kind, _ in pieces))
-    return Layout(material, kinds, (0, 1, *(side for _, side in pieces)), white, black, placements, {}, ())
+    colours = (0, 1, *(side for _, side in pieces))
+    like_men = layouts._like_men(kinds, colours)
+    return Layout(material, kinds, colours, white, black, placements, {}, like_men)
 
 
 def moves(layout: Layout, side: int) -> int:
@@ -77,6 +80,11 @@ LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
     "zeroing moves": (zeroing_moves, MAX_ZEROING),
     "men of a proof": (lambda each: each.material.men, game._MAX_TABLE_MEN),
     "moves of the derived side": (lambda each: moves(each, 1 - stored_side(each)), MAX_DERIVED_RANK // 2),
+    "slots of a packed table": (lambda each: each.size, pack.MAX_SLOTS),
+    "steps of a kind": (lambda each: MAX_STEPS * each.size, 1 << 32),
+    "keys of questions": (lambda each: 2 * each.size, 1 << 63 - INDEX_BITS),
+    "rows of a block": (block_rows_of, MAX_BLOCK_ROWS),
+    "groups of like men": (lambda each: len(each.like_men), decoder._MAX_LIKE_GROUPS),
     "moves beside en passant": (moves_beside_en_passant, (MAX_CODED_RANK - 1) // 2),
 }
 
@@ -104,7 +112,11 @@ def test_no_table_exceeds_a_limit_and_those_of_six_men_only_limits_that_are_chec
     assert broken(materials.MAX_MEN) == set()
     monkeypatch.setattr(materials, "MAX_MEN", 6)
     pawnless = {(name, False) for name in ("nodes", "paths with fresh values")}
-    assert broken(6) == pawnless | {("moves beside en passant", True)}
+    packed = {
+        (name, pawns) for name in ("slots of a packed table", "steps of a kind") for pawns in (False, True)
+    }
+    packed |= {("keys of questions", True), ("rows of a block", False), ("groups of like men", False)}
+    assert broken(6) == pawnless | packed | {("moves beside en passant", True)}
     assert _MAX_SLOT_BYTES * MAX_BLOCK_SLOTS < 1 << 16
 
 
@@ -126,19 +138,40 @@ def test_too_many_nodes_are_refused_before_any_table_is_built(
 
 
 @pytest.mark.parametrize(
-    ("constant", "message"),
+    ("name", "constant", "limit", "message"),
     [
-        ("MAX_CODED_RANK", "KQvK: scores of rank .* have no code in a table"),
-        ("MAX_NUMBERS", "KQvK has more than the 5 paths that can be numbered"),
+        ("KQvK", "MAX_CODED_RANK", 5, "KQvK: scores of rank .* have no code in a table"),
+        ("KQvK", "MAX_NUMBERS", 5, "KQvK has more than the 5 paths that can be numbered"),
+        ("KPvK", "MAX_NUMBERS", 1000, "KPvK has more than the 1000 functions that can be numbered"),
     ],
 )
 def test_what_a_table_cannot_store_ends_the_solver(
-    constant: str, message: str, monkeypatch: pytest.MonkeyPatch
+    name: str, constant: str, limit: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solver, constant, 5)
-    sources = {Material.parse("KvK"): ArraySource(*made_up(layout_of(Material.parse("KvK")), 1))}
+    monkeypatch.setattr(solver, constant, limit)
+    material = Material.parse(name)
+    sources = as_sources({each: made_up(layout_of(each), 1) for each in material.successors()})
     with pytest.raises(LimitError, match=message):
-        solver.solve(Material.parse("KQvK"), sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS)
+        solver.solve(material, sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS)
+
+
+@pytest.mark.parametrize(("name", "constant"), [("KRvK", "MAX_SLOTS"), ("KRRvK", "MAX_BLOCK_ROWS")])
+def test_a_table_that_cannot_be_packed_is_refused_before_it_is_solved(
+    name: str, constant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = layout_of(Material.parse(name))
+    monkeypatch.setattr(pack, constant, 16)
+    monkeypatch.setattr(pack, "rows_of", pack.rows_of.__wrapped__)
+    with pytest.raises(LimitError, match=f"{name} does not fit into a packed table"):
+        NeedFinder(layout)
+
+
+def test_moves_to_a_table_with_more_groups_of_like_men_than_kernels_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(decoder, "_MAX_LIKE_GROUPS", 0)
+    with pytest.raises(LimitError, match="KRPvK: moves lead to KRRvK"):
+        destinations_of.__wrapped__(layout_of(Material.parse("KRPvK")))
 
 
 def test_numbers_that_no_type_of_a_file_fits() -> None:

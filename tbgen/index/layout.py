@@ -252,6 +252,17 @@ def _placements(white_count: int, black_count: int) -> Iterator[Placement]:
             yield (*w, *b)
 
 
+def _like_men(kinds: tuple[int, ...], colours: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return ``Layout.like_men`` of free men."""
+    like_men, start = [], 2
+    for stop in range(3, len(kinds) + 1):
+        if stop == len(kinds) or (kinds[stop], colours[stop]) != (kinds[start], colours[start]):
+            if stop - start > 1:
+                like_men.append((start, stop))
+            start = stop
+    return tuple(like_men)
+
+
 @functools.cache
 def layout_of(material: Material) -> Layout:
     """Return the layout of a canonical material."""
@@ -259,15 +270,11 @@ def layout_of(material: Material) -> Layout:
     kind_numbers = {kind.name: number for number, kind in enumerate(material.kinds)}
     kinds = (KING, KING, *(kind_numbers[man] for man in white + black))
     colours = (0, 1, *(0 for _ in white), *(1 for _ in black))
-    like_men, start = [], 2
-    for stop in range(3, len(kinds) + 1):
-        if stop == len(kinds) or (kinds[stop], colours[stop]) != (kinds[start], colours[start]):
-            if stop - start > 1:
-                like_men.append((start, stop))
-            start = stop
     white_pawns, black_pawns = material.white.count("P"), material.black.count("P")
     placements = tuple(
         sorted(_placements(white_pawns, black_pawns), key=lambda p: (_remaining_steps(p, white_pawns), p))
     )
     phases = {placement: phase for phase, placement in enumerate(placements)}
-    return Layout(material, kinds, colours, white_pawns, black_pawns, placements, phases, tuple(like_men))
+    return Layout(
+        material, kinds, colours, white_pawns, black_pawns, placements, phases, _like_men(kinds, colours)
+    )

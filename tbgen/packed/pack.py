@@ -104,9 +104,23 @@ def block_rows_of(layout: Layout) -> int:
     return 16 << max((end - begin - 1 for begin, end in layout.like_men), default=0)
 
 
+MAX_SLOTS: Final = (1 << 32) // MAX_STEPS
+"""Maximum number of slots of a packed table for one side to move. The encoder counts the steps of a kind in
+four bytes, and the keys of questions (:mod:`tbgen.packed.kernels.questions`) have 34 bits for a slot."""
+
+
 @functools.cache
 def rows_of(layout: Layout, side: Side) -> Rows:
-    """Return the rows of a table with one side to move, as the kernels read them."""
+    """Return the rows of a table with one side to move, as the kernels read them.
+
+    :raises LimitError: if the table has more than ``MAX_SLOTS`` slots, or blocks of more than
+        ``MAX_BLOCK_ROWS`` rows. No table of five men has.
+    """
+    if layout.size > MAX_SLOTS or block_rows_of(layout) > MAX_BLOCK_ROWS:
+        raise LimitError(
+            f"{layout.material} does not fit into a packed table: it has {layout.size} slots (at most "
+            f"{MAX_SLOTS}) in blocks of {block_rows_of(layout)} rows (at most {MAX_BLOCK_ROWS})"
+        )
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)
@@ -207,6 +221,7 @@ class NeedFinder:
     def __init__(self, layout: Layout) -> None:
         self._layout, self.side = layout, stored_side(layout)
         self._derived = SIDES[1 - self.side]
+        rows_of(layout, self.side)  # a table that cannot be packed is refused before it is solved
         self._omitted = np.zeros(layout.size // 64, np.uint64)
         self._exceptions: list[NDArray[np.int64]] = []
         self._lock = threading.Lock()
