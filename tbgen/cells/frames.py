@@ -28,8 +28,8 @@ from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import ROUTE_COUNT, Pool, Routes, Targets
 from tbgen.retro.kernels.words import ALL, Codes, Plies
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import workspace_of
-from tbgen.system.memory import zeros
+from tbgen.retro.workspace import give_up_results, workspace_of
+from tbgen.system.memory import invalidate, zeros
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +123,7 @@ class ReusedMemory:
         memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
+        invalidate(memory)
         # A view of this array keeps the array itself alive, and not merely the memory below it. numpy would
         # skip to the array's base only if that were an array, and here it is a memoryview.
         array = np.frombuffer(memory.data, dtype, count)
@@ -179,6 +180,7 @@ class WorkspaceCache:
             workspace = idle.pop() if idle else None
         workspace = _with_frame(workspace, frame) if workspace else workspace_for_cell(frame, resets)
         yield workspace
+        give_up_results(workspace)
         # After an error in the caller's block, the code below does not run. The workspace may then be
         # inconsistent, so it is not reused.
         with self._lock:

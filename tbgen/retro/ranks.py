@@ -66,6 +66,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.workspace import (
+    give_up_results,
     make_departures,
     make_ep_positions,
     make_function_numbers,
@@ -310,6 +311,8 @@ class WidePhaseSolver(PhaseSolver):
             list(mapper(lambda part: settle(self._workspace, self.rank, *part), self._ranges))
             white, black = mapper(self._next_events, SIDES)
             self._agendas = white, black
+        if self.rank + 1 == FIRST_LAYER:  # all exits have been read; inner sweeps use the memory of the last
+            give_up_results(self._workspace, 2)
 
     def _next_events(self, side: Side) -> Agenda:
         return later_events(self._workspace, side, self.rank, self._agendas[side])

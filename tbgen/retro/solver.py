@@ -58,6 +58,7 @@ from tbgen.retro.ranks import (
     word_ranges,
 )
 from tbgen.retro.workspace import (
+    give_up_results,
     make_function_numbers,
     make_workspace,
     mirrors_itself,
@@ -311,6 +312,8 @@ class _TableSolver:
                     self.after_phase(phase, workspace, self.pool, self.parts, self.phase_map)
             with self.stages.timed("assemble"):
                 self._keep_canonical(phase, workspace.phase.canonical)
+            if self.layout.pawns:  # without pawns, the results are those of the pool
+                give_up_results(workspace)
         finally:
             idle.put(workspace)
 

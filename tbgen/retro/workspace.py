@@ -330,9 +330,14 @@ def spare_memory(workspace: Workspace) -> tuple[Exits, Codes]:
     """
     (value, depth, _), slots = workspace.fresh, workspace.frame.words * 64
     first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
-    for array in (value, depth):
-        invalidate(array[2 * slots : 4 * slots])
+    give_up_results(workspace, 2)
     return Exits(value[first], depth[first], depth[second]), value[second]
+
+
+def give_up_results(workspace: Workspace, first_quarter: int = 0) -> None:
+    """Declare that results and exits are no longer needed in the quarters from ``first_quarter`` on."""
+    for array in (workspace.fresh.value, workspace.fresh.depth):
+        invalidate(array[first_quarter * workspace.frame.words * 64 :])
 
 
 def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:

@@ -26,6 +26,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.retro.kernels.moves import move_buffer
+from tbgen.system import memory
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, boards, cells, made_up
 from tests.support.reference_cell import Cell as ReferenceCell
@@ -73,7 +74,8 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
 def test_any_number_of_threads_finds_the_same(
     threads: int, worth_sharing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each thread works on one game, or all threads on both."""
+    """Each thread works on one game, or all threads on both. Memory that is given up is filled."""
+    monkeypatch.setattr(memory, "CHECKS_MEMORY", True)
     monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", worth_sharing)
     for cell in cells(4, sample(1, 2)):
         games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)

@@ -21,7 +21,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate
-from tbgen.index.table import FRESH
+from tbgen.index.table import FRESH, AccruedForm
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.copies import COPIES_FOLDER
 from tbgen.packed.decoder import Bounds, Moves, Target
@@ -35,6 +35,7 @@ from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.system import memory
 from tbgen.system.files import ScratchFile
+from tests.support.digests import digest_of
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import PackedTables, pack, plain
@@ -124,10 +125,12 @@ def test_nobody_reads_memory_that_is_given_up(
 ) -> None:
     """Memory that is given up, or taken over for another purpose, is filled with a pattern."""
     monkeypatch.setattr(memory, "CHECKS_MEMORY", True)
-    for name in ("KRvK", "KPvK"):
+    for name in ("KRvK", "KPvK", "KPvKP"):
         full = plain(tables, name)
-        size = full.layout.phase_size
-        sources = {sub: source_of(plain(tables, sub.name)) for sub in full.material.successors()}
+        size, material = full.layout.phase_size, full.material
+        sources = {sub: source_of(plain(tables, sub.name)) for sub in material.successors()}
+        solved = solve(material, sources, R, wide=not full.layout.pawns, accrued=AccruedForm.RUNS)
+        assert digest_of(solved) == digest_of(full)
         with PackedFile(pack(tables, name, tmp_path)) as file:
             table = unpack(file, sources)
             assert np.array_equal(table.value, full.value)

@@ -21,6 +21,7 @@ from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.store.format import table_path
+from tbgen.system import memory
 from tbgen.verify import consistency as packed
 from tbgen.verify.consistency import functions_problem
 from tbgen.verify.proof import verify_table
@@ -36,6 +37,12 @@ Ready = tuple[Table, StoredPositions]
 def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reduce the number of probes to what is needed to find a wrong answer."""
     monkeypatch.setattr(packed, "MAX_PROBES", 100)
+
+
+@pytest.fixture(autouse=True)
+def checked_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fill memory that is given up with a pattern."""
+    monkeypatch.setattr(memory, "CHECKS_MEMORY", True)
 
 
 @pytest.fixture(scope="module")
