@@ -30,7 +30,7 @@ from tbgen.generator.estimate import shared_bytes_of
 from tbgen.index.layout import layout_of
 from tbgen.store.format import SUFFIX
 
-TOLERANCE: Final = 0.15
+TOLERANCE: Final = 0.1
 """Allowed error of an estimate as a share of the peak."""
 
 MIB: Final = 1 << 20

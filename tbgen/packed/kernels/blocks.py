@@ -309,22 +309,22 @@ class Content(Struct):
 
 @dataclass(frozen=True, eq=False)
 class RowBlock(Struct):
-    """A decoded block: at most 64 rows of 64 slots."""
+    """A decoded block: at most ``MAX_BLOCK_ROWS`` rows of 64 slots."""
 
     masks: Words
-    """uint64 (64,): positions of each row; bit s stands for the square s of the row man."""
+    """uint64 (MAX_BLOCK_ROWS,): positions of each row; bit s stands for the square s of the row man."""
     checks: Words
-    """uint64 (64,): positions of each row in which the side to move is in check."""
+    """uint64 (MAX_BLOCK_ROWS,): positions of each row in which the side to move is in check."""
     captures: Words
-    """uint64 (64,): positions of each row in which the side to move attacks a man."""
+    """uint64 (MAX_BLOCK_ROWS,): positions of each row in which the side to move attacks a man."""
     kings: Ints
-    """int64 (64,): the data from which the king classes of each row follow (``kings_of``)."""
+    """int64 (MAX_BLOCK_ROWS,): the data from which the king classes of each row follow (``kings_of``)."""
     symbol: Codes
-    """uint8 (4096,): value symbols; NOWHERE in slots without a position."""
+    """uint8 (MAX_BLOCK_SLOTS,): value symbols; NOWHERE in slots without a position."""
     half_depth: Plies
-    """uint16 (4096,): half the depth of each explicit value."""
+    """uint16 (MAX_BLOCK_SLOTS,): half the depth of each explicit value."""
     function_number: NDArray[np.uint32]
-    """uint32 (4096,): number of the function of each position."""
+    """uint32 (MAX_BLOCK_SLOTS,): number of the function of each position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +338,8 @@ class Buffers(Struct):
     image: Ints
     """int64 (MAX_MEN,): squares of the men in the image of a position under a symmetry."""
     steps: Ints
-    """int64 (3, ``MAX_STEPS`` * 4096): coding steps (symbols and bytes) of the value symbols, half depths and
-    functions of a block in decoding order."""
+    """int64 (3, MAX_STEPS * MAX_BLOCK_SLOTS): coding steps (symbols and bytes) of the value symbols, half
+    depths and functions of a block in decoding order."""
     above: Ints
     """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
     block: RowBlock

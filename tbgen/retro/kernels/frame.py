@@ -114,7 +114,7 @@ class Phase(Struct):
     legal: Words
     """Legal positions."""
     alive: Words
-    """Positions still in the layers. Words of images (``is_image``) contain none."""
+    """Positions still in the layers."""
     departed: Words
     """Positions that have left the layers since the last inner sweeps: those settled last, and after the next
     outer sweeps also those that these have decided. If one layer is solved alone, these are the positions
