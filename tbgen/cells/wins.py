@@ -8,7 +8,7 @@ it does not find all wins (:mod:`tbgen.cells.kernels.wins`).
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Final, TypeAlias
 
 import chess
@@ -21,6 +21,7 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.wins import WinSearch, find_capture_wins, find_lost_positions, record_wins
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
+from tbgen.parts import equal_parts
 from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.moves import move_buffer
 from tbgen.retro.kernels.words import Words
@@ -127,8 +128,7 @@ def _legal_positions(cell: Cell, executor: Executor) -> Words:
     """Return the legal positions of a cell, uint64 (2, words), by side to move."""
     frame = frame_of_cell(cell).frame
     legal = np.zeros((2, frame.words), np.uint64)
-    edges = [part * frame.words // 8 for part in range(9)]
-    list(executor.map(lambda part: mark_legal(frame, legal, *part), pairwise(edges)))
+    list(executor.map(lambda part: mark_legal(frame, legal, *part), equal_parts(frame.words, 8)))
     return legal
 
 

@@ -50,6 +50,7 @@ from tbgen.packed.kernels.zeroing import (
     list_zeroing,
 )
 from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
+from tbgen.parts import Part, equal_parts, parts_of_size
 from tbgen.retro.geometry import MAX_TARGETS
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
@@ -445,10 +446,7 @@ class Decoder:
 
     def _ask(self, mapper: Callable[..., Iterable[None]], batch: Batch) -> None:
         """Find all questions of a batch."""
-        rows, tasks = (
-            self._coding.rows,
-            pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)]),
-        )
+        rows, tasks = self._coding.rows, parts_of_size(0, len(batch.slot), _TASK_POSITIONS)
         list(mapper(lambda part: _ask(rows, batch, BUFFERS.blocks, *part), tasks))
 
     def _answers(
@@ -483,11 +481,11 @@ class Decoder:
         return error
 
 
-def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[tuple[int, int]]:
+def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[Part]:
     """Divide the sorted keys of questions into parts, and return the start and stop of each part. Questions
     about one block, whose keys have the same quotient by ``block_size``, are never separated."""
     if parts == 1 or not len(keys):
         return [(0, len(keys))]
-    edges = np.linspace(0, len(keys), parts + 1).astype(np.int64)[1:-1]
+    edges = [first for first, _ in equal_parts(len(keys), parts)[1:]]
     inner = np.searchsorted(keys, keys[edges] // block_size * block_size).tolist()
     return list(pairwise([0, *inner, len(keys)]))

@@ -7,7 +7,6 @@ often each symbol occurs in these contexts, and a second pass encodes the blocks
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -45,6 +44,7 @@ from tbgen.packed.kernels.encode import (
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
+from tbgen.parts import Part, parts_of_size
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
@@ -210,18 +210,8 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     return replace(model, edge=edge, symbol=edge.view(np.uint8), next_line=edge.view(np.uint32))
 
 
-_BLOCKS_PER_TASK: Final = 2048
+BLOCKS_PER_TASK: Final = 2048
 """Number of blocks in one task of a thread."""
-
-Part = tuple[int, int]
-"""A half-open range of blocks, slots or words."""
-
-
-def parts_of(first: int, end: int, size: int = _BLOCKS_PER_TASK) -> list[Part]:
-    """Divide the blocks, slots or words ``first`` to ``end`` - 1 into ranges of at most ``size`` for
-    tasks."""
-    return list(pairwise([*range(first, end, size), end]))
-
 
 _MAX_SLOT_BYTES: Final = 14
 """Upper bound of the encoded size of a position in bytes. A position is encoded in at most nine steps, each
@@ -350,6 +340,7 @@ class Encoder:
         )
         self._rows = rows_of(table.layout, positions.side)
         self._blocks = table.layout.size // (64 * self._rows.block_rows)
+        self._tasks = parts_of_size(0, self._blocks, BLOCKS_PER_TASK)
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the table except counts and exceptions.
@@ -402,7 +393,7 @@ class Encoder:
             self._unload(*part)
             return frequencies
 
-        slots = parts_of(0, len(self._content.value), _SLOTS_PER_TASK)
+        slots = parts_of_size(0, len(self._content.value), _SLOTS_PER_TASK)
         total = np.sum(list(pool.map(count_part, slots)), axis=0)
         total[NONE] = 0
         order = np.argsort(-total, kind="stable")[: np.count_nonzero(total)]
@@ -422,7 +413,7 @@ class Encoder:
             self._unload_phases(part)
             return listed
 
-        listed = [steps for part in pool.map(list_part, parts_of(0, self._blocks)) for steps in part]
+        listed = [steps for part in pool.map(list_part, self._tasks) for steps in part]
         by_kind = [np.concatenate(steps) for steps in zip(*listed, strict=True)]
         return list(
             pool.map(
@@ -438,7 +429,7 @@ class Encoder:
         :param encoding: an encoding whose models have the contexts.
         :param sizes: number of contexts of each kind.
         """
-        parts = iter(parts_of(0, self._blocks))  # the threads share the parts
+        parts = iter(self._tasks)  # the threads share the parts
 
         def count_parts(_: int) -> tuple[tuple[Counts, Counts, Counts], int]:
             counts, positions = new_counts(*sizes), 0
@@ -467,7 +458,7 @@ class Encoder:
             self._unload_phases(part)
             return data[:end].copy()
 
-        data = np.concatenate(list(pool.map(encode, parts_of(0, self._blocks))))
+        data = np.concatenate(list(pool.map(encode, self._tasks)))
         function_length = stream.function_length[: self._blocks if self._function_count else 0]
         lengths = stream.value_length, stream.depth_length, function_length
         return {
@@ -485,7 +476,7 @@ class Encoder:
             self._unload_phases(part)
             return equal
 
-        if not all(pool.map(compare, parts_of(0, self._blocks))):
+        if not all(pool.map(compare, self._tasks)):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
 
 

@@ -10,7 +10,6 @@ import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -41,6 +40,7 @@ from tbgen.packed.kernels.derive import (
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
+from tbgen.parts import equal_parts
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -236,10 +236,10 @@ class NeedFinder:
         frame = workspace.frame
         slot_count, first = 64 * frame.words, phase * layout.phase_size
         symmetric, like_men = mirrors_itself(layout, phase), workspace.like_men
-        edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
+        word_parts = equal_parts(frame.words, parts)
 
         def run_parts(kernel: Callable[..., object], *arguments: object) -> None:
-            list(mapper(lambda part: kernel(*arguments, *part), edges))
+            list(mapper(lambda part: kernel(*arguments, *part), word_parts))
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start, rank = pool.targets.start[phase].copy(), workspace.phase.quiet_counts

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, Final, Self
 
 import numpy as np
@@ -27,12 +27,13 @@ from tbgen.index.zeroing import (
     phase_groups,
     phases_after_pawn_steps,
 )
-from tbgen.packed.encode import Part, parts_of
+from tbgen.packed.encode import BLOCKS_PER_TASK
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import BUFFERS
+from tbgen.parts import Part, equal_parts, parts_of_size
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
@@ -197,7 +198,7 @@ class _Unpacker:
         usable = np.zeros((2, frame.words), np.uint64)
         self._data = PhaseData(frame, phase, (white, black), pool.value, pool.depth, start, rank, *usable)
         parts = max(_PARTS_PER_THREAD * threads, frame.words // _MAX_WORDS_PER_PART)
-        self._word_edges = np.linspace(0, frame.words, parts + 1).astype(int).tolist()
+        self._word_parts = equal_parts(frame.words, parts)
         self._symmetric = False
 
     def __enter__(self) -> Self:
@@ -246,7 +247,7 @@ class _Unpacker:
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
         coding, blocks = self._file.coding, self._file.block_count // len(self._layout.placements)
-        parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
+        parts = parts_of_size(group[0] * blocks, (group[-1] + 1) * blocks, BLOCKS_PER_TASK)
         undamaged = self._threads.map(
             lambda part: decode_blocks(coding, content, False, BUFFERS.blocks, *part), parts
         )
@@ -337,7 +338,7 @@ class _Unpacker:
             clear_images(sets.legal[side, start:stop] & sets.canonical[start:stop], value, depth)
             unpacked.write(phase, side, 64 * start, value, depth)
 
-        parts = parts_of(0, len(sets.canonical), _MAX_WORDS_PER_PART)
+        parts = parts_of_size(0, len(sets.canonical), _MAX_WORDS_PER_PART)
         list(self._threads.map(write_part, product(SIDES, parts)))
         if len(self._function_numbers):
             numbers = self._function_numbers[phase * self._layout.phase_size :][: self._layout.phase_size]
@@ -359,9 +360,10 @@ class _Unpacker:
         """Move a phase with ``side`` to move to other arrays; nothing can be derived after this."""
         for array in (self.value[1 - side], self.depth[1 - side], *self._data.rank):
             discard(array)
-        for part in pairwise(64 * edge for edge in self._word_edges):
-            slots = slice(*(phase * self._layout.phase_size + slot for slot in part))
-            value[slice(*part)], depth[slice(*part)] = self.value[side, slots], self.depth[side, slots]
+        for start, stop in self._word_parts:
+            part, first = slice(64 * start, 64 * stop), phase * self._layout.phase_size
+            slots = slice(first + part.start, first + part.stop)
+            value[part], depth[part] = self.value[side, slots], self.depth[side, slots]
             discard(self.value[side, slots])
             discard(self.depth[side, slots])
 
@@ -389,7 +391,7 @@ class _Unpacker:
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call a kernel for all parts of the words, and wait. The last two arguments of the kernel are the
         start and the stop of a part."""
-        return list(self._threads.map(lambda part: kernel(*arguments, *part), pairwise(self._word_edges)))
+        return list(self._threads.map(lambda part: kernel(*arguments, *part), self._word_parts))
 
     def _check(self, undamaged: bool) -> None:
         if not undamaged:

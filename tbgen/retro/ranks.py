@@ -21,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import pairwise
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +29,7 @@ from tbgen.board.score import MAX_CODED_RANK
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.errors import LimitError
 from tbgen.index.layout import SIDES, Side
+from tbgen.parts import equal_parts
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
@@ -110,7 +110,7 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
     :param parts: number of parts into which the work is divided.
     :param mapper: called like ``map``; may distribute the parts over threads.
     """
-    ranges = word_ranges(workspace.frame.words, parts)
+    ranges = equal_parts(workspace.frame.words, parts)
     for _ in mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges):
         pass
     for _ in mapper(lambda part: prepare_words(workspace, pool, symmetric, *part), ranges):
@@ -123,15 +123,10 @@ def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int
     The other arguments are as for :func:`find_moves`.
     """
     for _ in mapper(
-        lambda part: clear_empty_slots(workspace, *part), word_ranges(workspace.frame.words, parts)
+        lambda part: clear_empty_slots(workspace, *part), equal_parts(workspace.frame.words, parts)
     ):
         pass
     loader.store(phase, workspace)
-
-
-def word_ranges(words: int, parts: int) -> list[tuple[int, int]]:
-    """Return ``parts`` half-open ranges with about the same number of words."""
-    return list(pairwise(words * part // parts for part in range(parts + 1)))
 
 
 class EpConfig(NamedTuple):
@@ -279,7 +274,7 @@ class WidePhaseSolver(PhaseSolver):
 
     def __init__(self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord], crew: Crew) -> None:
         self._crew, self._stages = crew, crew.stages
-        self._ranges = word_ranges(workspace.frame.words, crew.rank_parts)
+        self._ranges = equal_parts(workspace.frame.words, crew.rank_parts)
         self._lock, self._running = threading.Lock(), 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)

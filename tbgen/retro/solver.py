@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -24,6 +24,7 @@ from tbgen.errors import LimitError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
 from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
+from tbgen.parts import Part, equal_parts, parts_of_size
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
@@ -55,7 +56,6 @@ from tbgen.retro.ranks import (
     WidePhaseSolver,
     find_moves,
     store_fresh,
-    word_ranges,
 )
 from tbgen.retro.workspace import (
     give_up_results,
@@ -154,17 +154,12 @@ class FunctionNumbering:
             return solved.numbers()
         number_of_slot = zeros(self._layout.size, np.uint32)
 
-        def write_numbers(part: tuple[int, int]) -> None:
+        def write_numbers(part: Part) -> None:
             write_renumbered(_part_of(self._kept_numbers, *part), new_numbers, number_of_slot[slice(*part)])
 
-        list(mapper(write_numbers, _parts_of(len(self._kept_numbers.low))))
+        list(mapper(write_numbers, parts_of_size(0, len(self._kept_numbers.low), _SLOTS_PER_PART)))
         to_table_order(self._layout, number_of_slot, 0)
         return number_of_slot
-
-
-def _parts_of(slots: int) -> list[tuple[int, int]]:
-    """Divide slots into half-open ranges for tasks."""
-    return list(pairwise([*range(0, slots, _SLOTS_PER_PART), slots]))
 
 
 def _part_of(numbers: FunctionNumbers, first: int, stop: int) -> FunctionNumbers:
@@ -359,7 +354,7 @@ class _TableSolver:
         if self.functions is None:
             return [empty_record(0, slots // 64, self.form_number, make_function_numbers(0), 0)]
         numbers, side = make_function_numbers(slots), int(self.functions.side)
-        parts = word_ranges(slots // 64, self.crew.rank_parts if self.wide else 1)
+        parts = equal_parts(slots // 64, self.crew.rank_parts if self.wide else 1)
         return [empty_record(*part, self.form_number, numbers, side) for part in parts]
 
     def _admit_runs(self, added: int) -> bool:
@@ -398,7 +393,7 @@ class _TableSolver:
             self.ep_value[row], self.ep_depth[row] = pool.value[ep_slots], pool.depth[ep_slots]
             clear_images(canonical, self.ep_value[row], self.ep_depth[row])
 
-        def keep(side_and_part: tuple[Side, tuple[int, int]]) -> None:
+        def keep(side_and_part: tuple[Side, Part]) -> None:
             side, (first, stop) = side_and_part
             at = int(pool.targets.start[phase, side])
             value, depth = pool.value[at + first : at + stop], pool.depth[at + first : at + stop]
@@ -408,7 +403,8 @@ class _TableSolver:
             if solved is not None:
                 solved.write(phase, side, first, value, depth)
 
-        list(self.phase_map(keep, product(SIDES, _parts_of(64 * len(canonical)))))
+        parts = parts_of_size(0, 64 * len(canonical), _SLOTS_PER_PART)
+        list(self.phase_map(keep, product(SIDES, parts)))
 
     def _results(self) -> tuple[Codes, Plies]:
         """Return the values and depths of the table, shape (2, size)."""
