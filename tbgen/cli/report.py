@@ -82,10 +82,10 @@ def run(
     Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory.
     Meanwhile, plain copies of some of its sub-tables are kept in the directory of the tables. With --layers
     the accrued scores of packed tables are also counted. For that, each table is solved again, which takes as
-    long as its build, and needs 10 GiB of memory for five men. Lines are left out if they lead to missing
-    tables or need depths that tables do not store. With --depths these depths are computed and stored beside
-    the tables, which may take minutes and several GiB of memory for each score. Files are written under
-    temporary names and renamed when complete. The pages about all tables are written last. Pages of an
+    long as its build, and needs up to 5 GiB of memory for five men. Lines are left out if they lead to
+    missing tables or need depths that tables do not store. With --depths these depths are computed and stored
+    beside the tables, which may take minutes and several GiB of memory for each score. Files are written
+    under temporary names and renamed when complete. The pages about all tables are written last. Pages of an
     earlier report are not removed.
 
     With --save DIR the data are saved in files of a few kB each, which can replace the tables. Tables whose

@@ -227,7 +227,7 @@ def read_report(
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`save_report` instead of tables.
     :param layers: whether to solve packed tables again, layer by layer, to count their accrued scores. This
-        takes as long as building the tables, and twice as much memory.
+        takes as long as building the tables, and up to 1.7 times as much memory.
     :param depths: whether to compute, score by score, the depths that lines need and that tables do not
         store. Each score may take minutes and several GiB of memory. By default, such lines are left out.
     :param threads: number of counting threads; each needs about 50 MiB.

@@ -245,7 +245,7 @@ def scan_table(
     The result does not depend on the number of threads; each thread needs about 50 MiB.
 
     :param with_layers: whether to solve the layers of a packed table to count accrued scores. This takes as
-        long as building the table, and twice as much memory.
+        long as building the table, and up to 1.7 times as much memory.
     """
     counts, blocks, size = TableCounts(source, with_layers), blocks_of(source.layout), source.layout.size
     symmetric_slots = find_symmetric_slots(source.layout)

@@ -1,11 +1,11 @@
-"""Making layers from fresh values: a single layer, or all layers of a table in order.
+"""Solving layers of a finished table: a single layer, or all layers in order.
 
-A table may be built without the values for accrued scores A, because all its layers together would be large.
+Tables of five men do not store all depths for accrued scores A, because all layers together would be large.
 Any single layer follows from the fresh values (section 4 of docs/theory.md). Positions that are decided, or
 whose position rank is below the rank of A, are not in the layer and have their fresh values. One sweep of one
-attacker assigns the values of all other positions.
+attacker assigns the values of the other positions; those that it does not assign have the value A.
 
-If all layers are needed, it is much faster to derive each layer from the previous one, as the solver does.
+If all layers are needed, it is much faster to solve the table again rank by rank, as a build does.
 """
 
 from collections.abc import Iterator, Mapping
