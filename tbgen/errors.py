@@ -67,6 +67,11 @@ def build_command(
     return shlex.join(words)
 
 
+def _named(directory: str | PathLike[str]) -> str:
+    """Return the name of a directory, with a note if it does not exist."""
+    return f"{directory}{'' if os.path.exists(directory) else ' (no such directory)'}"
+
+
 @dataclass(eq=False, repr=False)
 class MissingTableError(TbgenError, KeyError):
     """A required table has not been built.
@@ -77,8 +82,8 @@ class MissingTableError(TbgenError, KeyError):
     :ivar rules: the rules of the missing table.
     :ivar others: the other directories that were searched.
 
-    >>> print(MissingTableError("KBvK", "/srv/tables"))
-    table KBvK is missing from /srv/tables; build it with: tbgen build KBvK --dir /srv/tables
+    >>> print(MissingTableError("KBvK", "/tables"))
+    table KBvK is missing from /tables (no such directory); build it with: tbgen build KBvK --dir /tables
     """
 
     exit_code = 3
@@ -96,7 +101,7 @@ class MissingTableError(TbgenError, KeyError):
 
     def __str__(self) -> str:
         places = () if self.directory is None else (self.directory, *self.others)
-        place = f" from {' and '.join(map(str, places))}" if places else ""
+        place = f" from {' and '.join(map(_named, places))}" if places else ""
         return f"table {self.material} is missing{place}; build it with: {self.command}"
 
 
@@ -149,7 +154,7 @@ class NoTablesError(TbgenError):
     def __str__(self) -> str:
         command = MissingTableError("KBvK", self.directory, self.rules).command
         noun = "tables" if self.rules == "r" else f"tables for the rules {self.rules}"
-        return f"there are no {noun} in {self.directory}: build some, as with: {command}"
+        return f"there are no {noun} in {_named(self.directory)}: build some, as with: {command}"
 
 
 class DamagedTableError(TbgenError, OSError):
@@ -222,8 +227,6 @@ def printable(text: str) -> str:
     >>> printable("Deep\\x1b[31m Blue")
     'Deep�[31m Blue'
     """
-    if text.isprintable():
-        return text
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 

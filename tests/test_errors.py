@@ -39,8 +39,9 @@ def test_exit_codes_and_builtin_errors(error: TbgenError, builtin: type, exit_co
 
 def test_missing_table_names_the_command_that_builds_it() -> None:
     assert str(MissingTableError("KBvK")) == "table KBvK is missing; build it with: tbgen build KBvK"
-    assert str(MissingTableError("KBvK", Path("my dir"), "wg")) == (
-        "table KBvK is missing from my dir; build it with: tbgen build KBvK --dir 'my dir' --rules wg"
+    assert str(MissingTableError("KBvK", Path("a dir"), "wg")) == (
+        "table KBvK is missing from a dir (no such directory); "
+        "build it with: tbgen build KBvK --dir 'a dir' --rules wg"
     )
 
 

@@ -18,7 +18,7 @@ from tbgen.board.material import described_kind
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import UsageError, quote
-from tbgen.text import sanitise
+from tbgen.text import LegibleTable, sanitise
 
 _EXPECTED_FIELDS: Final = (
     "expected pieces and side to move, then optionally castling, en passant square, halfmove clock, "
@@ -29,11 +29,15 @@ _COUNTERS_PATTERN: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))
 """Matches the halfmove clock and the move number in an EPD, optionally followed by an accrued score."""
 _OPERATION_PATTERN: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
 """Matches an operation of an EPD: opcode, operands and semicolon. Some programs omit the last semicolon."""
+_LEGIBLE_TABLE: Final = LegibleTable({code: chr(code) for code in range(0xFF0E, 0xFF5F)})
+"""The translation of :func:`tbgen.text.sanitise` without full-width letters, digits and slashes."""
 _TRAILING_CHARACTERS: Final = "; \t\r\n"
 _EPD_WITHOUT_SEMICOLON: Final = re.compile(
-    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?)?[a-z][a-z0-9_]+\s+\S"
+    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?|(?=(?:ac[dns]|ce|dm|fmvn|hmvc|rc|tcgs)\s)|"
+    r"(?!\S+\s+[0-9]+(?:\s|\Z)))[a-z][a-z0-9_]+\s+\S"
 )
-"""Matches an EPD without any semicolon."""
+"""Matches an EPD without any semicolon. An unknown opcode with a number as operand does not match, because it
+may be a mistyped halfmove clock."""
 _MAX_COUNTER_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
@@ -79,8 +83,7 @@ class Fen:
         In r-mobility, this is :attr:`accrued`. Nothing resets the score in whole-game mobility, so the
         seventh field is returned unchanged.
         """
-        board = self.board
-        is_reset = variant.is_reset_by(not board.halfmove_clock or board.has_legal_en_passant())
+        is_reset = variant.is_reset_by(not self.board.halfmove_clock or self.board.has_legal_en_passant())
         return None if is_reset else self.seventh
 
     def note(self, variant: Variant) -> str | None:
@@ -154,7 +157,7 @@ def _fields(text: str) -> list[str]:
 
     :raises UsageError: if the operations of an EPD are malformed.
     """
-    text = sanitise(text).strip()
+    text = sanitise(text, _LEGIBLE_TABLE).strip()
     if "_" in text.partition(" ")[0]:
         text = text.replace("_", " ")
     body = text.rstrip(_TRAILING_CHARACTERS)
@@ -268,13 +271,10 @@ class DescribedBoard:
         """Return the FEN, with described men in brackets."""
         rows = []
         for rank in reversed(range(8)):
-            symbols = [self._symbol_or_digit(chess.square(file, rank)) for file in range(8)]
+            symbols = [self.symbol_at(chess.square(file, rank)) or "1" for file in range(8)]
             rows.append(re.sub("1+", lambda empty: str(len(empty[0])), "".join(symbols)))
         turn = "w" if self.turn else "b"
         return f"{'/'.join(rows)} {turn} - - {self.halfmove_clock} {self.fullmove_number}"
-
-    def _symbol_or_digit(self, square: chess.Square) -> str:
-        return self.symbol_at(square) or "1"
 
     def symbol_at(self, square: chess.Square) -> str:
         """Return the FEN symbol of the man on a square, an empty string if the square is empty."""

@@ -61,7 +61,8 @@ def run(
     """
     text = " ".join(words)
     is_position = is_fen(text) and not Path(words[0]).exists()
-    if is_position and ".pgn" in Path(words[-1]).suffixes:
+    fens_after = [word for word in words[1:] if is_fen(word) and not Path(word).exists()]
+    if ".pgn" in Path(words[-1]).suffixes if is_position else fens_after:
         raise UsageError("give either the FEN of one game or files of games, not both")
     options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)

@@ -91,10 +91,8 @@ class Journal(AbstractContextManager["Journal"]):
         tables = counted(self._count, "table")
         totals = f"built in {duration(time.monotonic() - min(self._begun_at.values()))}"
         if self._built:
-            size, peak = (
-                sum(built.info.bytes for built in self._built),
-                max(built.process_peak for built in self._built),
-            )
+            size = sum(built.info.bytes for built in self._built)
+            peak = max(built.process_peak for built in self._built)
             totals += f", {size_text(size)}, process peak {size_text(peak)}"
         if len(self._built) == self._count:
             self._line.note(f"{tables} {totals}")

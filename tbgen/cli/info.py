@@ -153,7 +153,7 @@ def _accrued_text(info: TableInfo) -> str:
     if info.stores_runs:
         return f"runs   {info.runs:,}"
     if info.stores_accrued:
-        return f"steps  {info.runs:,}, without depths, which are computed on demand"
+        return "values stored without depths, which are computed on demand"
     return "runs   left out, computed on demand"
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, TbgenError
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.generator.estimate import Estimate, check_disk, copy_sizes, estimate
 from tbgen.generator.one_table import (
     BuildReporter,
@@ -56,13 +56,10 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise TbgenError(
-                f"the disk is full: nothing can be written to {directory}; free some space"
-            ) from error
+        advice = "free some space, or choose" if error.errno == errno.ENOSPC else "choose"
         raise TbgenError(
             f"no tables can be written to {directory} ({os.strerror(error.errno or 0)}); "
-            "choose another directory with --dir"
+            f"{advice} another directory with --dir"
         ) from error
     try:
         try:
@@ -89,11 +86,11 @@ def missing_tables(
     """Return the tables that a build of these materials in a variant has to make, in build order.
 
     :param forced: materials to build even if their tables exist.
-    :raises DamagedTableError: if an existing table cannot be used.
+    :raises DamagedTableError: if an existing table cannot be used, or replaced if it is forced.
     :raises LimitError: if a table to build has phases that are too large for the solver.
     """
     forced_tables = set(forced)
-    todo = [m for m in closure(materials) if m in forced_tables or not _table_exists(m, directory, variant)]
+    todo = [m for m in closure(materials) if not _is_kept(m, directory, variant, m in forced_tables)]
     for material in todo:
         check_nodes(layout_of(material).solved_slots, material.name)
     return todo
@@ -303,9 +300,13 @@ class _LocalBuild:
             remove_own_leftovers(table_path(self.directory, material.name, self.variant))
 
 
-def _table_exists(material: Material, directory: Path, variant: Variant) -> bool:
+def _is_kept(material: Material, directory: Path, variant: Variant, forced: bool) -> bool:
+    """Return whether a table exists and is not to be replaced; ``forced`` tables are, if they are files."""
+    path = table_path(directory, material.name, variant)
     try:
-        with StoredFile(table_path(directory, material.name, variant), material=material):
-            return True
-    except MissingTableError:
+        with StoredFile(path, material=material):
+            return not forced
+    except (MissingTableError, DamagedTableError) as error:
+        if isinstance(error, DamagedTableError) and (path.is_dir() or not forced):
+            raise
         return False

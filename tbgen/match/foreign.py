@@ -201,7 +201,7 @@ def _translate_option(option: str, words: Sequence[str], warn: Warn) -> Iterator
             if words and words[0] != "2":
                 warn(f"-repeat {words[0]} has no effect: all games of an encounter have the same opening")
             yield "--repeat"
-        case "log" if not any("=" in word for word in words):
+        case "log" if not any(re.match("(file|level|append|compress|realtime|engine)=", w) for w in words):
             yield from ("--log", *words)
         case "config" if any(word.startswith("file=") for word in words) and "discard=true" not in words:
             raise UsageError(

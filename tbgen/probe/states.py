@@ -94,7 +94,7 @@ def read_position(
         if accrued is None and (note := fen.note(variant)):
             warnings.warn(note, stacklevel=_caller_level())
     else:
-        raise TypeError(f"the position is a {type(position).__name__}: expected a chess.Board or a FEN")
+        raise TypeError(f"the position cannot be {type(position).__name__}: expected a chess.Board or a FEN")
     if accrued is None:
         return board, fen_score
     if accrued is FRESH or isinstance(accrued, GScore):
@@ -102,7 +102,7 @@ def read_position(
     if isinstance(accrued, str):
         return board, GScore(accrued)
     raise TypeError(
-        f"the accrued score is a {type(accrued).__name__}: expected a G-score, text such as 'G3.5', "
+        f"the accrued score cannot be {type(accrued).__name__}: expected a G-score, text such as 'G3.5', "
         "tbgen.FRESH, or None"
     )
 

@@ -203,7 +203,7 @@ class StoredFile(DatasetFile):
         except NotADirectoryError:
             raise TbgenError(f"{self.path.parent} is not a directory; choose another with --dir") from None
         except PermissionError:
-            raise TbgenError(f"no permission to read {self.path}") from None
+            raise TbgenError(f"no permission to read {self.path}: change its permissions") from None
         except (OSError, RuntimeError, ValueError) as error:
             problems = (problem for fragment, problem in _PROBLEMS.items() if fragment in str(error))
             raise self.damaged(next(problems, "it is damaged")) from error

@@ -102,7 +102,7 @@ def _read(path: Path) -> Iterable[ProofRecord]:
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise TbgenError(
             f"{path} cannot be read as a list of proofs: {reason}; choose another file with --proofs"
         ) from error

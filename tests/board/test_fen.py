@@ -42,6 +42,8 @@ def test_what_is_refused() -> None:
         (f"{PLACED} hmvc 12345678901;", "is too large"),
         (f"{PLACED} 1 60 {MINUS}G2.6", "is not a G-score"),
         (f"{PLACED}_0_1", "invalid en passant"),
+        (f"{PLACED} abc 1", "the halfmove clock 'abc' is not a number"),
+        (f"{PLACED} \N{FULLWIDTH DIGIT ONE} 60", "is not a number"),
         ("_", "is not a FEN"),
     ):
         assert sentence in refusal(parse_fen, text), text

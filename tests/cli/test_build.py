@@ -115,6 +115,9 @@ def test_the_command(tmp_path: Path, three_men: Path, capsys: Capture) -> None:
     assert logged_answer(capsys, *words) == nothing
     assert len(logged_answer(capsys, *words, "--force").splitlines()) == 2
     assert digest(tmp_path, "KBvK") == digest(three_men, "KBvK")
+    table_path(tmp_path, "KNvK", Variant.R_MOBILITY).mkdir()
+    _, (told,) = said(capsys, 1, "build", "KNvK", "--force", "--dir", tmp_path)
+    assert "KNvK.r.h5 is a directory, but has the name of a table: remove it, then build" in told
 
 
 def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: Capture) -> None:

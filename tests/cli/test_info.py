@@ -162,11 +162,12 @@ def test_a_directory_that_is_not_there(capsys: Capture, tmp_path: Path) -> None:
     absent = tmp_path / "absent"
     manifests = ["--manifest"], ["--manifest", "--json"]
     for directory, asked in ((absent, ([], ["--json"], ["KBvK"], *manifests)), (tmp_path, manifests)):
+        note = " (no such directory)" if directory == absent else ""
         for words in asked:
             assert said(capsys, 3, "info", *words, "--dir", directory) == (
                 "",
                 [
-                    f"tbgen: there are no tables in {directory}: build some, as with: "
+                    f"tbgen: there are no tables in {directory}{note}: build some, as with: "
                     f"tbgen build KBvK --dir {directory}"
                 ],
             )
@@ -178,7 +179,7 @@ def test_packed_tables(capsys: Capture, three_men: Path, packed: PackedTables) -
     where = ["--dir", str(packed("KNvK").parent)]
     text = answer(capsys, "info", "KNvK", *where)
     assert "format         version 5, packed, rules r" in text.splitlines()
-    assert "without depths, which are computed on demand" in text
+    assert "accrued values stored without depths, which are computed on demand" in text.splitlines()
     assert "plies, accrued scores not included" in text
     (line,) = [line for line in answer(capsys, "info", *where).splitlines() if line.startswith("KNvK ")]
     assert "plies  packed values " in line

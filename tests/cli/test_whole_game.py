@@ -16,7 +16,7 @@ from tbgen.store.format import layer_files_beside, table_path, tables_in
 from tbgen.store.writer import write_table
 from tbgen.verify.proof import compile_kernels
 from tests.support.builds import Diary
-from tests.support.commands import Capture, answer, document, failure, said
+from tests.support.commands import Capture, answer, document, failure, logged_answer, said
 from tests.support.packed_tables import plain
 
 KNVK, KBVK = Material.parse("KNvK"), Material.parse("KBvK")
@@ -136,7 +136,7 @@ def test_info(both: str, capsys: Capture) -> None:
 
 def test_verify(both: str, capsys: Capture) -> None:
     compile_kernels()  # otherwise the command compiles, with a message
-    text = answer(capsys, "verify", "--rules", "wg", "--dir", both)
+    text = logged_answer(capsys, "verify", "--rules", "wg", "--dir", both)
     assert [line.split()[:2] for line in text.splitlines()] == [["KvK", "proved:"], ["KBvK", "proved:"]]
     found = document(capsys, "verify", "KBvK", "--rules", "wg", "--sample", "100", "--dir", both)
     assert found["rules"] == "wg"

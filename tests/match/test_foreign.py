@@ -93,7 +93,7 @@ def test_words_of_other_programs() -> None:
         ("-use-affinity", "--affinity all"),
         ("-tcecadj -resign movecount=3 score=9", "-resign twosided=true movecount=3 score=9"),
         ("-event resign -site tcecadj -tcecadj", "-event resign -site tcecadj"),
-        ("-startup-ms 1500 -log DIR -help", "--each start=1.5 --log DIR --help"),
+        ("-startup-ms 1500 -log run=7 -help", "--each start=1.5 --log run=7 --help"),
         ("-startup-ms 1-2", "--each 1-2"),
         ("-report penta=true event.toml -- -resume", "event.toml -- -resume"),
         ("-sprt elo0=-1 elo1=5 -wait 5", "-sprt elo0=-1 elo1=5 -wait 5"),

@@ -168,9 +168,9 @@ def test_folding(tables: Tablebase) -> None:
 
 def test_arguments_of_another_kind(tables: Tablebase) -> None:
     for ask in (tables.probe, tables.get, tables.moves, tables.line, tables.best_move):
-        with pytest.raises(TypeError, match="the accrued score is a float: expected a G-score, text such"):
+        with pytest.raises(TypeError, match="the accrued score cannot be float: expected a G-score, text"):
             ask(chess.Board(BISHOP), 3.5)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match=r"the position is a bytes: expected a chess\.Board or a FEN"):
+        with pytest.raises(TypeError, match=r"the position cannot be bytes: expected a chess\.Board or a"):
             ask(BISHOP.encode())  # type: ignore[arg-type]
 
 
@@ -208,7 +208,7 @@ def test_missing_tables(tmp_path: Path, reference_dir: Path, monkeypatch: pytest
         assert tables.get(board) == tables.probe(board)
     monkeypatch.delenv("TBGEN_DIR")
     monkeypatch.chdir(tmp_path)
-    looked_for = r"^table KBvK is missing from .*data; build it with: tbgen build KBvK$"
+    looked_for = r"^table KBvK is missing from .*data \(no such directory\); build it with: tbgen build KBvK$"
     with tbgen.open_tablebase() as tables, pytest.raises(MissingTableError, match=looked_for):
         tables.probe(board)
 

@@ -133,7 +133,7 @@ def test_positions_that_tables_do_not_hold(tablebase: Tablebase, classical: Clas
         assert classical.get(board) is None
     with pytest.raises(UsageError, match="'suicide' is not a view: expected one of classical, "):
         tablebase.view("suicide")
-    with pytest.raises(TypeError, match=r"the position is a float: expected a chess\.Board or a FEN"):
+    with pytest.raises(TypeError, match=r"the position cannot be float: expected a chess\.Board or a FEN"):
         classical.probe(1.5)  # type: ignore[arg-type]
 
 

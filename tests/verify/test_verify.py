@@ -297,7 +297,7 @@ def test_command_names_a_wrong_entry_and_what_rests_on_it(
     assert board is not None
     assert lines[1].strip().startswith(board.fen())
     assert sum("since its sub-table KvK is not" in line for line in lines) == 2
-    assert error.endswith("tbgen: 1 of 3 tables is wrong: KvK\n")
+    assert error.endswith("0 of 3 tables without errors\ntbgen: 1 of 3 tables is wrong: KvK\n")
 
 
 def test_command_checks_digests_first(directory: Path, verify: Verify) -> None:
@@ -348,8 +348,8 @@ def test_command_refuses_nonsense(verify: Verify) -> None:
 
 
 def test_an_empty_directory_has_nothing_to_prove(tmp_path: Path, verify: Verify) -> None:
-    for directory in (tmp_path, tmp_path / "absent"):
+    for directory, note in ((tmp_path, ""), (tmp_path / "absent", " (no such directory)")):
         assert verify(code=3, where=directory)[1] == (
-            f"tbgen: there are no tables in {directory}: build some, as with: "
+            f"tbgen: there are no tables in {directory}{note}: build some, as with: "
             f"tbgen build KBvK --dir {directory}\n"
         )

@@ -7,6 +7,7 @@ import glob
 import gzip
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -84,7 +85,9 @@ class PgnSource:
                 raise self._read_error(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
         if not self._is_after_start and _UTF16_START.match(text):
-            raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
+            file = shlex.quote(self.name) if self.size else "-"
+            command = f"iconv -f UTF-16{'' if text[0] else 'BE'} -t UTF-8 {file} > converted.pgn"
+            raise UsageError(f"{self.name} is in UTF-16: convert it, as with: {command}")
         if not self._is_after_start and text[257:262] == b"ustar":
             raise self._archive_error("tar")
         self._is_after_start = True
@@ -210,10 +213,8 @@ def open_for_writing(name: str) -> Iterator[Sink]:
 
 def is_stream(name: str) -> bool:
     """Return whether a name stands for standard output, a device or a pipe rather than a regular file."""
-    if name == "-":
-        return True
     is_special = name.startswith(("/dev/", "/proc/")) or not os.path.isfile(name)
-    return os.path.exists(name) and is_special
+    return name == "-" or (os.path.exists(name) and is_special)
 
 
 class _TemporaryFile(FileIO):

@@ -275,7 +275,7 @@ def test_invalid_histories_and_accrued_scores() -> None:
     for accrued, sentence in (("G", "'G' is not a G-score"), ("-G0.5", "-G0.5 ends the game")):
         with pytest.raises(UsageError, match=sentence):
             Arbiter(accrued=accrued)
-    with pytest.raises(TypeError, match="the accrued score is a int: expected a G-score, text such as"):
+    with pytest.raises(TypeError, match="the accrued score cannot be int: expected a G-score, text such as"):
         Arbiter(accrued=3)  # type: ignore[arg-type]
 
 
