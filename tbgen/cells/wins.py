@@ -20,8 +20,8 @@ from tbgen.cells.cell import PAWN, Cell, man_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.wins import WinSearch, find_capture_wins, find_lost_positions, record_wins
 from tbgen.compiler.jit import python_of
+from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
-from tbgen.parts import equal_parts
 from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.moves import move_buffer
 from tbgen.retro.kernels.words import Words

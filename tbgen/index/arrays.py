@@ -1,8 +1,9 @@
-"""Conversion between slots and squares of the men, for arrays of positions.
+"""Conversion between slots and squares of the men, for arrays of positions, and ranges of numbers.
 
 A slot is the number of a position in its table (:mod:`tbgen.index.layout`).
 """
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -74,6 +75,28 @@ def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArra
     """
     offsets = np.cumsum(counts) - counts
     return np.asarray(np.arange(counts.sum()) + np.repeat(start - offsets, counts), np.int64)
+
+
+Part = tuple[int, int]
+"""A half-open range of blocks, slots or words that a thread processes."""
+
+
+def equal_parts(count: int, parts: int) -> list[Part]:
+    """Divide the numbers below ``count`` into so many ranges of about the same size.
+
+    >>> equal_parts(10, 3)
+    [(0, 3), (3, 6), (6, 10)]
+    """
+    return list(pairwise(count * part // parts for part in range(parts + 1)))
+
+
+def parts_of_size(first: int, end: int, size: int) -> list[Part]:
+    """Divide the numbers ``first`` to ``end`` - 1 into ranges of ``size`` numbers; the last may be smaller.
+
+    >>> parts_of_size(4, 14, 4)
+    [(4, 8), (8, 12), (12, 14)]
+    """
+    return list(pairwise([*range(first, end, size), end]))
 
 
 def _phases(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -254,13 +254,9 @@ def _placements(white_count: int, black_count: int) -> Iterator[Placement]:
 
 def _like_men(kinds: tuple[int, ...], colours: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Return ``Layout.like_men`` of free men."""
-    like_men, start = [], 2
-    for stop in range(3, len(kinds) + 1):
-        if stop == len(kinds) or (kinds[stop], colours[stop]) != (kinds[start], colours[start]):
-            if stop - start > 1:
-                like_men.append((start, stop))
-            start = stop
-    return tuple(like_men)
+    men = list(zip(kinds, colours, strict=True))[2:]
+    starts = {man: 2 + men.index(man) for man in men}
+    return tuple((start, start + men.count(man)) for man, start in starts.items() if men.count(man) > 1)
 
 
 @functools.cache
@@ -275,6 +271,5 @@ def layout_of(material: Material) -> Layout:
         sorted(_placements(white_pawns, black_pawns), key=lambda p: (_remaining_steps(p, white_pawns), p))
     )
     phases = {placement: phase for phase, placement in enumerate(placements)}
-    return Layout(
-        material, kinds, colours, white_pawns, black_pawns, placements, phases, _like_men(kinds, colours)
-    )
+    like_men = _like_men(kinds, colours)
+    return Layout(material, kinds, colours, white_pawns, black_pawns, placements, phases, like_men)

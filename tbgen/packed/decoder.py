@@ -21,7 +21,7 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import LimitError, TbgenError
-from tbgen.index.arrays import joined_ranges, squares_of
+from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import NO_SCORE
 from tbgen.index.zeroing import targets_of
@@ -50,7 +50,6 @@ from tbgen.packed.kernels.zeroing import (
     list_zeroing,
 )
 from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
-from tbgen.parts import Part, equal_parts, parts_of_size
 from tbgen.retro.geometry import MAX_TARGETS
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
@@ -152,7 +151,7 @@ class ExitFinder:
         if not len(moves):
             return None
         entries, error = self._look_up_fresh(self.targets, moves, bounds)
-        _find_exits(self._destinations, side, moves, entries, exits)
+        self.weigh_entries(side, moves, entries, exits)
         return error
 
     def weigh_entries(self, side: Side, moves: Moves, entries: NDArray[np.int64], exits: Exits) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
+from tbgen.index.arrays import Part, parts_of_size
 from tbgen.index.table import Table, count_positions
 from tbgen.packed.kernels.blocks import (
     DEPTH_LEVELS,
@@ -44,7 +45,6 @@ from tbgen.packed.kernels.encode import (
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
-from tbgen.parts import Part, parts_of_size
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
@@ -314,13 +314,10 @@ _MAX_LISTED_STEPS: Final = 1 << 20
 """Maximum number of steps that are listed at once."""
 
 
-def new_counts(values: int, depths: int, functions: int) -> tuple[Counts, Counts, Counts]:
-    """Return counts of no steps, for so many contexts of each kind."""
-
-    def counts(contexts: int) -> Counts:
-        return np.zeros((contexts + 1, 256), np.uint32)
-
-    return counts(values), counts(depths), counts(functions)
+def new_counts(*contexts: int) -> tuple[Counts, Counts, Counts]:
+    """Return counts of no steps, for so many contexts of each of the three kinds."""
+    values, depths, functions = (np.zeros((number + 1, 256), np.uint32) for number in contexts)
+    return values, depths, functions
 
 
 class Encoder:

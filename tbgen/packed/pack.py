@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import python_of
 from tbgen.errors import LimitError
+from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
 from tbgen.packed.kernels.blocks import (
     CAPTURE_FLAG,
@@ -40,7 +41,6 @@ from tbgen.packed.kernels.derive import (
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
-from tbgen.parts import equal_parts
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -117,10 +117,8 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         ``MAX_BLOCK_ROWS`` rows. No table of five men has.
     """
     if layout.size > MAX_SLOTS or block_rows_of(layout) > MAX_BLOCK_ROWS:
-        raise LimitError(
-            f"{layout.material} does not fit into a packed table: it has {layout.size} slots (at most "
-            f"{MAX_SLOTS}) in blocks of {block_rows_of(layout)} rows (at most {MAX_BLOCK_ROWS})"
-        )
+        limits = f"at most {MAX_SLOTS} slots in blocks of {MAX_BLOCK_ROWS} rows"
+        raise LimitError(f"{layout.material} does not fit into a packed table of {limits}")
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class PackedSource:
             self._file.forget_blocks()
 
 
-class Sources:
+class Sources(AbstractContextManager["Sources"]):
     """The tables of a directory for one variant, as sources.
 
     The object is thread-safe. As a context manager, it closes the files on exit.
@@ -94,9 +94,6 @@ class Sources:
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()
         self._opening_locks: defaultdict[Material, Lock] = defaultdict(Lock)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         for file in self._files.values():

@@ -6,11 +6,11 @@ Then the other side to move, the derived side, is derived from it.
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.errors import TbgenError
+from tbgen.index.arrays import Part, equal_parts, parts_of_size
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import Source, Table
 from tbgen.index.zeroing import (
@@ -33,7 +34,6 @@ from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import BUFFERS
-from tbgen.parts import Part, equal_parts, parts_of_size
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
@@ -162,7 +162,7 @@ def promotion_materials(file: PackedFile, phase: int, side: Side) -> set[Materia
     return {material for material, _ in blocks_after_promotions(layout, [phase])}
 
 
-class _Unpacker:
+class _Unpacker(AbstractContextManager["_Unpacker"]):
     """Decodes and derives the phases of a packed table, one at a time.
 
     As a context manager, it ends its threads on exit. The values and depths of the table itself are at the
@@ -200,9 +200,6 @@ class _Unpacker:
         parts = max(_PARTS_PER_THREAD * threads, frame.words // _MAX_WORDS_PER_PART)
         self._word_parts = equal_parts(frame.words, parts)
         self._symmetric = False
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -12,12 +12,12 @@ import logging
 import os
 import struct
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from enum import IntEnum
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import chess
 import chess.syzygy
@@ -105,7 +105,7 @@ class _Files(chess.syzygy.Tablebase):
         self.wdl[table.key] = self.wdl[table.mirrored_key] = next_copies[0]
 
 
-class Syzygy:
+class Syzygy(AbstractContextManager["Syzygy"]):
     """Syzygy files with wins, draws and losses (WDL). The object is thread-safe.
 
     Used as a context manager, the object closes the files at the end. Unpickling, for example in another
@@ -134,9 +134,6 @@ class Syzygy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._directories
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._files.close()

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice, repeat, zip_longest
 from operator import methodcaller
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import chess
 import numpy as np
@@ -313,16 +313,13 @@ class ViewTables:
         return ViewMove(move.move, move.san, points, depth, move.zeroing, move.position_score)
 
 
-class ClassicalTables(ViewTables):
+class ClassicalTables(ViewTables, AbstractContextManager["ClassicalTables"]):
     """The tables read as classical chess; the object can replace the tablebase of :mod:`chess.gaviota`.
 
     As in python-chess, the ``probe_`` methods raise a KeyError: a :class:`~tbgen.errors.MissingTableError`
     for a table that has not been built, a :class:`~tbgen.errors.PositionError` for a position that no table
     contains. The ``get_`` methods return the default in these cases.
     """
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -385,7 +382,7 @@ class ClassicalTables(ViewTables):
         return result.value.white == result.position_score.white, result.depth
 
 
-class Tablebase:
+class Tablebase(AbstractContextManager["Tablebase"]):
     """Values, moves and lines of positions from the tables in one or more directories. It is thread-safe.
 
     :func:`open_tablebase` returns this object. Unpickling, for example in another process, opens the same
@@ -460,9 +457,6 @@ class Tablebase:
         """The materials that currently have a table, in the order in which tables are built."""
         first, *others = self.directories
         return tables_in(first, self.rules, *others)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

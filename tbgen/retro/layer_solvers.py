@@ -9,6 +9,7 @@ If all layers are needed, it is much faster to solve the table again rank by ran
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import repeat
 from typing import Final
@@ -43,7 +44,7 @@ _MAX_PART_SLOTS: Final = 64**3
 """Maximum number of slots of a part of a layer, for each side to move."""
 
 
-class EveryLayer:
+class EveryLayer(AbstractContextManager["EveryLayer"]):
     """Solves a table again, batch by batch and rank by rank, for callers that read the layers.
 
     It is a context manager.
@@ -69,9 +70,6 @@ class EveryLayer:
         """The blocks in the pool that promotions lead to."""
         self._rank = FIRST_LAYER
         self._copy_layer = with_fixed_types(copy_layer)
-
-    def __enter__(self) -> "EveryLayer":
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self._crew.close(wait=True)

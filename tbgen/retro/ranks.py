@@ -18,18 +18,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from tbgen.board.score import MAX_CODED_RANK
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.errors import LimitError
+from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import SIDES, Side
-from tbgen.parts import equal_parts
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
@@ -138,7 +138,7 @@ class EpConfig(NamedTuple):
     """The en passant square."""
 
 
-class Crew:
+class Crew(AbstractContextManager["Crew"]):
     """Two thread pools: threads that solve phases, and helpers that process the parts of a level.
 
     The pools are separate, so that threads that wait for the parts of a level cannot keep the helpers from
@@ -158,9 +158,6 @@ class Crew:
         """Number of parts of work that is done once for a phase."""
         self.shares: tuple[int, Map] = self.phase_parts, self.threads.map
         """The last arguments of ``find_moves`` and ``store_fresh``."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close(wait=True)

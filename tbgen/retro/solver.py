@@ -21,10 +21,10 @@ from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import LimitError
+from tbgen.index.arrays import Part, equal_parts, parts_of_size
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
 from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
-from tbgen.parts import Part, equal_parts, parts_of_size
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (

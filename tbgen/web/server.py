@@ -13,10 +13,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from tbgen.compiler.cache import fallback_directory
 from tbgen.errors import TbgenError, UsageError, quote
@@ -143,7 +143,7 @@ defaults, because engines play on the same machine."""
 _EXIT_SECONDS: Final = 5.0
 
 
-class LiveServer:
+class LiveServer(AbstractContextManager["LiveServer"]):
     """Starts the server when the event begins. On exit, waits a few seconds for the server to end.
 
     :param address: ``HOST:PORT``, or a port of this machine; port 0 stands for any free port.
@@ -167,9 +167,6 @@ class LiveServer:
         self.process: subprocess.Popen[bytes] | None = None
         """The serving process, once the event has begun."""
         self._ended = False
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
