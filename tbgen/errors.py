@@ -82,8 +82,8 @@ class MissingTableError(TbgenError, KeyError):
     :ivar rules: the rules of the missing table.
     :ivar others: the other directories that were searched.
 
-    >>> print(MissingTableError("KBvK", "/tables"))
-    table KBvK is missing from /tables (no such directory); build it with: tbgen build KBvK --dir /tables
+    >>> print(MissingTableError("KBvK", "no/dir"))
+    table KBvK is missing from no/dir (no such directory); build it with: tbgen build KBvK --dir no/dir
     """
 
     exit_code = 3

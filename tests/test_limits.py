@@ -25,9 +25,9 @@ from tbgen.index.layout import WHITE_TO_MOVE, Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import AccruedForm
 from tbgen.packed import decoder, pack
-from tbgen.packed.decoder import destinations_of, empty_batch
+from tbgen.packed.decoder import empty_batch
 from tbgen.packed.encode import _MAX_SLOT_BYTES
-from tbgen.packed.kernels.blocks import MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS, MAX_STEPS
+from tbgen.packed.kernels.blocks import MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS
 from tbgen.packed.kernels.questions import INDEX_BITS, ask
 from tbgen.packed.kernels.zeroing import MAX_ZEROING
 from tbgen.packed.pack import MAX_DERIVED_RANK, NeedFinder, block_rows_of, make_buffers, rows_of, stored_side
@@ -81,10 +81,9 @@ LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
     "men of a proof": (lambda each: each.material.men, game._MAX_TABLE_MEN),
     "moves of the derived side": (lambda each: moves(each, 1 - stored_side(each)), MAX_DERIVED_RANK // 2),
     "slots of a packed table": (lambda each: each.size, pack.MAX_SLOTS),
-    "steps of a kind": (lambda each: MAX_STEPS * each.size, 1 << 32),
     "keys of questions": (lambda each: 2 * each.size, 1 << 63 - INDEX_BITS),
     "rows of a block": (block_rows_of, MAX_BLOCK_ROWS),
-    "groups of like men": (lambda each: len(each.like_men), decoder._MAX_LIKE_GROUPS),
+    "groups of like men": (lambda each: len(each.like_men), pack.MAX_LIKE_GROUPS),
     "moves beside en passant": (moves_beside_en_passant, (MAX_CODED_RANK - 1) // 2),
 }
 
@@ -108,16 +107,16 @@ def test_sizes_of_layouts_are_known_without_their_placements(name: str) -> None:
 def test_no_table_exceeds_a_limit_and_those_of_six_men_only_limits_that_are_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Tables with too many nodes are refused first, so nothing else that they exceed is reached."""
+    """What tables with too many nodes exceed besides is not reached."""
     assert broken(materials.MAX_MEN) == set()
     monkeypatch.setattr(materials, "MAX_MEN", 6)
     pawnless = {(name, False) for name in ("nodes", "paths with fresh values")}
-    packed = {
-        (name, pawns) for name in ("slots of a packed table", "steps of a kind") for pawns in (False, True)
-    }
+    packed = {("slots of a packed table", False), ("slots of a packed table", True)}
     packed |= {("keys of questions", True), ("rows of a block", False), ("groups of like men", False)}
     assert broken(6) == pawnless | packed | {("moves beside en passant", True)}
     assert _MAX_SLOT_BYTES * MAX_BLOCK_SLOTS < 1 << 16
+    assert decoder._MAX_BATCH_POSITIONS * (MAX_DERIVED_RANK // 2 + MAX_ZEROING) < 1 << INDEX_BITS
+    assert numbering.MAX_NUMBERS <= INT32, "answers have numbers of functions"
 
 
 def test_men_with_more_moves_than_a_byte_can_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,23 +154,20 @@ def test_what_a_table_cannot_store_ends_the_solver(
         solver.solve(material, sources, Variant.R_MOBILITY, accrued=AccruedForm.FUNCTIONS)
 
 
-@pytest.mark.parametrize(("name", "constant"), [("KRvK", "MAX_SLOTS"), ("KRRvK", "MAX_BLOCK_ROWS")])
+@pytest.mark.parametrize(
+    ("name", "constant", "limit", "number"),
+    [
+        ("KRvK", "MAX_SLOTS", 40959, "40960 slots"),
+        ("KRRvK", "MAX_BLOCK_ROWS", 16, "32 rows in a block"),
+        ("KRPvK", "MAX_LIKE_GROUPS", 0, "1 groups of like men after a move"),
+    ],
+)
 def test_a_table_that_cannot_be_packed_is_refused_before_it_is_solved(
-    name: str, constant: str, monkeypatch: pytest.MonkeyPatch
+    name: str, constant: str, limit: int, number: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layout = layout_of(Material.parse(name))
-    monkeypatch.setattr(pack, constant, 16)
-    monkeypatch.setattr(pack, "rows_of", pack.rows_of.__wrapped__)
-    with pytest.raises(LimitError, match=f"{name} does not fit into a packed table"):
-        NeedFinder(layout)
-
-
-def test_moves_to_a_table_with_more_groups_of_like_men_than_kernels_take(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(decoder, "_MAX_LIKE_GROUPS", 0)
-    with pytest.raises(LimitError, match="KRPvK: moves lead to KRRvK"):
-        destinations_of.__wrapped__(layout_of(Material.parse("KRPvK")))
+    monkeypatch.setattr(pack, constant, limit)
+    with pytest.raises(LimitError, match=f"{name} has {number}; a packed table has at most {limit}"):
+        NeedFinder(layout_of(Material.parse(name)))
 
 
 def test_numbers_that_no_type_of_a_file_fits() -> None:

@@ -30,14 +30,14 @@ _COUNTERS_PATTERN: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))
 _OPERATION_PATTERN: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
 """Matches an operation of an EPD: opcode, operands and semicolon. Some programs omit the last semicolon."""
 _LEGIBLE_TABLE: Final = LegibleTable({code: chr(code) for code in range(0xFF0E, 0xFF5F)})
-"""The translation of :func:`tbgen.text.sanitise` without full-width letters, digits and slashes."""
+"""The translation of :func:`tbgen.text.sanitise` without full-width letters, digits and most signs."""
 _TRAILING_CHARACTERS: Final = "; \t\r\n"
 _EPD_WITHOUT_SEMICOLON: Final = re.compile(
-    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?|(?=(?:ac[dns]|ce|dm|fmvn|hmvc|rc|tcgs)\s)|"
+    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?|(?=(?:ac[dns]|ce|dm|fmvn|hmvc|rc|tcgs|id|noop|[cv][0-9])\s)|"
     r"(?!\S+\s+[0-9]+(?:\s|\Z)))[a-z][a-z0-9_]+\s+\S"
 )
-"""Matches an EPD without any semicolon. An unknown opcode with a number as operand does not match, because it
-may be a mistyped halfmove clock."""
+"""Matches an EPD without any semicolon. An opcode whose operand is a number does not match, unless it is a
+standard one, because it may be a mistyped halfmove clock."""
 _MAX_COUNTER_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}

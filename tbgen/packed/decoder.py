@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import with_fixed_types
-from tbgen.errors import LimitError, TbgenError
+from tbgen.errors import TbgenError
 from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import NO_SCORE
@@ -79,21 +79,11 @@ _list_zeroing: Final = with_fixed_types(list_zeroing)
 _find_exits: Final = with_fixed_types(find_exits)
 
 
-_MAX_LIKE_GROUPS: Final = 1
-"""Maximum number of groups of free men of the same kind and colour in a table that zeroing moves lead to."""
-
-
 @cache
 def destinations_of(layout: Layout) -> Destinations:
-    """Return the tables that the zeroing moves of a table lead to, in the form that kernels read.
-
-    :raises LimitError: if one has more than ``_MAX_LIKE_GROUPS`` groups of like men. None of five men has.
-    """
+    """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_targets(layout, defaultdict(int), len(layout.placements), ())
-    for each in layouts:
-        if len(each.like_men) > _MAX_LIKE_GROUPS:
-            raise LimitError(f"{layout.material}: moves lead to {each.material}, with two groups of like men")
     like_men = [next(iter(each.like_men), (0, 0)) for each in layouts]
     return Destinations(
         rows_of(layout, stored_side(layout)), directory, np.array(like_men, np.int64).reshape(-1, 2)

@@ -19,7 +19,8 @@ from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import python_of
 from tbgen.errors import LimitError
 from tbgen.index.arrays import equal_parts
-from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
+from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side, layout_of
+from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import (
     CAPTURE_FLAG,
     MAX_BLOCK_ROWS,
@@ -104,21 +105,32 @@ def block_rows_of(layout: Layout) -> int:
     return 16 << max((end - begin - 1 for begin, end in layout.like_men), default=0)
 
 
-MAX_SLOTS: Final = (1 << 32) // MAX_STEPS
-"""Maximum number of slots of a packed table for one side to move. The encoder counts the steps of a kind in
-four bytes, and the keys of questions (:mod:`tbgen.packed.kernels.questions`) have 34 bits for a slot."""
+MAX_SLOTS: Final = (1 << 32) - 1
+"""Maximum number of slots of a packed table for one side to move: the encoder counts in four bytes how often
+a symbol occurs. (Keys of questions, in :mod:`tbgen.packed.kernels.questions`, have 34 bits for a slot.)"""
+MAX_LIKE_GROUPS: Final = 1
+"""Maximum number of groups of like men (``Layout.like_men``) in a table that zeroing moves lead to."""
+
+
+def check_packing(layout: Layout) -> None:
+    """Check that a packed file can hold a table, and that kernels can look it up.
+
+    :raises LimitError: if it has too many slots, rows in a block, or groups of like men after a zeroing move.
+        No table of five men has.
+    """
+    groups = max((len(layout_of(each.material).like_men) for each in targets_of(layout).values()), default=0)
+    for noun, number, limit in (
+        ("slots", layout.size, MAX_SLOTS),
+        ("rows in a block", block_rows_of(layout), MAX_BLOCK_ROWS),
+        ("groups of like men after a move", groups, MAX_LIKE_GROUPS),
+    ):
+        if number > limit:
+            raise LimitError(f"{layout.material} has {number} {noun}; a packed table has at most {limit}")
 
 
 @functools.cache
 def rows_of(layout: Layout, side: Side) -> Rows:
-    """Return the rows of a table with one side to move, as the kernels read them.
-
-    :raises LimitError: if the table has more than ``MAX_SLOTS`` slots, or blocks of more than
-        ``MAX_BLOCK_ROWS`` rows. No table of five men has.
-    """
-    if layout.size > MAX_SLOTS or block_rows_of(layout) > MAX_BLOCK_ROWS:
-        limits = f"at most {MAX_SLOTS} slots in blocks of {MAX_BLOCK_ROWS} rows"
-        raise LimitError(f"{layout.material} does not fit into a packed table of {limits}")
+    """Return the rows of a table with one side to move, as the kernels read them."""
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)
@@ -214,12 +226,14 @@ class NeedFinder:
     """Finds the positions that must be stored, phase by phase while the solver runs.
 
     The object is a :data:`tbgen.retro.solver.AfterPhase` of the solver; several threads may call it.
+
+    :raises LimitError: if the table cannot be packed (:func:`check_packing`).
     """
 
     def __init__(self, layout: Layout) -> None:
+        check_packing(layout)
         self._layout, self.side = layout, stored_side(layout)
         self._derived = SIDES[1 - self.side]
-        rows_of(layout, self.side)  # a table that cannot be packed is refused before it is solved
         self._omitted = np.zeros(layout.size // 64, np.uint64)
         self._exceptions: list[NDArray[np.int64]] = []
         self._lock = threading.Lock()

@@ -1,23 +1,26 @@
 """Making the pool of a table, loading into it the blocks of sub-tables that a group of phases needs, and the
 file for phases that leave it.
 
-The pool and its blocks are explained in ``tbgen.retro.kernels.targets``. ``PoolLoader`` owns its memory, from
-the first slot to the last:
+The pool and its blocks are explained in ``tbgen.retro.kernels.targets``. ``PoolLoader`` owns its memory.
+These rules hold while a table is solved:
 
-==================  =================================  ====================  ==============================
-slots               written                            read                  memory released
-==================  =================================  ====================  ==============================
-table with pawns    by ``store``, after their phase    by later phases       before a group of phases, what
-                                                                             pawn steps reach no more
-table without       by the sweeps, which use the pool  by the same sweeps    quarters 2 and 3, when results
-pawns               as their workspace                                       are put into the table's order
-en passant          by the solver of their phase       by phases before it   never
-smaller tables      when the loader is made            by all phases         never
-after promotions    before a group of phases           by this group         before the next group
-==================  =================================  ====================  ==============================
+=================  =================================  =====================  =================================
+slots              written                            read                   memory released
+=================  =================================  =====================  =================================
+table with pawns   by ``store``, after their phase    by phases solved       before a group of phases, what
+                                                      later                  pawn steps reach no more
+table without      by the sweeps, which use the pool  by the same sweeps     see ``tbgen.retro.workspace``
+pawns              as their workspace
+en passant         by the solver of their phase       by phases solved       with the next row
+                                                      later
+smaller tables     when the loader is made            by all phases          without pawns, when results are
+                                                                             put into the table's order
+after promotions   before a group of phases           by this group          before the next group
+=================  =================================  =====================  =================================
 
-If a solved table is loaded instead of being solved, ``load_solved`` writes the slots of the table, and
-``clear`` releases them. Released memory must be written before it is read again; a debug switch
+Blocks after promotions may lie in slots of phases that are solved later. If a solved table is loaded instead
+of being solved, ``load_solved`` or an unpacker writes its slots, and ``clear`` releases them and the blocks
+after promotions. Released memory must be written before it is read again; a debug switch
 (``tbgen.system.memory.CHECKS_MEMORY``) fills it with a pattern, and tests run with it.
 """
 

@@ -223,6 +223,8 @@ class PhaseSolver:
                 yield self.rank
                 self._settle()
                 self.rank += 1
+                if self.rank == FIRST_LAYER:  # all exits have been read
+                    give_up_results(self._workspace, 2)
 
     def solve(self) -> None:
         """Solve all ranks of a phase without en passant positions, in one kernel call.
@@ -303,8 +305,6 @@ class WidePhaseSolver(PhaseSolver):
             list(mapper(lambda part: settle(self._workspace, self.rank, *part), self._ranges))
             white, black = mapper(self._next_events, SIDES)
             self._agendas = white, black
-        if self.rank + 1 == FIRST_LAYER:  # all exits have been read; inner sweeps use the memory of the last
-            give_up_results(self._workspace, 2)
 
     def _next_events(self, side: Side) -> Agenda:
         return later_events(self._workspace, side, self.rank, self._agendas[side])

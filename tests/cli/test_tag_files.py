@@ -110,12 +110,18 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("games.pgn", DATA)
-    wide, rest = (MATE * 2000).encode("utf-16-le"), f"-t UTF-8 {source} > converted.pgn"
+    wide = (MATE * 2000).encode("utf-16-le")
     for data, sentence in [
         (archive.getvalue(), "is a zip archive: unpack it, and name a file from it"),
         *(
-            (data, f"is in UTF-16: convert it, as with: iconv -f UTF-16{'BE' * (not data[0])} {rest}")
-            for data in (MATE.encode("utf-16"), wide, MATE.encode("utf-16-be"), gzip.compress(wide))
+            (
+                data,
+                f"is in UTF-16: convert it, as with: iconv -f UTF-16{order} -t UTF-8 {file} > converted.pgn",
+            )
+            for data, order, file in (
+                *((MATE.encode("utf-16"), "", source), (wide, "", source)),
+                *((MATE.encode("utf-16-be"), "BE", source), (gzip.compress(wide), "", "-")),
+            )
         ),
     ]:
         source.write_bytes(data)
