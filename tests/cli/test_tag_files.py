@@ -114,13 +114,11 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
     for data, sentence in [
         (archive.getvalue(), "is a zip archive: unpack it, and name a file from it"),
         *(
-            (
-                data,
-                f"is in UTF-16: convert it, as with: iconv -f UTF-16{order} -t UTF-8 {file} > converted.pgn",
-            )
-            for data, order, file in (
-                *((MATE.encode("utf-16"), "", source), (wide, "", source)),
-                *((MATE.encode("utf-16-be"), "BE", source), (gzip.compress(wide), "", "-")),
+            (data, f"is in UTF-16: convert it, as with: iconv -f UTF-16{order} -t UTF-8 {files}")
+            for data, order, files in (
+                *((data, "", f"{source} > {source}.utf8") for data in (MATE.encode("utf-16"), wide)),
+                (MATE.encode("utf-16-be"), "BE", f"{source} > {source}.utf8"),
+                (gzip.compress(wide), "", "- > converted.pgn"),
             )
         ),
     ]:

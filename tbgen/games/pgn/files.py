@@ -86,7 +86,8 @@ class PgnSource:
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
         if not self._is_after_start and _UTF16_START.match(text):
             file = shlex.quote(self.name) if self.size and self._text_stream is self._file else "-"
-            command = f"iconv -f UTF-16{'' if text[0] else 'BE'} -t UTF-8 {file} > converted.pgn"
+            target = "converted.pgn" if file == "-" else f"{file}.utf8"
+            command = f"iconv -f UTF-16{'' if text[0] else 'BE'} -t UTF-8 {file} > {target}"
             raise UsageError(f"{self.name} is in UTF-16: convert it, as with: {command}")
         if not self._is_after_start and text[257:262] == b"ustar":
             raise self._archive_error("tar")
