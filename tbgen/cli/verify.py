@@ -90,7 +90,7 @@ def run(
                 print(_text(proof), flush=True)
     if json:
         print_json({"directory": directory, "rules": variant, "tables": list(map(_document, completed))})
-    elif len(completed) > 1:
+    elif len(completed) > 1 and sample is None:
         reporter.line.note(f"{sum(p.proved for p in completed)} of {len(completed)} tables without errors")
     _raise_failure(completed)
 
