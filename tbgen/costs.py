@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from tbgen.board.material import Material, Men, worth_of
+from tbgen.board.material import Material, worth_of
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
@@ -129,15 +129,12 @@ def _rate_of(material: Material, variant: Variant) -> TableRate:
 
     :raises UsageError: if there are no rates for the variant.
     """
-    lead = abs(_strength(material.sides[0]) - _strength(material.sides[1]))
+    white, black = (sum(map(worth_of, men)) for men in material.sides)
+    lead = abs(white - black)
     if variant not in RATES.tables:
         raise UsageError(f"costs.toml has no rates of tables for the rules {variant}")
     balance = "decisive" if lead >= 6 else "clear" if lead >= 4 else "even"
     return RATES.tables[variant]["lone" if material.black == "K" else balance]
-
-
-def _strength(men: Men) -> float:
-    return sum(worth_of(man) for man in men)
 
 
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
@@ -169,8 +166,7 @@ def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
 
 def scratch_size(material: Material, form: AccruedForm) -> int:
     """Return the size in bytes of the temporary file that the build of a table needs."""
-    has_functions = form is AccruedForm.FUNCTIONS
-    return solved_bytes(layout_of(material).size, has_functions) if material.pawns else 0
+    return solved_bytes(layout_of(material).size, form is AccruedForm.FUNCTIONS) if material.pawns else 0
 
 
 def plain_copy_size(material: Material, variant: Variant) -> int:
@@ -187,10 +183,9 @@ def pool_memory(layout: Layout, slots: int | None = None) -> int:
 
     :param slots: number of slots of the table itself and after promotions; None for the whole table.
     """
-    if slots is None:
-        slots = max_solving_slots(layout)
+    own_slots = max_solving_slots(layout) if slots is None else slots
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
-    return BYTES_PER_SLOT * (slots + en_passant_slots + _slots_after_captures(layout))
+    return BYTES_PER_SLOT * (own_slots + en_passant_slots + _slots_after_captures(layout))
 
 
 def concurrent_slots(layout: Layout, threads: int) -> int:

@@ -227,6 +227,8 @@ def printable(text: str) -> str:
     >>> printable("Deep\\x1b[31m Blue")
     'Deep�[31m Blue'
     """
+    if text.isprintable():
+        return text
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 

@@ -33,7 +33,8 @@ _LEGIBLE_TABLE: Final = LegibleTable({code: chr(code) for code in range(0xFF0E, 
 """The translation of :func:`tbgen.text.sanitise` without full-width letters, digits and most signs."""
 _TRAILING_CHARACTERS: Final = "; \t\r\n"
 _EPD_WITHOUT_SEMICOLON: Final = re.compile(
-    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?|(?=(?:ac[dns]|ce|dm|eco|fmvn|hmvc|id|nic|noop|rc|tc(?:gs|[rs]i)|[cv][0-9])\s)|"
+    r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?|"
+    r"(?=(?:ac[dns]|ce|dm|eco|fmvn|hmvc|id|nic|noop|rc|tc(?:gs|[rs]i)|[cv][0-9])\s)|"
     r"(?!\S+\s+[0-9]+(?:\s|\Z)))[a-z][a-z0-9_]+\s+\S"
 )
 """Matches an EPD without any semicolon. An opcode whose operand is a number does not match, unless it is a
