@@ -5,6 +5,7 @@ Tests compare its positions with those of this module.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import islice
 from random import Random, SystemRandom
@@ -16,7 +17,7 @@ from msgspec.structs import asdict
 
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import board_of, random_positions
 from tbgen.probe.moves import RankedMove
@@ -158,8 +159,9 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     """
     depths = _CHALLENGE_DEPTHS[_parse_level(level) or _random.choice(list(Level))]
     for boards in _random_batches(stock, material, depths):
-        if boards:
-            return position(stock, boards[0].fen(), None)
+        for board in boards:
+            with suppress(MissingTableError):  # a capture can lead to a missing table
+                return position(stock, board.fen(), None)
     raise _no_position_refusal("position to play")
 
 
