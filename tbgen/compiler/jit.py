@@ -148,6 +148,11 @@ class KernelDispatcher(CPUDispatcher):
         """Call the entry."""
         return self.entry(*args)
 
+    def compile(self, signature: Any) -> Any:
+        """Compile the kernel for the types of arguments. Constants have no types of their own, since LLVM
+        inserts them anyway."""
+        return super().compile(tuple(map(numba.types.unliteral, signature)))
+
     def add_overload(self, result: Any) -> None:
         """Register the code for a signature."""
         result = result._replace(entry_point=object())

@@ -48,7 +48,8 @@ def _compile_for_smallest_material() -> None:
 
 
 def compile_single_thread_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile the kernels that solve a phase on one thread, unless they are in the cache.
+    """Compile the kernels that solve a phase on one thread, and those of en passant positions, unless they
+    are in the cache.
 
     They are compiled for the types of arguments that occur in solving ``material``; ``sources`` are its
     sub-tables.
@@ -58,6 +59,9 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     agendas = agenda, agenda
     compile_for(solve_ranks, workspace, pool, 0, 0, agendas, record)
     compile_for(settle_rank, workspace, 0, agendas)
+    positions = make_ep_positions(64)
+    compile_for(find_ep_positions, workspace, pool, 0, positions)
+    compile_for(solve_ep_positions, workspace.attackers[0], workspace.fresh, positions, (0, 0), pool, 0)
 
 
 def compile_wide_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
@@ -71,9 +75,6 @@ def compile_wide_kernels(material: Material, sources: Mapping[Material, Source])
     compile_for(find_candidates, sweep, 0)
     compile_for(assign_front, sweep, state, 0)
     compile_for(next_state, sweep, state)
-    positions = make_ep_positions(64)
-    compile_for(find_ep_positions, workspace, pool, 0, positions)
-    compile_for(solve_ep_positions, attacker, workspace.fresh, positions, (0, 0), pool, 0)
     table = solve(material, sources, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 

@@ -82,7 +82,8 @@ def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: 
         move(best.value, first, exits.value, node, ALL)
         move(best.min_depth, first, exits.min_depth, node, ALL)
         move(best.max_depth, first, exits.max_depth, node, ALL)
-        slices[:] = phase.rank_bits[side, word]
+        for digit in range(SLICES):
+            slices[digit] = phase.rank_bits[side, word, digit]
         search, mask = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False), ZERO
         for origin in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
             mask |= _record_capture(search, square, origin)

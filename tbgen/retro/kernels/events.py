@@ -157,6 +157,25 @@ def _add_events(
 
 
 @jit
+def _numbers_by_level(levels: Numbering) -> Ints:
+    """Return the numbers of levels in ascending order of the levels, without number 0.
+
+    This is a Shell sort. numba's sorting functions take a second to compile.
+    """
+    order = np.arange(1, levels.length[0])
+    gap = len(order) >> 1
+    while gap:
+        for end in range(gap, len(order)):
+            number, index = order[end], end
+            while index >= gap and levels.key[order[index - gap]] > levels.key[number]:
+                order[index] = order[index - gap]
+                index -= gap
+            order[index] = number
+        gap >>= 1
+    return order
+
+
+@jit
 def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> Events:
     """Return the events with keys below ``end_key`` of the positions ``mask``, uint64 (2, words)."""
     # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
@@ -168,20 +187,21 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> E
         while word < words:
             levels = with_capacity(levels, 64)
             longer_count = np.zeros((len(levels.key), 2), np.int64)
-            longer_count[: len(count)] = count
+            for number in range(len(count)):  # assigning a slice would take more than a second to compile
+                longer_count[number, 0], longer_count[number, 1] = count[number, 0], count[number, 1]
             count = longer_count
             word = _add_events(attacking_side, mask, side, word, goals, limit, Grouping(levels, count, empty))
     length = levels.length[0]
-    order = np.argsort(levels.key[1:length]) + 1
-    start, cursor = np.zeros(length, np.int64), np.zeros((length, 2), np.int64)
+    order = _numbers_by_level(levels)
+    level, start, cursor = np.empty(length - 1, np.int64), np.zeros(length, np.int64), np.zeros((length, 2), np.int64)
     for index in range(length - 1):
         number = order[index]
-        cursor[number, 0] = start[index]
+        level[index], cursor[number, 0] = levels.key[number], start[index]
         start[index + 1] = start[index] + count[number, 0]
     grouping = Grouping(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint8))
     for side in range(2):
         _add_events(attacking_side, mask, side, int64(0), goals, limit, grouping)
-    return Events(levels.key[order].astype(np.int64), start, grouping.gaps)
+    return Events(level, start, grouping.gaps)
 
 
 @kernel

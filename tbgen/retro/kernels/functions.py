@@ -95,7 +95,8 @@ def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log, start:
         while word < stop:
             if log.length[0] + 64 > len(log.entry):
                 longer = Log(np.empty(2 * len(log.entry), np.uint64), log.length)
-                longer.entry[: log.length[0]] = log.entry[: log.length[0]]
+                for number in range(log.length[0]):
+                    longer.entry[number] = log.entry[number]
                 log = longer
             word = _log_words(attacker, rank, is_update, log, side, word, stop)
     return log
