@@ -134,7 +134,18 @@ def _run_starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[n
     edges = np.arange(0, words, BLOCK_SLOTS // 64)
     slot_counts = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
     before = np.cumsum(slot_counts) - slot_counts
-    last_runs = np.flatnonzero(ranks >= LAST_RUN)
     first_runs, has_earlier = np.zeros(len(before), np.uint64), before > 0
-    first_runs[has_earlier] = last_runs[before[has_earlier] - 1] + 1
+    first_runs[has_earlier] = _find_set_bits(ranks >= LAST_RUN, before[has_earlier]) + 1
     return first_runs.reshape(2, 2, -1)
+
+
+def _find_set_bits(bits: NDArray[np.bool_], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of some True elements of a large array: of the first True element for number 1, of
+    the second one for number 2, and so on."""
+    words = np.packbits(bits, bitorder="little")
+    words = np.pad(words, (0, -len(words) % 8)).view(np.uint64)
+    counts = np.cumsum(np.bitwise_count(words), dtype=np.int64)
+    found = np.searchsorted(counts, numbers)
+    parts = np.unpackbits(words[found].view(np.uint8), bitorder="little").reshape(-1, 64)
+    before = counts[found] - np.bitwise_count(words[found])
+    return found * 64 + np.argmax(np.cumsum(parts, axis=1) == (numbers - before)[:, None], axis=1)
