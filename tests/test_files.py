@@ -274,8 +274,9 @@ def test_temporary_names(ended: int, tmp_path: Path, name: str, monkeypatch: pyt
     assert remove_leftovers(tmp_path) == [other]
 
 
-def test_a_file_for_arrays_is_in_memory_only_as_far_as_it_is_used(tmp_path: Path) -> None:
+def test_unused_parts_of_a_file_are_not_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file has no name. Memory that is unloaded is read again from it."""
+    monkeypatch.setattr("tbgen.system.memory._MIN_UNLOADED_BYTES", 0)
     size = 3 * mmap.PAGESIZE
     with closing(ScratchFile(tmp_path / "a.h5", size)) as file:
         file.write(mmap.PAGESIZE, np.full(mmap.PAGESIZE, 7, np.uint8))

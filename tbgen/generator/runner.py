@@ -90,12 +90,12 @@ def missing_tables(
     :raises LimitError: if a table to build has phases that are too large for the solver.
     """
     forced_tables = set(forced)
-    todo = [m for m in closure(materials) if not _is_kept(m, directory, variant, m in forced_tables)]
+    todo = [m for m in reversed(closure(materials)) if not _is_kept(m, directory, variant, m in forced_tables)]
     for material in todo:
         check_nodes(layout_of(material).solved_slots, material.name)
-    # Promotions leave the number of each side's men unchanged, so sub-tables are still in memory. Tables of weak
-    # pieces take longest and come first, so that no thread is idle at the end.
-    return sorted(reversed(todo), key=lambda each: (each.men, -len(each.sides[0]), each.pawns))
+    # Promotions leave the number of each side's men unchanged, so sub-tables are still in memory. Tables of
+    # weak pieces take longest, and come first, so that no thread is idle at the end.
+    return sorted(todo, key=lambda each: (each.men, -len(each.sides[0]), each.pawns))
 
 
 def build(

@@ -147,5 +147,5 @@ def _find_set_bits(bits: NDArray[np.bool_], numbers: NDArray[np.int64]) -> NDArr
     counts = np.cumsum(np.bitwise_count(words), dtype=np.int64)
     found = np.searchsorted(counts, numbers)
     parts = np.unpackbits(words[found].view(np.uint8), bitorder="little").reshape(-1, 64)
-    before = counts[found] - np.bitwise_count(words[found])
-    return found * 64 + np.argmax(np.cumsum(parts, axis=1) == (numbers - before)[:, None], axis=1)
+    number_in_word = numbers - counts[found] + np.bitwise_count(words[found])
+    return np.asarray(found * 64 + np.argmax(np.cumsum(parts, axis=1) == number_in_word[:, None], axis=1))

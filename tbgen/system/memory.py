@@ -57,14 +57,18 @@ class FileMemory(mmap.mmap):
     """Private memory with the content of a file. Changes do not reach the file."""
 
 
+_MIN_UNLOADED_BYTES: Final = 64 << 20
+"""Minimum size in bytes of a :class:`FileMemory` whose pages are taken out of memory."""
+
+
 def unload(array: "NDArray[Any]") -> None:
-    """Take whole pages of an array out of memory if it is part of a :class:`FileMemory`.
+    """Take whole pages of an array out of memory if it is part of a large :class:`FileMemory`.
 
     They are read again when they are needed, mostly from the file cache of the system; changes in them are
     lost. Other arrays are not affected. Windows removes such pages by itself when memory runs short.
     """
     memory, start = memory_of(array)
-    if isinstance(memory, FileMemory):
+    if isinstance(memory, FileMemory) and len(memory) >= _MIN_UNLOADED_BYTES:
         release_pages(memory, start, start + array.nbytes)
 
 

@@ -193,7 +193,8 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> E
             word = _add_events(attacking_side, mask, side, word, goals, limit, Grouping(levels, count, empty))
     length = levels.length[0]
     order = _numbers_by_level(levels)
-    level, start, cursor = np.empty(length - 1, np.int64), np.zeros(length, np.int64), np.zeros((length, 2), np.int64)
+    level, start = np.empty(length - 1, np.int64), np.zeros(length, np.int64)
+    cursor = np.zeros((length, 2), np.int64)
     for index in range(length - 1):
         number = order[index]
         level[index], cursor[number, 0] = levels.key[number], start[index]
