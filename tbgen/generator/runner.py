@@ -89,8 +89,8 @@ def missing_tables(
     :raises DamagedTableError: if an existing table cannot be used, or replaced if it is forced.
     :raises LimitError: if a table to build has phases that are too large for the solver.
     """
-    forced_tables = set(forced)
-    todo = [m for m in reversed(closure(materials)) if not _is_kept(m, directory, variant, m in forced_tables)]
+    rebuilt = set(forced)
+    todo = [m for m in reversed(closure(materials)) if not _is_kept(m, directory, variant, m in rebuilt)]
     for material in todo:
         check_nodes(layout_of(material).solved_slots, material.name)
     # Promotions leave the number of each side's men unchanged, so sub-tables are still in memory. Tables of
