@@ -89,13 +89,12 @@ def missing_tables(
     :raises DamagedTableError: if an existing table cannot be used, or replaced if it is forced.
     :raises LimitError: if a table to build has phases that are too large for the solver.
     """
-    rebuilt = set(forced)
-    todo = [m for m in reversed(closure(materials)) if not _is_kept(m, directory, variant, m in rebuilt)]
+    forced_tables = set(forced)
+    todo = [m for m in closure(materials) if not _is_kept(m, directory, variant, m in forced_tables)]
     for material in todo:
         check_nodes(layout_of(material).solved_slots, material.name)
-    # Promotions leave the number of each side's men unchanged, so sub-tables are still in memory. Tables of
-    # weak pieces take longest, and come first, so that no thread is idle at the end.
-    return sorted(todo, key=lambda each: (each.men, -len(each.sides[0]), each.pawns))
+    # Promotions leave the number of each side's men unchanged. So sub-tables are still in memory.
+    return sorted(todo, key=lambda each: (each.men, -len(each.sides[0])))
 
 
 def build(
