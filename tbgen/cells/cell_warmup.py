@@ -34,7 +34,7 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
 
     :param announce: called with a message before kernels are compiled.
     """
-    with compiling(KERNEL_FAMILY, "that solve cells", "about two minutes", announce) as needed:
+    with compiling(KERNEL_FAMILY, "that solve cells", "about half a minute", announce) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, SomeKnowledge())

@@ -51,7 +51,7 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
 
     :param emit: called with a message before the compilation.
     """
-    with compiling(KERNEL_FAMILY, "of packed tables", "about twenty seconds more", emit) as needed:
+    with compiling(KERNEL_FAMILY, "of packed tables", "about ten seconds more", emit) as needed:
         if needed:
             compile_side_by_side(compile_need_finder, compile_encoding)
 

@@ -31,7 +31,7 @@ from tbgen.web.settings import Settings
 _MARGIN_SECONDS: Final = 300.0
 """Additional time allowed for a process, which may have to read large tables."""
 _COMPILING_TEXT: Final = (
-    "compiling the kernels that solve cells, once for this version of tbgen: about two minutes, which do not "
+    "compiling the kernels that solve cells, once for this version of tbgen: about half a minute, which does not "
     "count as time for the position"
 )
 _MAX_LINE_BYTES: Final = 1 << 22

@@ -155,7 +155,7 @@ def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pyt
     monkeypatch.setattr("tbgen.web.solving.COMPILE_COMMAND", (sys.executable, "-c", "sum(range(10**6))"))
     found = events(asyncio.run(said(solving)))
     assert [name for name, _ in found] == ["compiling", "interval", "solution"]
-    assert "about two minutes" in found[0][1]["message"]
+    assert "about half a minute" in found[0][1]["message"]
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
     assert events(asyncio.run(said(solving)))[-1][0] == "solution"
 
