@@ -112,7 +112,7 @@ class _ClusterBuild:
     reporter: BuildReporter
     patience: float
     estimates: dict[Material, Estimate]
-    """The tables to build, in build order, with their costs."""
+    """The tables to build, each after its sub-tables, with their costs."""
     build_function: "partial[BuiltTable]"
 
     reports: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)

@@ -83,7 +83,7 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
 def missing_tables(
     materials: Iterable[Material], directory: Path, variant: Variant, *, forced: Iterable[Material] = ()
 ) -> list[Material]:
-    """Return the tables that a build of these materials in a variant has to make, in build order.
+    """Return the tables that a build of these materials in a variant has to make, each after its sub-tables.
 
     :param forced: materials to build even if their tables exist.
     :raises DamagedTableError: if an existing table cannot be used, or replaced if it is forced.
@@ -93,7 +93,8 @@ def missing_tables(
     todo = [m for m in closure(materials) if not _is_kept(m, directory, variant, m in forced_tables)]
     for material in todo:
         check_nodes(layout_of(material).solved_slots, material.name)
-    # Promotions leave the number of each side's men unchanged. So sub-tables are still in memory.
+    # Tables with the same number of men on each side follow each other. Promotions lead from one to another,
+    # so these sub-tables are mostly still in memory.
     return sorted(todo, key=lambda each: (each.men, -len(each.sides[0])))
 
 

@@ -36,7 +36,7 @@ class BuildSchedule:
     """
 
     todo: Sequence[Material]
-    """The tables to build, in build order."""
+    """The tables to build, each after its sub-tables."""
     estimate: Callable[[Material, int], Estimate]
     """Returns the cost of a table for a number of threads."""
     copies: Mapping[Material, int] = field(default_factory=dict)

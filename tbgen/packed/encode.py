@@ -366,7 +366,7 @@ class Encoder:
         return encoded
 
     def _unload(self, first: int, stop: int) -> None:
-        """Take a range of slots out of memory if the table is in a file."""
+        """Take a range of slots out of memory if the table is in a large file."""
         for array in (self._content.value, self._content.depth, self._content.function_number):
             unload(array[first:stop])
 

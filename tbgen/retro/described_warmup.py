@@ -32,7 +32,7 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
 
 
 def compile_single_thread_kernels() -> None:
-    """Compile the kernels that solve a phase on one thread, unless they are in the cache."""
+    """Compile the kernels of :func:`solver_warmup.compile_single_thread_kernels` for described men."""
     solver_warmup.compile_single_thread_kernels(_SMALLEST_MATERIAL, _sources())
 
 

@@ -140,8 +140,10 @@ def _run_starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[n
 
 
 def _find_set_bits(bits: NDArray[np.bool_], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of some True elements of a large array: of the first True element for number 1, of
-    the second one for number 2, and so on."""
+    """Return the index of the n-th True element of ``bits``, bool (m,), for each n in ``numbers``, (k,).
+
+    Numbers start at 1. The indices are int64 (k,). A list of all True elements would need much memory.
+    """
     words = np.packbits(bits, bitorder="little")
     words = np.pad(words, (0, -len(words) % 8)).view(np.uint64)
     counts = np.cumsum(np.bitwise_count(words), dtype=np.int64)

@@ -317,7 +317,7 @@ def manifest_line(
 def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
     """Yield a one-dimensional array or dataset in pieces, converted to ``dtype``.
 
-    Pieces of a mapped file are taken out of memory after their use.
+    Pieces of a large mapped file are taken out of memory after their use.
     """
     for start in range(0, len(data), _PIECE_ELEMENTS):
         piece = data[start : start + _PIECE_ELEMENTS]

@@ -58,7 +58,9 @@ class FileMemory(mmap.mmap):
 
 
 _MIN_UNLOADED_BYTES: Final = 64 << 20
-"""Minimum size in bytes of a :class:`FileMemory` whose pages are taken out of memory."""
+"""Minimum size in bytes of a :class:`FileMemory` whose pages are taken out of memory.
+
+Reading the pages of a smaller one again would take time and save little memory."""
 
 
 def unload(array: "NDArray[Any]") -> None:

@@ -31,8 +31,8 @@ from tbgen.web.settings import Settings
 _MARGIN_SECONDS: Final = 300.0
 """Additional time allowed for a process, which may have to read large tables."""
 _COMPILING_TEXT: Final = (
-    "compiling the kernels that solve cells, once for this version of tbgen: about half a minute, which does not "
-    "count as time for the position"
+    "compiling the kernels that solve cells, once for this version of tbgen: about half a minute, which does "
+    "not count as time for the position"
 )
 _MAX_LINE_BYTES: Final = 1 << 22
 """Maximum length of a line of a process's output."""

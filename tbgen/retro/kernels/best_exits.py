@@ -46,9 +46,7 @@ from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits
 NO_EXIT = 65535
 """Value of ``Exits.min_depth`` for a position without an exit."""
 NO_MAN = int64(0)
-"""Number used in place of a captured or promoted man if there is none.
-
-It has a numpy type, because numba compiles a kernel again for every Python constant."""
+"""Number used in place of a captured or promoted man if there is none."""
 NO_INDEX = int64(-1)
 """Used as the index of a captured scalar if no scalar is captured, and as the file of a double step if the
 move is not one."""

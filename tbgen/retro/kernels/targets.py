@@ -20,9 +20,7 @@ from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, image
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
-"""Number of a captured pawn in ``Targets.number``.
-
-It has a numpy type, because numba compiles a kernel again for every Python constant."""
+"""Number of a captured pawn in ``Targets.number``."""
 VARIABLE = int64(-1)
 """Replaces the square of a man that is on a different square for each bit of the word."""
 
