@@ -35,7 +35,10 @@ MAX_MEN: Final = 5
 _LETTERS = PIECE_ORDER + "P"
 _PROMOTION_LETTERS = [PIECE_ORDER[kind] for kind in PROMOTIONS]
 _SIDE_PATTERN = rf"((?:[{_LETTERS}]|\[[^][]*\])+)"
-_NAME_PATTERN = re.compile(f"{_SIDE_PATTERN}v{_SIDE_PATTERN}", re.ASCII | re.IGNORECASE)
+_KING_FIRST_PATTERN = rf"(K(?:[{_LETTERS[1:]}]|\[[^][]*\])*)"
+_NAME_PATTERN = re.compile(
+    f"{_SIDE_PATTERN}v{_SIDE_PATTERN}|{_KING_FIRST_PATTERN}{_KING_FIRST_PATTERN}", re.ASCII | re.IGNORECASE
+)
 _MAN_PATTERN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
 _MAX_MOVES: Final = 126
 """Maximum number of legal moves that tables can count in a position. The rank of a position is less than 255,
@@ -110,6 +113,18 @@ def worth_of(man: str) -> float:
     return round(0.33 * leaps + 0.007 * leaps * leaps, 2)
 
 
+def sides_of_name(text: str) -> tuple[str, str] | None:
+    """Return the men of both sides that a name gives, with any number of men; None if the text is no name.
+
+    In a name without a v, each side begins with its king.
+
+    >>> sides_of_name("KRvPK"), sides_of_name("krkp"), sides_of_name("KRPK")
+    (('KR', 'PK'), ('kr', 'kp'), ('KRP', 'K'))
+    """
+    match = _NAME_PATTERN.fullmatch(text)
+    return match and (match[1] or match[3], match[2] or match[4])
+
+
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -158,6 +173,8 @@ class Material:
     def parse(cls, text: str) -> Material:
         """Parse a name such as ``KBNvK``; case, order of the men and order of the sides do not matter.
 
+        The v may be omitted if each side begins with its king, as in ``KBNK``.
+
         :raises UsageError: if the text is not the name of a material of 2 to :data:`MAX_MEN` men.
         :raises TypeError: if the argument is not a string.
 
@@ -168,13 +185,13 @@ class Material:
             raise TypeError(
                 f"a material cannot be read from {type(text).__name__}: expected text such as KBNvK"
             )
-        match = _NAME_PATTERN.fullmatch(text)
-        if match is None:
+        sides = sides_of_name(text)
+        if sides is None:
             raise UsageError(
                 f"{quote(text)} is not a material name: expected the men (K, Q, R, B, N, P) of one side, "
                 "a v and the men of the other, such as KBNvK; other men are in brackets, such as K[WF]vK"
             )
-        material, _ = cls.of_sides(match[1], match[2])
+        material, _ = cls.of_sides(*sides)
         return material
 
     @classmethod

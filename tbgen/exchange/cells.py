@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 
+from tbgen.board.material import sides_of_name
 from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.exchange.fetch import FetchPlan, names_text
@@ -53,8 +54,8 @@ class CellFilter:
 
 def _sides_of(name: str) -> frozenset[tuple[str, ...]]:
     """Return the men of both sides, regardless of colour and order."""
-    sides = name.upper().split("V")
-    if len(sides) != 2 or any(side.count("K") != 1 or not set(side) <= set("KQRBNP") for side in sides):
+    sides = sides_of_name(name.upper())
+    if sides is None or any(side.count("K") != 1 or "[" in side for side in sides):
         raise UsageError(f"{quote(name)} is not a name of men of cells, such as KRPvKRP: name both sides")
     return frozenset(tuple(sorted(side)) for side in sides)
 

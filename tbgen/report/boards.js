@@ -105,7 +105,7 @@ class Stepper {
 function offerSearch(form) {
     const field = form.querySelector("input")
     const lists = [...document.querySelectorAll("table.materials")]
-    const sides = name => name.toUpperCase().split("V").map(side => [...side].sort().join(""))
+    const sides = name => name.toUpperCase().split(/V|(?<=^K[^V]*)(?=K)/).map(side => [...side].sort().join(""))
     const fits = (name, typed) => {
         const [one, other = ""] = sides(typed)
         const has = (side, wanted) => [...wanted].every(man => side.split(man).length >= wanted.split(man).length)

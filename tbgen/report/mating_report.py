@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Final
 
-from tbgen.board.material import Material, men_of
+from tbgen.board.material import Material, men_of, sides_of_name
 from tbgen.board.variant import Variant
 from tbgen.costs import seconds_of
 from tbgen.errors import MissingTableError, UsageError, quote
@@ -53,7 +53,7 @@ def _parse_material(word: str) -> Material:
 
     :raises UsageError: if the word does not name a material.
     """
-    if "v" not in word.lower():
+    if "v" not in word.lower() and sides_of_name(word) is None:
         raise UsageError(
             f"{quote(word)} is not a man: expected Q, R, B, N, or a description or name in brackets, such "
             "as [WF]; or a material, such as KBNvK"

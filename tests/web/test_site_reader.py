@@ -246,7 +246,7 @@ def test_the_puzzle_of_a_day_is_that_of_a_server(visit: Visit, api: TestClient) 
 
 def test_samples_have_what_is_asked_for(visit: Visit, tables: Path) -> None:
     wanted: list[dict[str, str]] = [
-        {"material": "kvkb", "value": "G0.5", "side": "black"},
+        {"material": "kkb", "value": "G0.5", "side": "black"},
         {"material": "KPvK"},
         {"value": "-G0.0"},
         {},

@@ -47,7 +47,7 @@ def test_new_tables_are_seen(own: Path, tables: Path) -> None:
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_samples_have_the_value(rules: str, api: TestClient) -> None:
     for value, side in (("G0.5", "white"), ("-G5.5", "black"), ("G1.5", "")):
-        found = api.get(f"/{rules}/sample?material=kbvk&value={value}&side={side}").json()
+        found = api.get(f"/{rules}/sample?material=kbk&value={value}&side={side}").json()
         board = chess.Board(found["fen"])
         assert found == api.get(f"/{rules}", params={"fen": found["fen"]}).json()
         assert (found["material"], found["value"]) == ("KBvK", value)

@@ -45,7 +45,7 @@ function drawnBy(text) {
 
 /** Return the canonical name of a material from any of its spellings. @type {(text: string) => string} */
 function named(text) {
-    const sides = text.toUpperCase().split("V")
+    const sides = text.toUpperCase().split(/V|(?<=^K[^V]*)(?=K)/) // without a v, each side begins with its king
     if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw badInput(`'${text}' is not a material name: expected a name such as KBNvK`)
     return canonical(sides).material
 }
