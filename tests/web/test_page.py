@@ -294,6 +294,10 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
 
     visit.enter("#fen", "8/1P6/8/8/8/2k5/8/K7 w - - 0 1")
     expect(page.locator("[data-uci=b7b8r]")).to_be_visible()
+    for typed in ("b8", "b7b8"):
+        visit.enter("#typed", typed)
+        expect(page.locator(".promotion button")).to_have_count(4)
+        page.keyboard.press("Escape")
     page.locator("#board").scroll_into_view_if_needed()
     visit.drag("b7", "b8")
     page.locator(".promotion [data-man=R]").click()

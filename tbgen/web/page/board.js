@@ -125,16 +125,22 @@ export class Board extends Chessboard {
         this.choose(null)
         this.setMen(men, animated)
         if (this.editing) this.edited()
-        else if (found.length === 1) this.onMove(found[0])
-        else this.promote(found, to)
+        else this.make(found)
         return true
     }
 
-    /** Let the visitor choose a promotion. @type {(found: Move[], to: string) => void} */
-    promote(found, to) {
+    /** Make a legal move; of several, which promote a pawn, the visitor chooses one. @type {(found: Move[]) => void} */
+    make(found) {
+        if (found.length === 1) this.onMove(found[0])
+        else this.promote(found, squaresOf(found[0].uci)[1])
+    }
+
+    /** @type {(found: Move[], to: string) => void} */ promote(found, to) {
+        const focused = /** @type {HTMLElement} */ (document.activeElement)
         const close = (/** @type {Move} */ move) => {
             removeEventListener("pointerdown", outside, true)
             chooser.remove()
+            focused.focus({preventScroll: true})
             if (move) this.onMove(move)
             else this.show(this.fen, this.flipped)
         }

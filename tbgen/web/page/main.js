@@ -365,10 +365,10 @@ on("position", "submit", event => {
     const {fen, accrued} = split($("fen").value)
     begin(read(`?fen=${encodeURIComponent(fen)}`).fen, accrued)
 })
-offerTyping(async () => {
+offerTyping(board, async () => {
     await showing
     return answer?.moves ?? []
-}, play)
+})
 offerSamples(() => variantOf(state.rules), fen => fromAbove(() => begin(fen, null, {setup: false})))
 offerReferee(() => variantOf(state.rules), (game, change) => {
     storeGame({...state, ...change}, game)

@@ -68,12 +68,18 @@ export function bestOf(moves) {
     return isDecisive ? moves.filter(isAsGood).slice(0, MAX_BEST) : moves.slice(0, 1)
 }
 
-/** Return the move that was typed, as UCI or as SAN with or without marks; undefined if it is not legal. @type {(moves: Move[], typed: string) => Move} */
-function typedMove(moves, typed) {
+/** Return the move that was typed, as UCI or as SAN with or without marks; all promotions that fit if no man is named; no move if none is legal. @type {(moves: Move[], typed: string) => Move[]} */
+export function typedMoves(moves, typed) {
     const bare = (/** @type {string} */ text) => text.replace(/[+#]/g, "")
     const plain = (/** @type {string} */ text) => text.replace(/[+#=x]/g, "").replace(/0/g, "o").toLowerCase()
-    return moves.find(move => move.uci === typed.toLowerCase()) ?? moves.find(move => bare(move.san) === bare(typed)) ??
-        moves.find(move => plain(move.san) === plain(typed))
+    for (const spell of [bare, plain]) {
+        const [wanted, names] = [spell(typed), (/** @type {Move} */ {uci, san}) => [uci, spell(san)]]
+        const found = moves.find(move => names(move).includes(wanted))
+        if (found) return [found]
+        const promotions = moves.filter(move => move.uci[4] && names(move).map(name => name.replace(/=?.$/, "")).includes(wanted))
+        if (promotions.length) return promotions
+    }
+    return []
 }
 
 // Arrows for the move under the pointer and the best reply to it.
@@ -131,19 +137,21 @@ export function clearTyping() {
 }
 
 /**
- * @type {(moves: () => Promise<Move[]>, onMove: (move: Move) => unknown, hindrance?: () => string) => void}
+ * Let the visitor type moves. For a promotion without its man, the board asks for the man.
+ *
+ * @type {(board: Board, moves: () => Promise<Move[]>, hindrance?: () => string) => void}
+ * @param board the board on which typed moves are made
  * @param moves returns the legal moves of the shown position, once they are available
- * @param onMove called with the typed move
  * @param hindrance returns why no move can be made now; empty if moves can be made
  */
-export function offerTyping(moves, onMove, hindrance = () => "") {
+export function offerTyping(board, moves, hindrance = () => "") {
     $("typing").addEventListener("submit", async event => {
         event.preventDefault()
         const typed = $("typed").value.trim()
-        const move = typedMove(await moves(), typed)
-        $("typing-problem").textContent = move ? "" : hindrance() || `${typed || "This"} is not a legal move here.`
-        if (!move) return
+        const found = typedMoves(await moves(), typed)
+        $("typing-problem").textContent = found.length ? "" : hindrance() || `${typed || "This"} is not a legal move here.`
+        if (!found.length) return
         $("typed").value = ""
-        onMove(move)
+        board.make(found)
     })
 }

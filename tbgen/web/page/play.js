@@ -267,7 +267,7 @@ onKey(key => {
     else return false
     return true
 })
-offerTyping(async () => isMine() ? last().answer.moves : [], play, hindrance)
+offerTyping(board, async () => isMine() ? last().answer.moves : [], hindrance)
 offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen))))
 
 attempt($("problem"), async () => {
