@@ -63,8 +63,8 @@ type Side = "White" | "Black"
 interface Point { x: number; y: number }
 /** A legal move of any answer. */
 interface Move extends Partial<LegalMoveDocument> { uci: string; san: string; winner?: Colour }
-/** An answer about a position: from tables, in a view of these, or `beyond` them. */
-interface Answer extends Partial<PositionDocument> { fen: string; moves: Move[]; view?: string; winner?: Colour; beyond?: boolean }
+/** An answer about a position: from tables, in a view of these, or `beyond` them. With a `refusal`, no table holds the position. */
+interface Answer extends Partial<PositionDocument> { fen: string; moves: Move[]; view?: string; winner?: Colour; refusal?: RefusalDocument; beyond?: boolean }
 /** A position of a game; `after` is the number of the position before it. */
 interface Ply extends Partial<VariationPlyDocument> { san: string; zeroing?: boolean }
 /** A ply of a game against the page, with the answer about it. */

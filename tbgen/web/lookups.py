@@ -56,8 +56,8 @@ from tbgen.web.stock import Stock
 Answer = TypeVar("Answer")
 
 _CASTLING_SENTENCE: Final = (
-    "no table holds positions with castling rights: write - for them if they do not matter, or have the "
-    "position solved, by /r/solve if the server offers it, else by tbgen probe"
+    "no table holds positions with castling rights: write - for them in the FEN if they do not matter; "
+    "tbgen probe solves such positions"
 )
 
 

@@ -281,12 +281,15 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     page.locator("[data-uci=a1a2]").click()
     expect(problem).to_contain_text(missing(visit))
     page.locator("#rules").select_option("classical")
-    expect(page.locator("#moves h3")).to_have_text("leads outside the tables")
+    expect(page.locator("#moves h3")).to_have_text("without values")
 
     page.locator("#rules").select_option("r")
-    visit.enter("#fen", "4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+    visit.enter("#fen", "4k3/8/8/8/8/8/7P/4K2R w K - 0 1")
     expect(problem).to_contain_text("castling rights")
-    expect(page.locator("[data-uci=e1g1]")).to_be_visible()  # the refusal is shown before the moves
+    visit.enter("#fen", "4k3/8/8/8/8/8/8/4K2R w K - 0 1")  # tables hold the positions after all moves
+    expect(page.locator("#line button").last).to_have_text(re.compile("#$"))
+    visit.sees({"#sentence": "White mates in 11 moves.", "#moves h3": "gets G0.0 1.0000-0.0000"})
+    expect(problem).to_be_empty()
     visit.drag("e1", "g1")
     expect(played).to_have_text(re.compile("O-O"))
     expect(sentence).to_contain_text("mates in")

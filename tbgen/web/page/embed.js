@@ -48,11 +48,12 @@ async function show() {
         found = await ask(state.rules, asked)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
-        if (mine !== turn) return
-        showScore($("value"), ply.accrued ?? "?")
-        $("sentence").replaceChildren(...scoreNodes(ply.accrued ? unknownSentence(ply.accrued) : error.message))
         const moves = view ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => /** @type {LegalMovesDocument} */ (null))
-        if (mine === turn) mobility.show(moves, state.flipped)
+        if (mine !== turn) return
+        const accrued = moves?.accrued ?? ply.accrued
+        showScore($("value"), moves?.value ?? accrued ?? "?")
+        $("sentence").replaceChildren(...scoreNodes(moves?.value ? sentence(moves) : accrued ? unknownSentence(accrued) : error.message))
+        mobility.show(moves, state.flipped)
         return
     }
     if (mine !== turn) return

@@ -98,7 +98,7 @@ async function show() {
         if (mine !== turn) return
         showRefusal(error)
         const found = error.status === 404 ? await askMoves().catch(() => /** @type {LegalMovesDocument} */ (null)) : null
-        if (mine === turn && found) showMovesBeyond(found)
+        if (mine === turn && found) await showMovesBeyond(found)
     }
 }
 
@@ -165,7 +165,7 @@ async function look(mine) {
         if (mine !== turn) return
         if (found.refusal) {
             showRefusal(new Refused(404, found.refusal))
-            showMovesBeyond(found)
+            await showMovesBeyond(found)
             return
         }
     }
@@ -204,12 +204,12 @@ function showRefusal(error) {
     offerSteps(state, plies, line)
 }
 
-/** Show the legal moves of a position that no table holds, so that play can continue. @type {(found: LegalMovesDocument) => void} */
-function showMovesBeyond(found) {
+/** Show the legal moves of a position that no table holds, so that play can continue; and best play if tables hold the positions after all moves. @type {(found: LegalMovesDocument) => Promise<void>} */
+async function showMovesBeyond(found) {
     const view = isView(state.rules)
     // The values of moves in r-mobility are meaningless in a view.
-    const moves = view ? found.moves.map(move => ({...move, .../** @type {Move} */ ({value: null, depth: null})})) : found.moves
-    answer = {...found, moves, beyond: true}
+    const moves = view ? found.moves.map(move => ({...move, .../** @type {Move} */ ({value: null, depth: null, points: null})})) : found.moves
+    answer = {...found, moves, beyond: view || found.value === null}
     if (!view) {
         here().accrued = found.accrued
         showPlayed()
@@ -220,6 +220,7 @@ function showMovesBeyond(found) {
     tellGuide(found)
     if (!state.setup) board.play(moves)
     showMoves($("moves"), answer, state.rules, does)
+    if (!answer.beyond) await lookAhead(turn)
 }
 
 // Best play.

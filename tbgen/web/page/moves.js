@@ -33,7 +33,7 @@ export function showMoves(element, answer, rules, does) {
 
 /** @type {(move: Move, index: number, rules: string, answer: Answer) => Child} */
 function heading(move, index, rules, {accrued, beyond}) {
-    if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads outside the tables"
+    if (beyond) return move.value ? ["leads to ", score(move.value)] : isView(rules) ? "without values" : "leads outside the tables"
     if (isView(rules)) {
         return move.winner === null ? "draws" : winning(move)
     }

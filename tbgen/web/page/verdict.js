@@ -22,7 +22,8 @@ import {DEFAULT, isView, variantOf, written} from "./state.js"
 }
 
 /** @type {(answer: Answer) => [string, Child][]} */ function facts(answer) {
-    /** @type {[string, Child][]} */ const found = [["material", answer.material], ["points", pointsText(answer.points)]]
+    /** @type {[string, Child][]} */ const found = [["points", pointsText(answer.points)]]
+    if (answer.material) found.unshift(["material", answer.material])
     if (answer.view) return found
     const {depth} = answer
     const way = depth === null ? "not stored" : h("span", {"data-plies": depth, title: plies(depth)}, counted(movesIn(depth), "move"))
@@ -37,9 +38,9 @@ export function showBeyond(found, view) {
     $("value").classList.toggle("soft", !known)
     showScore($("value"), view ? "?" : found.value ?? found.accrued)
     $("sentence").replaceChildren(...scoreNodes(known || over ? sentence(found) : view ? "" : unknownSentence(found.accrued)))
-    if (over) $("problem").replaceChildren()
+    if (known || over) $("problem").replaceChildren()
     /** @type {[string, Child][]} */ const scores = [["accrued", found.accrued], ["position", found.position_score]]
-    showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
+    showFacts(view ? [] : known ? facts(found) : scores)
 }
 
 /** Show why there is no answer, and what to do. If available, the accrued score of the game is shown. @type {(error: Error, accrued: string) => void} */
@@ -138,10 +139,13 @@ export class Slider {
 
 /** Return best play from a position, `{fen, accrued}`, with its answer: moves with `uci`, `san` and `accrued`. @type {(answer: Answer, here: Ply, rules: string) => Promise<Ply[]>} */
 export async function bestPlay(answer, {fen, accrued}, rules) {
-    if (!isView(rules)) return (await ask(`${rules}/mainline`, {fen, accrued})).mainline
-    // If the depth is available, play reaches the end by making the first move of the answer each time.
     const [best] = answer.moves
-    return answer.depth && best ? [{uci: best.uci, san: best.san, accrued: null}] : []
+    // If the depth is available, play reaches the end by making the first move of the answer each time.
+    if (isView(rules)) return answer.depth && best ? [{uci: best.uci, san: best.san, accrued: null}] : []
+    const line = async (/** @type {Question} */ from) => (await ask(`${rules}/mainline`, from)).mainline
+    if (!answer.refusal) return await line({fen, accrued})
+    // No table holds the position, but tables hold those after its moves.
+    return answer.depth === 0 ? [] : [best, ...best.depth === 0 ? [] : await line({fen: best.fen, accrued: best.accrued})]
 }
 
 /**

@@ -12,7 +12,7 @@ const MAX_LINE_PLIES = 30
 const ANY_SCORE_REPLACES = 1999
 /** Points of the holder of G0.0 and of G0.5 in a view; other scores are draws. @type {Record<string, number[]>} */
 const VIEWS = {classical: [1, 0.5], "stalemate-wins": [1, 1], lasker: [1, 0.75]}
-const CASTLING = "no table holds positions with castling rights: write - for them if they do not matter"
+const CASTLING = "no table holds positions with castling rights: write - for them in the FEN if they do not matter"
 
 /** Return the studied position of a request, and its accrued score with the position score folded in. @type {(question: Question, rules: string) => PositionState} */
 export function stateOf({fen = "", accrued = null}, rules) {
