@@ -82,7 +82,7 @@ def test_pages_are_valid(site: Path, shown: list[TableReport]) -> None:
         drawn = [box for box in page.iter("figure") if box.get("class") == "plot"]
         assert all(box.get("tabindex") == "0" for box in drawn)
         before, *_ = re.split(r"\bG\d", words(page.find(".//main/..")))  # type: ignore[arg-type]
-        assert before.rstrip().endswith("Whoever leaves the other fewer moves wins:")
+        assert before.rstrip().endswith("Whoever leaves the other fewer moves wins.")
     footer = words(parsed(site / "index.html").find(".//footer"))  # type: ignore[arg-type]
     said = "G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5 one not in check. White's"
     assert said in footer

@@ -28,7 +28,7 @@ PAGES = ("/", "/embed", "/live", "/play", "/puzzles")
 PARTS = dict.fromkeys(("contest.js", "play.js"), "/play") | dict.fromkeys(("live.js", "watched.js"), "/live")
 PARTS |= {"embed.js": "/embed", "puzzles.js": "/puzzles"}
 """Scripts used by one page only; the others are the explorer's."""
-TAGLINE = 'whoever leaves the other fewer moves wins: <span data-term="score">'
+TAGLINE = 'whoever leaves the other fewer moves wins. <span data-term="score">'
 SCORE = re.compile(r"\bG\d")
 
 

@@ -112,7 +112,7 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
     expect(name).to_have_text("Your move: White")
     expect(played).to_have_text(f"start 1... {replied} ")
     expect(page.locator("#mobility")).to_have_text("White has 18 legal moves: -G18.5")
-    expect(page.locator("#white-holds")).to_have_class("counts")
+    visit.sees({"#white-player": "White (you) ahead", "#black-player": "Black (page)"})
     visit.sees({"#white-held": "G3.5", "#black-held": "-G18.5"})
     expect(said).to_contain_text("Best play from the start: G1.5.")
     visit.press("h")

@@ -28,7 +28,7 @@ export function showMoves(element, answer, rules, does) {
         h("ul", {}, moves.map(move => h("li", {}, button(move, rules, does))))))
     const none = h("p", {class: "note"}, "No moves: the game is over.")
     refill(element, lists.length ? lists : [none])
-    $("moves-reset").hidden = rules !== "r"
+    $("moves-reset").hidden = rules !== "r" || !answer.moves.some(move => move.zeroing)
 }
 
 /** @type {(move: Move, index: number, rules: string, answer: Answer) => Child} */

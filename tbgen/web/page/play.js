@@ -210,7 +210,7 @@ function title() {
     return [isMine() ? `Your move: ${side}` : "The page moves"]
 }
 
-/** Show the best score of each side; the better one is the accrued score. */
+/** Show the best score of each side, and which side is ahead, since the better score is the accrued score. */
 function showHeld() {
     const scores = bestScores(plies.slice(0, shown + 1))
     const counting = sideOf(plies[shown].accrued)
@@ -218,7 +218,7 @@ function showHeld() {
         const id = each.toLowerCase()
         $(`${id}-held`).textContent = scores[each] ?? "–"
         $(`${id}-holds`).classList.toggle("counts", each === counting)
-        $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})`
+        $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})${each === counting ? " ahead" : ""}`
     }
 }
 

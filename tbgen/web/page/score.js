@@ -158,7 +158,7 @@ export function showScore(element, text) {
     worth: "The score that best play comes to from there.",
     mistake: "A move after which best play gives its side less.",
     resets: "After a capture or a pawn move the accrued score is that of the new position.",
-    held: "The lowest score of this side since the last capture or pawn move. The better one of both has accrued, and is framed.",
+    held: "The lowest score of this side since the last capture or pawn move. The side with the better one is ahead: that score has accrued.",
     evaluation: "What the engine thinks of its own side, in pawns: with a plus it is ahead.",
 }
 
