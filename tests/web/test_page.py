@@ -54,6 +54,7 @@ def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     visit.click("#end", "that has accrued")
     with open_tablebase(tables) as opened:
         assert visit.asked()["line"].split() == [ply.san for ply in opened.line(KBK)]
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) == 1
     visit.click("#undo")
     visit.has_depth(4)
     visit.click("#run", "that has accrued")
