@@ -190,32 +190,27 @@ class Scoring:
 
         Whole and half points are written as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
         """
-        return self._format(value, _TAG_DECIMALS)
+        lead = self.lead(value)
+        if self.scheme.has_whole_points:
+            return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
+        white = round((1 + lead) / 2 * 10**_TAG_DECIMALS)
+        return "-".join(
+            f"{share / 10**_TAG_DECIMALS:.{_TAG_DECIMALS}f}" for share in (white, 10**_TAG_DECIMALS - white)
+        )
 
     def text(self, value: GScore) -> str:
         """Return the points of a result as text for readers, in which unequal points never look equal.
 
-        The format is that of tags. If four decimals would hide the difference, the points have enough
-        decimals to show two digits of the difference.
+        The format is that of tags, with signs if its decimals hide the difference.
 
         >>> print(EXPONENTIAL.tag(GScore.parse("G8.5")), EXPONENTIAL.text(GScore.parse("G8.5")))
-        0.5000-0.5000 0.5000038-0.4999962
+        0.5000-0.5000 >0.5000-<0.5000
         """
-        decimals, excess = _TAG_DECIMALS, abs(self.lead(value)) / 2
-        if excess and round(excess, decimals) == 0:
-            while excess * 10**decimals < 10:
-                decimals += 1
-        return self._format(value, decimals)
-
-    def _format(self, value: GScore, decimals: int) -> str:
-        lead = self.lead(value)
-        if self.scheme.has_whole_points:
-            return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
-        white = round((1 + lead) / 2 * 10**decimals)
-        return "-".join(
-            f"{share // 10**decimals}.{share % 10**decimals:0{decimals}}"
-            for share in (white, 10**decimals - white)
-        )
+        text = self.tag(value)
+        white, _, black = text.partition("-")
+        if white != black or not (lead := self.lead(value)):
+            return text
+        return f">{white}-<{black}" if lead > 0 else f"<{white}->{black}"
 
 
 @lru_cache(maxsize=4096)

@@ -40,16 +40,13 @@ export function pointsOf(score) {
 
 /**
  * Return points as the commands print them, "0.5625-0.4375": White's with four decimals, a half rounded to even, and the
- * rest of 1; with more decimals if four would show equal shares.
+ * rest of 1; with signs if four decimals hide who has more.
  * @type {(points: PointsDocument) => string}
  */
 export function pointsText({white, black}) {
-    const excess = Math.abs(white - black) / 2
-    let digits = 4
-    if (Math.round(excess * 10 ** digits) === 0) while (excess && excess * 10 ** digits < 10) digits++
-    const whole = 10 ** digits
-    const share = even(white * whole)
-    return [share, whole - share].map(part => (part / whole).toFixed(digits)).join("-")
+    const share = even(10000 * white)
+    const signs = share !== 5000 || white === black ? ["", ""] : white > black ? [">", "<"] : ["<", ">"]
+    return [share, 10000 - share].map((part, at) => signs[at] + (part / 10000).toFixed(4)).join("-")
 }
 
 /** Round a number to an integer, a half to the even one. @type {(number: number) => number} */
