@@ -120,6 +120,18 @@ class Clock:
         return True
 
 
+def late_text(seconds: float, allowed_seconds: float) -> str:
+    """Return in words the time that a late move took and the time that it had, both in milliseconds.
+
+    The first is never the smaller number.
+
+    >>> late_text(0.099, 0.0933958), late_text(5.0001, 5)
+    ('its move has taken 0.099 s of 0.093 s', 'its move has taken 5.001 s of 5.000 s')
+    """
+    allowed = round(allowed_seconds, 3)
+    return f"its move has taken {max(seconds, allowed + 0.001):.3f} s of {allowed:.3f} s"
+
+
 def limit_of(white: Clock, black: Clock, mover_clock: Clock) -> Limit:
     """Return the limits to send to the engine whose turn it is. Its clock is ``mover_clock``."""
     control, has_clock = mover_clock.control, mover_clock.seconds_left is not None

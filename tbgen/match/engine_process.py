@@ -24,7 +24,7 @@ from chess.engine import EngineError
 
 from tbgen.documents import options_for
 from tbgen.errors import UsageError, printable, quote
-from tbgen.match.clock import Clock, TimeControl, limit_of
+from tbgen.match.clock import Clock, TimeControl, late_text, limit_of
 from tbgen.match.uci import Thought, Uci
 from tbgen.system.files import check_name, write_errors
 from tbgen.system.processes import APART, Guard, affinity_prefix, kill_tree, parent_death_prefix, split_words
@@ -270,8 +270,9 @@ class Engine:
             if not uci.answer:
                 raise self._fault_of_error(error) from None
         seconds = uci.bestmove_time - uci.go_time
-        if not clock.spend(seconds):  # the time counts even if the move is not legal
-            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed_seconds:g} s")
+        in_time = clock.spend(seconds)  # the time counts even if the move is not legal
+        if not in_time and allowed_seconds is not None:
+            raise EngineFault(Fault.TIME, late_text(seconds, allowed_seconds))
         if move is None or not board.is_legal(move):
             raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move_text())
         return EngineReply(move, seconds, uci.thought)
@@ -304,7 +305,7 @@ class Engine:
             return EngineFault(Fault.STALLED, "it does not get ready for the game")
         if allowed_seconds is None:
             return EngineFault(Fault.STALLED, f"it has not moved after {duration(self.settings.stall_limit)}")
-        return EngineFault(Fault.TIME, f"it has not moved after {allowed_seconds:g} s")
+        return EngineFault(Fault.TIME, f"it has not moved after {allowed_seconds:.3f} s")
 
     def _fault_of_error(self, error: EngineError) -> EngineFault:
         """Return the fault of an engine that no longer responds, or that violates UCI."""
