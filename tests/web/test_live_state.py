@@ -13,6 +13,7 @@ from tbgen.games.live_file import (
     GameMove,
     GameStart,
     GameThought,
+    Participant,
     Ply,
     StartPosition,
     Termination,
@@ -216,12 +217,15 @@ def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch:
 
 
 def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
-    """The winner of the only game leads; both players lead when each has won one."""
-    pgn = tmp_path / "games.pgn"
+    """The winner of the only game leads; both players lead when each has won one.
+
+    A player who has not finished an encounter is in the tables, too, but without an Elo difference.
+    """
+    pgn, players = tmp_path / "games.pgn", [Participant(name, "inf") for name in "ABC"]
     first = games[games.index(b"[Event", 10) : games.rindex(b"[Event")]
     second = first.replace(b"2.1.1", b"3.1.1").replace(b'[White "A"]', b'[White "B"]')
     pgn.write_bytes(first + second.replace(b'[Black "B"]', b'[Black "A"]'))
-    live_path(pgn).write_bytes(encode_line(replace(START, games=1, size=pgn.stat().st_size)))
+    live_path(pgn).write_bytes(encode_line(replace(START, games=1, size=pgn.stat().st_size, players=players)))
     files, state = EventFiles(pgn), LiveState()
     _, ((start, listed),) = files.read()
     state.apply(start, listed)
@@ -229,6 +233,11 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
         change = state.update_standings(state.unranked_games[count - 1 : count])
         assert change is not None
         assert sorted(change[1]["leaders"]) == leaders
+        assert {table["key"]: len(table["rows"]) for table in change[1]["tables"]} == (
+            {"standings": 3, "crosstable": 3} if leaders else {}
+        )
+    last = change[1]["tables"][0]["rows"][-1]
+    assert (last[1:4], last[-3:]) == (["C", "0", "0"], ["", "", ""])
     files.live.close()
 
 

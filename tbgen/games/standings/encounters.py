@@ -153,11 +153,18 @@ class Encounters:
         return MatchScore(player, opponent, self._points, self._size * count, difference, self.test())
 
     def standings(self, scheme: Scheme) -> Standings | None:
-        """Return the standings from complete encounters, with the test; None if no encounter is complete."""
+        """Return the standings of all players from complete encounters, with the test.
+
+        If no encounter is complete, return None.
+        """
         records = self.countable_games()
         if not records:
             return None
-        return replace(standings(records, scheme), sprt=self.test(), tested_player=self._players[0])
+        return replace(
+            standings(records, scheme, entrants=self._players),
+            sprt=self.test(),
+            tested_player=self._players[0],
+        )
 
     def _members(self, key: GameId) -> list[GameRecord]:
         """Return the finished games of an encounter.

@@ -166,9 +166,9 @@ class Player(GamesOfPlayer):
         return [float(seat.points) for seat in self.seats]
 
     @cached_property
-    def elo(self) -> Elo:
-        """The Elo difference against all opponents."""
-        return elo(self.shares)
+    def elo(self) -> Elo | None:
+        """The Elo difference against all opponents; None if there are no games."""
+        return elo(self.shares) if self.seats else None
 
     def _total(self, scheme: Scheme) -> Fraction | None:
         try:
@@ -178,12 +178,16 @@ class Player(GamesOfPlayer):
         return sum((share if white else 1 - share for white, share in shares), Fraction(self.byes))
 
 
-def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Scheme) -> list[Player]:
+def players_of(
+    games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Scheme, entrants: Iterable[str] = ()
+) -> list[Player]:
     """Return the players, not yet ranked, in the order in which they first appear.
+
+    :param entrants: names of players who come first, and who need not have played.
 
     :raises UsageError: if the scheme has no points for the komi of a game.
     """
-    players: dict[str, Player] = {}
+    players = {name: Player(name) for name in entrants}
     seats: dict[int, tuple[Seat, Seat]] = {}
     for game in games:
         share, halves = game.points_by(scheme), RESULTS.get(game.classical, 1)

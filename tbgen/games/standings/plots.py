@@ -60,18 +60,19 @@ def elo_plot(standings: Standings) -> Iterator[Markup]:
     Players without a finite difference are omitted. The line for an unbounded margin reaches from edge to
     edge.
     """
-    players = [player for player in standings.players if math.isfinite(player.elo.difference)]
-    if not players:
+    elos = {player.name: player.elo for player in standings.players if player.elo is not None}
+    elos = {name: elo for name, elo in elos.items() if math.isfinite(elo.difference)}
+    if not elos:
         return
-    margins = [player.elo.margin if math.isfinite(player.elo.margin) else 0.0 for player in players]
+    margins = [elo.margin if math.isfinite(elo.margin) else 0.0 for elo in elos.values()]
     max_elo = 1.1 * max(
-        20.0, *(abs(player.elo.difference) + margin for player, margin in zip(players, margins, strict=True))
+        20.0, *(abs(elo.difference) + margin for elo, margin in zip(elos.values(), margins, strict=True))
     )
-    with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
-        panel = _player_panel(drawing, [player.name for player in players])
+    with figure(9, 1 + _ROW_INCHES * len(elos)) as drawing:
+        panel = _player_panel(drawing, list(elos))
         panel.axvline(0, color=INK, linewidth=0.8)
-        for place, player in enumerate(players):
-            difference, margin = player.elo.difference, player.elo.margin
+        for place, elo in enumerate(elos.values()):
+            difference, margin = elo.difference, elo.margin
             line_ends = max(difference - margin, -max_elo), min(difference + margin, max_elo)
             panel.plot(line_ends, (place, place), color=FIRST_INK, linewidth=2.5, solid_capstyle="butt")
             panel.plot(difference, place, marker="o", color=FIRST_INK)

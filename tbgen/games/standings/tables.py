@@ -288,7 +288,7 @@ _RESULT_COLUMNS: Final = [
 """Columns for items with an attribute ``results``."""
 _CHESS_COLUMNS: Final = [
     Column("classical", "points", "results.classical", None),
-    Column("share", "%", lambda item: item.results.classical / item.results.games, percent_text),
+    Column("share", "%", lambda item: item.results.classical / (item.results.games or 1), percent_text),
 ]
 """Columns that replace points and share of points if players are ordered by points in chess."""
 _PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")

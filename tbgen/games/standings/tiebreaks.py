@@ -130,7 +130,7 @@ class Tiebreak:
 
     def divisor(self, player: Player, data: TieData) -> int:
         """Return the divisor by which a player's number is divided: his number of games, or 1."""
-        return player.results.games if self.per_game and data.order_by is OrderBy.PERCENT else 1
+        return player.results.games or 1 if self.per_game and data.order_by is OrderBy.PERCENT else 1
 
     def weight(self, number: Number, player: Player, data: TieData) -> float | Fraction:
         """Return the number by which players are finally compared; greater is better."""

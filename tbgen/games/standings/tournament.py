@@ -326,6 +326,7 @@ def standings(
     order: Order | str = "percent",
     *,
     byes: bool = False,
+    entrants: Iterable[str] = (),
 ) -> Standings:
     """Return the standings of games under the given scheme, in the given order.
 
@@ -333,6 +334,7 @@ def standings(
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
     :param byes: whether players with fewer games than others get byes, which count as won games.
+    :param entrants: names of players who are listed even if they have no games.
 
     :raises UsageError: if no games are passed, the scheme has no points for the komi of a game, or the order
         or one of its tiebreaks does not exist.
@@ -341,7 +343,7 @@ def standings(
     if not records:
         raise UsageError("there are no games to score")
     order = order_of(order) if isinstance(order, str) else order
-    players = players_of(records, find_pairs(records), scheme)
+    players = players_of(records, find_pairs(records), scheme, entrants)
     if byes:
         players = with_byes(players)
     breaks, data = tiebreaks(order.tiebreaks, players), TieData.of(players, order.order_by, scheme)
