@@ -1,7 +1,7 @@
 // A running event. The server sends changes as they happen, so the page does not poll.
 
 import {attempt, fresh, isStatic} from "./api.js"
-import {$, h, step} from "./browser.js"
+import {$, debounced, h, step} from "./browser.js"
 import {counted, movesIn, pointsText} from "./score.js"
 import {Card, Stage, Watched, addressOf} from "./watched.js"
 
@@ -10,13 +10,17 @@ const MAX_LISTED = 500
 const SECOND_MS = 1000
 /** Time in milliseconds after which the page connects again to a server that has refused. */
 const RETRY_MS = 10 * SECOND_MS
+/** Time in milliseconds without any message after which the server counts as lost: several times as long as it is ever silent. */
+const PATIENCE_MS = 35 * SECOND_MS
 /** @type {Record<string, string>} */ const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
     stopped: "The event was stopped. The same command resumes it, and this page continues if the address is the same.",
-    gone: "The runner has ended unexpectedly. The same command resumes the event.",
+    gone: "The event has broken off: the program that plays it, tbgen match, was killed or has crashed. The finished games are kept. Once the same command runs again, the games in play begin anew, and this page continues.",
     untold: "These are the finished games of the PGN file, of its last event if it has several. There is no readable live file beside it, so this page cannot say whether more games follow.",
 }
 const NONE = "No event has begun: the PGN file has no readable live file beside it, and no finished game of tbgen match in it. This page updates itself."
+const LOST = "The server of this page does not answer, so the clocks stand still, and what is shown may be out of date. The page continues by itself when the server is back."
+const TINY = ">0.5000-<0.5000 is a lead that is too small for four decimals."
 const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
 /** @type {LiveEvent} */ let event = null
@@ -121,6 +125,7 @@ function showListed() {
     if (!found) return
     ;({leaders, lead} = found)
     showStandings(found, event.games)
+    stage.schedule() // the crosstable may have narrowed it
 }
 
 /** Show how the event has ended; null while it runs. @type {(how: string) => void} */
@@ -141,6 +146,8 @@ function winnerText() {
 }
 
 /** @type {(found: WholeEvent) => void} */ function showAll(found) {
+    Watched.lostAt = null
+    document.body.classList.remove("lost")
     for (const game of games.values()) game.view?.close()
     stage.close()
     games.clear()
@@ -168,10 +175,30 @@ $("older").addEventListener("click", () => attempt($("finished-problem"), async 
 const tick = () => games.forEach(game => game.view?.tick())
 setInterval(tick, SECOND_MS)
 
+/** Stop the clocks of an event whose server is lost, and say so. */
+function lose() {
+    if (over !== null) return
+    Watched.lostAt ??= performance.now()
+    document.body.classList.add("lost")
+    $("status").textContent = LOST
+}
+
 function connect() {
     const stream = new EventSource("live/stream")
+    // A server whose machine or network has failed closes no connection: it is only silent.
+    const wait = debounced(PATIENCE_MS, () => {
+        if (stream.readyState === EventSource.CLOSED) return
+        stream.close()
+        lose()
+        connect()
+    })
+    wait()
     /** @type {<Told>(name: string, call: (told: Told) => void) => void} */
-    const on = (name, call) => stream.addEventListener(name, message => call(JSON.parse(message.data)))
+    const on = (name, call) => stream.addEventListener(name, message => {
+        wait()
+        call(JSON.parse(message.data))
+    })
+    on("silence", () => null)
     on("state", (/** @type {WholeEvent} */ found) => {
         showAll(found)
         if (over === "finished") stream.close()
@@ -186,11 +213,11 @@ function connect() {
         if (how === "finished") stream.close()
     })
     stream.addEventListener("error", async () => {
-        if (over === null) $("status").textContent = "The server does not answer at present."
+        lose()
         // The browser reconnects by itself unless the server has refused.
         if (stream.readyState !== EventSource.CLOSED || over === "finished") return
         setTimeout(connect, RETRY_MS)
-        if (over === null) await attempt($("status"), () => fresh("live/event"))
+        if (over === null) await fresh("live/event").catch(({status, message}) => status && ($("status").textContent = message))
     })
 }
 
@@ -206,7 +233,7 @@ function connect() {
 export function showStandings({score, tables, games: whole}, perEncounter) {
     $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
     if (!tables.length) return
-    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${counted(whole, "game")} of whole encounters`, each.note, each.first)])
+    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${counted(whole, "game")} of whole encounters`, each)])
     const of = (/** @type {boolean} */ isCross) => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
     $("standings").replaceChildren(...of(false))
     $("crosstable").replaceChildren(...of(true))
@@ -246,17 +273,24 @@ function showFinished(listed, onReplay) {
                 h("a", {href: addressOf(game.key), "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: addressOf(game.key, ".pgn"), "aria-label": `PGN of game ${game.key}`}, "PGN")],
         ]
     })
-    $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first"))
+    $("finished").replaceChildren(table(head.map((title, at) => ({title, word: words.has(at)})), rows, "Finished games, the last one first", {first: rows.some(([, , , , points]) => String(points).includes(">")) ? TINY : ""}))
 }
 
-/** @type {(columns: Column[], rows: Child[][], caption: string, note?: string, first?: string) => HTMLElement} */
-function table(columns, rows, caption, note = "", first = "") {
-    const kind = (/** @type {number} */ at) => columns[at].word ? "text" : false
+/** Return a text with places after each second mark where its line may break, so that a crosstable fits; counts such as "+3 =2 -1" have blanks. @type {(text: string) => string} */
+const marks = text => text.includes(" ") ? text : text.replace(/..(?=.)/g, "$&\u200b")
+
+/** @type {(columns: Column[], rows: Child[][], caption: string, more?: Partial<StandingsTable>) => HTMLElement} */
+function table(columns, rows, caption, {key = "", note = "", first = ""} = {}) {
+    const isMarks = (/** @type {number} */ at) => key === "crosstable" && at > 2
+    const kind = (/** @type {number} */ at) => isMarks(at) ? "marks" : columns[at].word ? "text" : false
+    const cell = (/** @type {Child} */ text, /** @type {number} */ at) => columns[at].title === "player"
+        ? h("th", {scope: "row", class: "player"}, text)
+        : h("td", {class: kind(at)}, isMarks(at) ? marks(String(text)) : text)
     return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
-        h("table", {},
+        h("table", {class: key || false},
             h("caption", {}, caption, first && h("p", {class: "note"}, first), note && h("details", {}, h("summary", {}, "How to read it"), note)),
             h("thead", {}, h("tr", {}, columns.map(({title}, at) => title ? h("th", {scope: "col", class: kind(at)}, title) : h("td")))),
-            h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, at) => h("td", {class: kind(at)}, cell)))))))
+            h("tbody", {}, rows.map(row => h("tr", {}, row.map(cell))))))
 }
 
 if (isStatic) attempt($("status"), async () => showAll(await fresh("live/event")))

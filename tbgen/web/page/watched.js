@@ -14,6 +14,9 @@ export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/
 
 /** The state of a game from the server's messages; docs/match.md describes the fields. */
 export class Watched {
+    /** When the server was lost, the time at which all clocks stand; otherwise null. */
+    static lostAt = /** @type {number} */ (null)
+
     /** @param {LiveGame} told */ constructor(told) {
         this.key = told.key
         this.white = told.white
@@ -68,7 +71,7 @@ export class Watched {
     leftOf(side) {
         const left = this.left[side] ?? null
         const runs = !this.stopped && !this.result && side === this.moverOf(this.plies.length)
-        return {runs, left: left === null || !runs ? left : left - (performance.now() - this.heard) / SECOND_MS}
+        return {runs, left: left === null || !runs ? left : left - ((Watched.lostAt ?? performance.now()) - this.heard) / SECOND_MS}
     }
 
     get link() {
@@ -197,7 +200,7 @@ export class Stage extends View {
         this.players = {black: $("black"), white: $("white")}
         onClick(this.steps)
         const keys = new Map(Object.entries({ArrowLeft: this.steps.back, ArrowRight: this.steps.forward, Home: this.steps.first, End: this.steps.last}))
-        onKey(key => keys.get(key)?.())
+        onKey(key => keys.has(key) && (keys.get(key)(), true))
     }
 
     steps = {
@@ -249,6 +252,9 @@ export class Stage extends View {
         this.showMoves()
         const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: (/** @type {number} */ at) => this.go(at)}
         $("graph").replaceChildren(...game.plies.length ? [graph([game.start, ...game.plies], shown)] : [])
+        // A game that is over may have nothing to fill these places, which games in play reserve.
+        $("stage").classList.toggle("unlined", game.result && !game.plies.some(ply => ply.line))
+        $("stage").classList.toggle("unthought", game.result && !game.plies.some(ply => THOUGHT.test(ply.comment)))
         $("banner").hidden = !game.result || !followed
         $("banner").replaceChildren(...game.result ?? [])
         $("explore").href = game.link
