@@ -44,6 +44,8 @@ from tbgen.text import counted
 
 _LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _LAST_LINE_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
+_LINE_STARTS: Final = (b"\n", b"\r", b"\xef\xbb\xbf")
+"""The bytes after which a line begins; the last are a byte order mark."""
 
 
 def tags_of(outcome: Outcome) -> dict[str, str]:
@@ -97,9 +99,9 @@ def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outco
 def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> bytes:
     """Return the bytes of a game, with the tags of an earlier outcome replaced by the new tags ``values``.
 
-    The new tags follow the tag ``Result``. Without that tag, they are placed where the earlier tags were,
-    else after the last tag. They have the game's own line breaks. An existing tag ``Komi`` and the tags of
-    the other variant are kept.
+    The new tags follow the tag ``Result``. Without that tag, or if the game begins with earlier tags, they
+    are placed where the earlier tags were, else after the last tag. Each is on a line of its own, with the
+    game's own line breaks. An existing tag ``Komi`` and the tags of the other variant are kept.
     """
     replaced_names = tags.REPLACED_NAMES[variant]
     old_tags = [tag for tag in raw.tags if tag.name in replaced_names]
@@ -111,26 +113,29 @@ def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> byte
     newline = b"\n" if line_break is None else line_break[0]
     if newline == b"\r" and after.startswith(b"\n"):
         newline = b"\n"  # CR would form one line break with the LF that follows
-    if kept_tags and offset == kept_tags[-1].end and not before.endswith((b"\n", b"\r")):
-        before += newline  # the file ends with a tag that has no line break
+    if before and not before.endswith(_LINE_STARTS):
+        before += newline  # a tag before the new ones has no line break
     block = [f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in names]
     return b"".join([before, *block, newline * needs_empty_line, after])
 
 
 def _drop(omitted: list[Tag], data: bytes, start: int, end: int) -> bytes:
-    """Return the bytes of a game from ``start`` to ``end``, without the lines of the omitted tags."""
-    parts: list[bytes] = []
+    """Return the bytes of a game from ``start`` to ``end``, without the omitted tags. Each line that keeps
+    other text keeps its line break."""
+    kept = bytearray()
     for tag in omitted:
         if start <= tag.start < end:
-            parts.append(data[start : tag.start])
-            start = tag.end
-    return b"".join([*parts, data[start:end]])
+            kept += data[start : tag.start]
+            line_break = _LAST_LINE_BREAK.search(data, tag.start, tag.end)
+            keeps_text = kept and not kept.endswith(_LINE_STARTS)
+            start = line_break.start() if line_break and keeps_text else tag.end
+    return bytes(kept + data[start:end])
 
 
 def _tag_offset(raw: RawGame, kept_tags: list[Tag], old_tags: list[Tag]) -> tuple[int, bool]:
     """Return the offset for new tags, and whether an empty line must separate the tags from the moves."""
     result_tag = next((tag for tag in kept_tags if tag.name == "Result"), None)
-    if result_tag is not None:
+    if result_tag is not None and raw.tags[0] not in old_tags:
         return result_tag.end, False
     if old_tags:
         return old_tags[0].start, False
@@ -216,7 +221,7 @@ class Adjudicator:
         :raises TbgenError: if a table's file cannot be used, or the table was built without accrued scores.
         """
         tagged = None
-        if self.trust_tags and not self.options.overrides_rules:
+        if self.trust_tags and not raw.flaw and not self.options.overrides_rules:
             tagged = outcome_of_tags(raw.values, self.options)
             if tagged is not None and tagged.proven:
                 has_result = tagged.recorded in RESULTS

@@ -14,6 +14,7 @@ TAGS = [
     *('[RMobilityResult "-G0.0"]', '[RMobilityResult "G3.5"]', '[RMobilityBasis "played"]', "[Points]"),
     *('[RMobilityCutoff "G6.0"]', '[RMobilityCutoff "junk"]', '[RMobilityScoring "Komi"]'),
     *('[RMobilityAccrued "G3.5"]', '[RMobilityFiftyMoveRule "otb"]', '[WGMobilityResult "G9.5"]'),
+    *('[Result "*"] [White"A"]', '[Points "0-1"][Result "1-0"]', '[A-b "x"] ; {', '[Site\n"y"]', '[Date "x"'),
     *('[WGMobilityBasis "forfeit"]', '[RMobilityBasis "forfeit"]', '[FENAccrued "-G2.5"]'),
 ]
 LINES = [

@@ -1,7 +1,7 @@
 """Splitting a PGN stream into the bytes of single games, without losing or changing any byte."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -16,22 +16,38 @@ MAX_TAGS: Final = 10_000
 _BLOCK_BYTES: Final = 1 << 18
 _QUOTE: Final = rb"(?:\"|\xe2\x80[\x9c-\x9f])"
 """A straight or curved quotation mark."""
-_TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+%b(.*)%b)?\s*\]" % (_QUOTE, _QUOTE))
-"""A tag; its value may be missing, as in cuteRMob's ``[Legacy]``."""
-_SECOND_TAG: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*[A-Za-z0-9_]+\s+\"")
-"""The beginning of a second tag on a line. :data:`_TAG` matches it as part of the first tag's value."""
+_NAME: Final = rb"[A-Za-z0-9_][A-Za-z0-9_+#=:-]*+(?<![=:])"
+"""A tag's name, a symbol of the PGN standard (section 7). It does not end with a colon or an equals sign:
+``[White: "A"]`` is a slip."""
+_TAG: Final = re.compile(
+    rb"\s*\[\s*(%b(?=\s*%b)|[A-Za-z0-9_]+)(?:\s*%b(.*)%b)?\s*\]" % (_NAME, _QUOTE, _QUOTE, _QUOTE)
+)
+"""A tag; its value may be missing, as in cuteRMob's ``[Legacy]``, and may contain quotation marks."""
+_STRING: Final = rb"%b(?:\\.|(?!%b)[^\\\r\n])*+%b" % (_QUOTE, _QUOTE, _QUOTE)
+_GAP: Final = rb"[^!-~]*+"
+"""Blanks, line breaks and invisible characters."""
+_WHOLE_TAG: Final = rb"%b\[\s*+(?:%b\s*+%b|[A-Za-z0-9_]++)\s*+\]" % (_GAP, _NAME, _STRING)
+_JOINED_TAG: Final = re.compile(_WHOLE_TAG)
+_TAG_BEFORE_TEXT: Final = re.compile(rb"%b%b(?=[\[{;*0-9])" % (_WHOLE_TAG, _GAP))
+"""A tag that another tag, a comment or moves follow on the same line."""
+_OPEN_TAG: Final = re.compile(rb"%b\[\s*+(?:%b\s*+(?:%b\s*+)?)?" % (_GAP, _NAME, _STRING))
+"""The beginning of a tag that continues on the next line."""
+_SECOND_TAG: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*%b\s*\"" % _NAME)
+"""The beginning of a second tag within a tag."""
 _ESSENTIAL_TAG: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b", re.IGNORECASE)
 """The beginning of a tag on which the meaning of the moves depends."""
-_EVENT_TAG: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
+_EVENT_TAG: Final = re.compile(rb'\[\s*Event(?![\w+#-]|[=:]+\w)|Event\s*"')
 """The beginning of a tag ``Event``. One of its brackets may be missing."""
 _EVENT_AT_END: Final = re.compile(
-    rb'\[Event[^!-~]+"(?:(?!"[^!-~]*\]|\[Event\b).)*"[^!-~]*\][^!-~]*\Z', re.DOTALL
+    rb'\[Event[^!-~]*"(?:(?!"[^!-~]*\]|\[Event\b).)*"[^!-~]*\][^!-~]*\Z', re.DOTALL
 )
 """A tag ``Event`` at the end of a line; its value may contain quotation marks, and only invisible characters
 may follow."""
+_EVENT_IN_COMMENT: Final = re.compile(rb'\[Event\s*"')
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _PLY_COUNT: Final = re.compile(r"\d{1,6}", re.ASCII)
 _IDENTIFYING_TAGS: Final = frozenset({"White", "Black", "Result"})
+_PLAYER_TAGS: Final = ("White", "Black")
 _REPLACED_TAGS: Final = frozenset({tags.KOMI}).union(*tags.REPLACED_NAMES.values())
 """The tags that tagging adds and replaces. They never mark the beginning of a game."""
 _USUAL_NAMES: Final = {name.lower(): name for name in tags.READ_NAMES}
@@ -60,9 +76,10 @@ class Tag:
     value: str
     """The text between the quotation marks, with escapes resolved; empty if there are no quotation marks."""
     start: int
-    """Offset of the beginning of the tag's line in the bytes of the game."""
+    """Offset of the beginning of the tag in the bytes of the game; includes blanks at the start of a line."""
     end: int
-    """Offset of the end of the tag's line, after the line break."""
+    """Offset of the next tag, comment or move on the line; if none follows, of the end of the line, after its
+    line break."""
 
 
 @dataclass(slots=True)
@@ -129,11 +146,12 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
     ends. The first game includes any bytes before it. An empty stream yields nothing. Any other stream
     without games yields one ``RawGame`` without tags and moves.
 
-    A game has a flaw if the next game cuts off its tags, or if it exceeds ``MAX_BYTES`` or ``MAX_TAGS``. The
-    bytes beyond these limits follow as games with :attr:`RawGame.is_rest`.
+    A game has a flaw if the next game cuts off its tags, if two tags name different players of one colour, or
+    if it exceeds ``MAX_BYTES`` or ``MAX_TAGS``. The bytes beyond these limits follow as games with
+    :attr:`RawGame.is_rest`.
     """
     game, number = _GrowingGame(1, 1), 1
-    for line in read_lines(stream):
+    for line in _separate_tags(read_lines(stream)):
         if line.isspace():
             game.add_empty_line(line)
         else:
@@ -146,7 +164,7 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
             game.add(line[start:])
         if game.is_too_long:
             yield from game.flush()
-        number += line.endswith((b"\n", b"\r"))
+        number += len(line.splitlines()) - (not line.endswith((b"\n", b"\r")))
     yield from game.flush()
 
 
@@ -171,6 +189,30 @@ def read_lines(stream: ByteStream) -> Iterator[bytes]:
             rest.clear()
     if rest:
         yield bytes(rest)
+
+
+def _separate_tags(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines, but each tag alone: split from tags, a comment or moves that follow it on its line, and
+    joined with all lines that it spans."""
+    pending: list[bytes] = []
+    for line in lines:
+        if not pending and (b"[" not in line or (line.count(b"[") == 1 and line.rstrip().endswith(b"]"))):
+            yield line  # without the slower patterns
+            continue
+        text = b"".join([*pending, line])
+        if pending and (line.isspace() or not (_OPEN_TAG.fullmatch(text) or _JOINED_TAG.match(text))):
+            yield from pending
+            pending, text = [], line
+        start = 0
+        while tag := _TAG_BEFORE_TEXT.match(text, start):
+            yield text[start : tag.end()]
+            start = tag.end()
+        if _OPEN_TAG.fullmatch(text, start):
+            pending = [text[start:]] if start else [*pending, line]
+        else:
+            yield text[start:]
+            pending = []
+    yield from pending
 
 
 class _GrowingGame:
@@ -208,14 +250,13 @@ class _GrowingGame:
             return 0
         if self._is_in_comment:
             return event.start()
-        complete_tag = not self._has_moves and _TAG.fullmatch(head) and not self._is_identified
         commented = any(comment.startswith(b";") for comment in _COMMENT.findall(head))
-        return 0 if complete_tag or commented else event.start()
+        return 0 if commented else event.start()
 
     def ends_before(self, line: bytes) -> bool:
         """Return whether a line belongs to the next game."""
         if self._is_in_comment:
-            return b'[Event "' in line and _plain_line(line).startswith(b'[Event "')
+            return b"[Event" in line and _EVENT_IN_COMMENT.match(_plain_line(line)) is not None
         text = _plain_line(line)
         if text[:1] in b"%;" or _EMPTY_LINE.match(text):
             return False
@@ -255,16 +296,21 @@ class _GrowingGame:
     def _add_tag(self, text: bytes, start: int) -> None:
         self._text_start = -1  # a comment before this tag does not begin the movetext
         raw, tag = self._raw, _TAG.match(text)
-        has_second_tag = tag is not None and (_SECOND_TAG.search(tag[2] or b"") or text[tag.end() :].strip())
-        if has_second_tag or (tag is None and _ESSENTIAL_TAG.match(text)):
+        has_second_tag = _SECOND_TAG.search(text[1:] if tag is None else tag[2] or b"")
+        has_rest = tag is not None and text[tag.end() :].strip()
+        if has_second_tag or has_rest or (tag is None and _ESSENTIAL_TAG.match(text)):
             line = quote(decode(text.strip()))
-            raw.flaw = raw.flaw or f'{line} is not a tag: expected one in a line, as [Name "value"]'
+            raw.flaw = raw.flaw or f'{line} is not a tag: expected [Name "value"]'
         elif tag is None:
             raw.malformed = True
         self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")
         if tag is not None and not raw.is_rest:
             name, has_unusual_case = _usual_name(tag)
             value = decode(tag[2] or b"").replace('\\"', '"').replace("\\\\", "\\")
+            if name in _PLAYER_TAGS and name in self._names and value != raw.values[name]:
+                raw.flaw = (
+                    raw.flaw or f"it has two tags {name}: maybe those of the next game cut off its tags"
+                )
             raw.tags.append(Tag(name, value, start, len(self._data)))
             raw.has_unusual_case = raw.has_unusual_case or has_unusual_case
             if name in _REPLACED_TAGS:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from io import BytesIO
-from itertools import takewhile
 from typing import Final, Self
 from urllib.parse import quote
 
@@ -27,8 +25,9 @@ _MAX_QUERY_LENGTH: Final = 4000
 receives."""
 _MAX_TAGS_LENGTH: Final = 6000
 """Maximum length of the tags and the comment in the fragment. If they are longer, they are omitted."""
-_START_TAGS: Final = ("[FEN ", "[SetUp ", "[FENAccrued ")
-_LAST_COMMENT: Final = re.compile(r"(\{[^{}]*\})[^{}]*$")
+_START_TAGS: Final = ("FEN", "SetUp", "FENAccrued")
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\""})
+"""Maps the characters that a backslash precedes in the value of a tag."""
 
 
 def explorer_query(pgn: bytes, rules: str) -> str:
@@ -44,7 +43,7 @@ def explorer_query(pgn: bytes, rules: str) -> str:
     if game.start.accrued is not None:
         query.append(f"accrued={game.start.accrued}")
     fragment: list[str] = []
-    line, head = quote("_".join(_sans(game))), _tags_and_comment(pgn.decode(errors="replace"))
+    line, head = quote("_".join(_sans(game))), _tags_and_comment(game)
     if line:
         (fragment if len(line) > _MAX_QUERY_LENGTH else query).append(f"line={line}")
         if len(head) <= _MAX_TAGS_LENGTH:
@@ -59,17 +58,16 @@ def _sans(game: Game) -> Iterator[str]:
         board.push(move)
 
 
-def _tags_and_comment(text: str) -> str:
+def _tags_and_comment(game: Game) -> str:
     """Return the parts of a game that, besides its moves, determine its result: tags and the last comment.
 
     Tags of the start position are omitted.
     """
-    tags = takewhile(str.strip, text.strip().split("\n"))
-    head = [tag for tag in tags if not tag.startswith(_START_TAGS)]
-    comment = _LAST_COMMENT.search(text)
-    if comment:
-        head.append(" ".join(comment[1].split()))
-    return "\n".join(head)
+    values = {name: value for name, value in game.tags.items() if name not in _START_TAGS}
+    lines = [f'[{name} "{value.translate(_ESCAPES)}"]' for name, value in values.items()]
+    if game.comment and "}" not in game.comment:
+        lines.append(f"{{{' '.join(game.comment.split())}}}")
+    return "\n".join(lines)
 
 
 _UNKNOWN_VALUES = ("", "?", "-")

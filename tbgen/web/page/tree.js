@@ -156,7 +156,7 @@ const OF_OUTCOME = /^(RMobility|WGMobility)(Result|Basis|Accrued|Bounds|Doubts)$
 const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
 /** Signs of glyphs by their numbers in PGN (NAGs); other glyphs have no sign. */
 export const SIGNS = "|!|?|!!|??|!?|?!|□|||=|||∞|⩲|⩱|±|∓|+−|−+|||⨀".split("|")
-const TAG = /^\[(\w+) "((?:[^"\\]|\\.)*)"\]$/
+const TAG = /^\[([\w+#=:-]+) "((?:[^"\\]|\\.)*)"\]$/
 
 /**
  * Return the head of a game: its tags, except those of the first position, and in a last line the last comment, which may

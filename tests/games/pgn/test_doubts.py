@@ -1,6 +1,7 @@
 """Games that contradict themselves or lack a part: their doubts, what counts, and where they end."""
 
 import io
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -132,13 +133,19 @@ def test_truncated_tags_belong_to_no_other_game() -> None:
     tags = {"Event": "one", "Round": "1", "White": "A", "Black": "B", "Result": "1-0", "TimeControl": "6+0.1"}
     header = pgn("", **tags).rstrip()
     following = pgn("1. f3 e5 2. g4 Qh4# 0-1", Event=r"the \"X\" open", White="B", Black="A", Result="0-1")
-    for cut in range(1, len(header)):
-        text = header[:cut] + following
+    for cut, event in product(range(1, len(header)), (True, False)):
+        text = header[:cut] + (following if event else following.partition("\n")[2])
         *before, last = tagged(text)
         assert b"".join(game.raw.data for game in (*before, last)).decode() == text
         assert all(game.error is not None for game in before), text
         if last.error is None:
             assert last.raw.values["White"] + str(last.outcome and last.outcome.value) == "B-G0.0", text
+    (whole,) = tagged(f"{header}\n\n1. e4 1-0\n")
+    trusting = Adjudicator(directory="there/are/none", trust_tags=True)
+    assert [each.error is None for each in tagged(whole.data.decode()[:-11] + following, trusting)] == [
+        False,
+        True,
+    ]
     for end in ("1. e4 e5 2. Nf", "1. e4 {+0.1/9 0.0", "1. e4 e5"):
         one, two = games_of(pgn(end, Result="1-0").rstrip() + following)
         assert one.error is not None or Doubt.TRUNCATED in one.doubts

@@ -65,11 +65,11 @@ def check_tags(raw: RawGame) -> None:
     done = 0
     for tag in raw.tags:
         bom = raw.data[: tag.start].endswith(BOM)
-        assert tag.start - len(BOM) * bom in begins
-        assert tag.end in [*ends, len(raw.data)]
+        assert tag.start == done or tag.start - len(BOM) * bom in begins
+        assert tag.end in [*ends, len(raw.data)] or raw.data[tag.end : tag.end + 1] in b"[{;*0123456789"
         assert done <= tag.start < tag.end <= raw.moves_start
         line = raw.data[tag.start : tag.end]
-        assert len(BREAK.findall(line)) <= 1
+        assert len(BREAK.findall(line)) <= 4
         assert line.lstrip().startswith(b"[")
         assert tag.name.encode() in line
         assert tag.value.encode() in line or tag.value.encode("latin-1") in line

@@ -143,10 +143,10 @@ def test_nothing_changes_but_our_tags(data: bytes, adjudicator: Adjudicator) -> 
 
 
 def with_break(data: bytes) -> list[bytes]:
-    """Add the line break that a file gets if it ends with a tag and without a line break."""
-    return (
-        [data] if data.endswith((b"\n", b"\r")) else [data, *(data + end for end in (b"\n", b"\r", b"\r\n"))]
-    )
+    """Add the line break that a tag gets if none follows it."""
+    ends = {tag.end for raw in split_games(io.BytesIO(data)) for tag in raw.tags}
+    breaks = (b"\n", b"\r", b"\r\n")
+    return [data, *(data[:end] + each + data[end:] for end in ends for each in breaks)]
 
 
 def with_blank(raw: RawGame) -> list[bytes]:
@@ -187,6 +187,8 @@ def test_the_place_of_tags() -> None:
     assert put(b'[Komi "G1.5"]\n[Points "0-1"]\n[Points "x"]\n*') == b'[Komi "G1.5"]\n' + block[:-15] + b"*"
     assert put(b'[A "1"]\n[Points "0-1"]\n[B "2"]\n\n*') == b'[A "1"]\n' + block + b'[B "2"]\n\n*'
     assert put(b'[Points "0-1"]\n\n*') == block + b"\n*"
+    assert put(b'[Result "*"][B "2"] [Points "x"] *\n') == b'[Result "*"]\n' + block + b'[B "2"] *\n'
+    assert put(b'[B "2"] [Points\n"x"]\n[Result"*"]\n\n*') == b'[B "2"] \n[Result"*"]\n' + block + b"\n*"
 
 
 def test_the_result_of_the_other_variant_stays() -> None:

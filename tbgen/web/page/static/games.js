@@ -9,7 +9,7 @@ import {knownGoal, reached, stateDocument, stateOf} from "./positions.js"
 import {materialOf} from "./tables.js"
 
 /** Tag; comment in braces, up to the end of the text if unclosed; comment up to the end of the line; glyph as number; glyph as sign; bracket; result; castling with zeros; move number; move. */
-const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
+const TOKEN = /\s+|\[\s*(\w[\w+#=:-]*)\s*"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
 /** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. @type {(text: string) => Generator<PgnGame>} */
