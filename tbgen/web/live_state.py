@@ -197,7 +197,8 @@ class EventFiles:
             record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
             if record is not None and outcome.recorded in RESULTS:
                 record = dataclasses.replace(record, round=str(GameId(raw.number, 1, 1)))
-                games.append(ListedGame(record, _row(raw, record), span))
+                row = _row(raw, record) | {"reason": game.ending.text}
+                games.append(ListedGame(record, row, span))
                 last_tags = raw.values
         return games, last_tags
 

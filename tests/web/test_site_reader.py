@@ -142,8 +142,9 @@ def test_what_is_wrong_is_said(visit: Visit, api: TestClient) -> None:
 
 
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
-VARIED = f"""[White "Ada \\"A\\" B."]
-[SetUp "1"]
+VARIED = f"""[White"Ada \\"A\\" B."] [Black-Team "C"]
+[SetUp
+"1"]
 [FEN "{KBK}"]
 
 1... Kh5 (1... Kh6 2. Kf6! (2. Bg6?? Kxg6) (2. Qa8 Kh5)) 2. Kf4 $1 {{or (2. Kf5)}} Kh6 ; the end
@@ -151,7 +152,7 @@ VARIED = f"""[White "Ada \\"A\\" B."]
 """
 CASTLED = (
     "{Begun} 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O Nge7 5. d4 d5 6.exd5 Qxd5 7. c4 (7. Nc3 {there} $14 !?) "
-    "($1 7. Nc3? $256) Qd7 $18 $146 1/2-1/2 {agreed}"
+    "($1 7. Nc3? $256) Qd7 $18 $146 1/2-1/2 {agreed} {[%clk 0:05]}"
 )
 PASSED = '[FEN "8/2p5/8/1P6/8/8/8/K6k b - - 0 1 G5.0"]\n\n1... c5 2. bxc6 Kg2 3. c7 Kf3 4. c8=N *'
 

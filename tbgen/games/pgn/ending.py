@@ -64,9 +64,11 @@ _FREE_SENTENCE: Final = re.compile(
 )
 """A sentence of another program that names the loser or the winner, and the cause."""
 
+COMMAND: Final = re.compile(r"\[%[^\[\]]*\]")
+"""A command in a comment, such as ``[%clk 0:00:05]``, which says nothing about the ending."""
 _LEADING_DATA: Final = re.compile(
     r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?|\w+=\S+|book"
-    r"|[01]-[01]|1/2-1/2|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
+    r"|[01]-[01]|1/2-1/2)[;:|.]?\s+(?:-\s+)?)+",
     re.IGNORECASE,
 )
 """Data of an engine or a clock before a sentence, without a comma between data and sentence."""
@@ -139,7 +141,8 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
     :param tags: the tags of the game, any of which may be missing or invalid. The function reads the players'
         names, ``Result``, ``Termination``, ``TerminationDetails`` and ``RMobilityResult``.
-    :param last_comment: the comment after the last move; in a game without moves, the last comment.
+    :param last_comment: the comment after the last move; in a game without moves, the last comment. Commands
+        in it are ignored.
 
     >>> read_ending({"Result": "1/2-1/2"}, "+0.48/9 0.003s, Black loses on time")
     Ending(cause=<Basis.TIME_FORFEIT: 'time forfeit'>, winner=True, text='Black loses on time')
@@ -178,8 +181,8 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
 def _last_remark(comment: str) -> str:
     """Return the last comma-separated part of a comment that contains more than data, without the data at its
-    beginning."""
-    for part in reversed(_QUOTED_TEXT.sub("=-", sanitise(comment)).split(",")):
+    beginning and without commands."""
+    for part in reversed(COMMAND.sub(" ", _QUOTED_TEXT.sub("=-", sanitise(comment))).split(",")):
         if remark := _LEADING_DATA.sub("", f"{_as_one_line(part)} ", count=1).rstrip("! "):
             return remark
     return ""

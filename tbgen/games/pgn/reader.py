@@ -15,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import RESULTS, Basis, Doubt
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.ending import Ending, read_ending
+from tbgen.games.pgn.ending import COMMAND, Ending, read_ending
 from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
 from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
 from tbgen.text import sanitise
@@ -101,7 +101,8 @@ class Game:
     board: chess.Board = field(default_factory=chess.Board)
     """The final position. Its move stack is the main line, up to the first move that cannot be made."""
     comment: str = ""
-    """The last comment after the last move of the main line; in a game without moves, its last comment."""
+    """The last comment after the last move of the main line; in a game without moves, its last comment. A
+    comment that only has commands, such as ``[%clk 0:00:05]``, counts only if there is no earlier one."""
     result: str = UNFINISHED
     """The classical result from the tag, else from the movetext; ``0-0`` if both sides have lost. A result
     that is not recognized keeps its original spelling."""
@@ -216,7 +217,9 @@ def _play(game: Game, text: str) -> _Remainder:
         elif kind is None or depth:
             continue
         elif kind == "comment":
-            game.comment = token[0].strip("{};").strip()
+            comment = token[0].strip("{};").strip()
+            if not game.comment or COMMAND.sub("", comment).strip():
+                game.comment = comment
         elif kind == "result":
             remainder.results.append(read_result(token[0]) or token[0])
         elif not remainder.results:

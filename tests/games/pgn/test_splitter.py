@@ -112,6 +112,7 @@ def test_only_the_comment_after_the_last_move_counts() -> None:
         "1. e4 e5 1-0 {after}": "after",
         "1. e4 {two} (1. d4 {no}) 1-0": "two",
         "1. e4 {two} {three} *": "three",
+        "1. e4 {[%clk 0:00:05]} {two} ; [%eval 1.0]\n {} 1-0 {[%csl Ga1,Rb2] [%clk 0:00:05]}": "two",
         "{one} *": "one",
         "1. e4 {one} ; two\n*": "two",
         "1. e4": "",

@@ -34,7 +34,7 @@ function* parsedGames(text) {
         else game.words = true
         if (comment !== undefined) {
             const said = comment.split(/\s+/).filter(Boolean)
-            if (!stack.length) game.comment = comment.trim()
+            if (!stack.length && (!game.comment || comment.replace(/\[%[^[\]]*\]/g, "").trim())) game.comment = comment.trim()
             game.moves[at].comment = [game.moves[at].comment, ...said].filter(Boolean).join(" ")
         }
         if (bracket === "(") {
