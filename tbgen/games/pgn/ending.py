@@ -76,7 +76,7 @@ _QUOTED_TEXT: Final = re.compile(r'="[^"]*"')
 """Text that an engine has put in quotation marks. It is ignored, because it may contain any words."""
 
 _REMARK: Final = re.compile(
-    r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}"
+    r"(?:white|black|draw|drawn|end|no|game|adjudication|forfeit|xboard)\b[\w :'’().-]{0,60}"
     r"|(?:(?:lost|loses|won|wins) )?(?:on time|(?:on |by )?(?:time[- ]?out|time (?:forfeit|loss)|illegal move"
     r"|resignation))|resign(?:s|ed)"
     r"|(?:engine )?(?:crash(?:es|ed)?|disconnect(?:s|ed|ion)?|stall(?:s|ed)?|abandoned)",
@@ -94,13 +94,13 @@ _CAUSES: Final = {
     cause: re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for cause, words in (
         (Basis.ILLEGAL_MOVE, "illegal|invalid move"),
-        (Basis.TIME_FORFEIT, r"timed?\b|time-?outs?\b|times out\b|flag"),
+        (Basis.TIME_FORFEIT, r"timed?\b|time-?outs?\b|times out\b|flag|clock expired"),
         (
             Basis.ABANDONED,
             r"abandon|disconnect|connection|stalls?\b|stalled|crash|exit(?:s|ed)\b|quits?\b|died\b|hangs\b|hung\b"
             r"|left the game|terminate[sd] unexpectedly|stop(?:s|ped) responding",
         ),
-        (Basis.RESIGNATION, "resign"),
+        (Basis.RESIGNATION, "resign|g(?:ave|ives) up\\b|surrender|conced"),
     )
 }
 """For each cause of a loss, a pattern for the words that name it. The first cause that matches counts."""
