@@ -50,6 +50,8 @@ class MatchGame:
     """The value of the PGN tag ``Termination``; empty if the game ended on the board or by resignation."""
     end_time: float
     """When the game ended, in seconds since the epoch."""
+    duration: float
+    """Seconds from the start to the end. The times of day may differ by more, because a clock may be set."""
     faulty_engine = ""
     """The name of the engine whose fault ended the game; empty if there was no fault."""
     fault_detail = ""
@@ -62,7 +64,7 @@ class MatchGame:
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []
-        self.start_time = time.time()
+        self.start_time, self._start = time.time(), time.monotonic()
         self.thinking_seconds = 0.0
         """Total thinking time of both engines, in seconds."""
         for move in fixture.opening.moves:
@@ -90,7 +92,7 @@ class MatchGame:
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> MatchGame:
         """Record the end of the game, and return the game."""
         self.outcome, self.ending_text, self.termination = outcome, ending.text, termination
-        self.end_time = time.time()
+        self.end_time, self.duration = time.time(), time.monotonic() - self._start
         return self
 
 

@@ -72,7 +72,7 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
             yield tags.START_ACCRUED, str(opening.start.accrued)
     if opening.start.board.chess960:
         yield "Variant", "fischerandom"
-    yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.end_time - game.start_time))
+    yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.duration))
     yield "GameEndTime", _timestamp(game.end_time)
     yield "GameStartTime", _timestamp(game.start_time)
     yield "PlyCount", str(len(game.plies))

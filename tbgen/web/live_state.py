@@ -208,6 +208,8 @@ class _GameInPlay:
     """A game in play."""
 
     start: GameStart
+    last_change: float
+    """The time of ``perf_counter`` of the last move or, before the first move, of the start."""
     moves: list[GameMove] = field(default_factory=list)
     thought: GameThought | None = None
     """The last thought of the thinking engine; None if it has reported none since the last move."""
@@ -235,7 +237,7 @@ class _GameInPlay:
             "left": last.left if last else {},
             "plies": [asdict(move.ply) | {"fen": move.fen} for move in self.moves],
             "thought": self.thought and _fields(self.thought, "comment", "line"),
-            "since": round(max(0.0, time() - (last or self.start).time), 1),
+            "since": round(perf_counter() - self.last_change, 1),
         }
 
 
@@ -270,12 +272,12 @@ class LiveState:
                 self.start = line
                 self._encounters = Encounters([each.name for each in line.players], line.games, line.test)
             case GameStart():
-                self._playing[line.key] = _GameInPlay(line)
+                self._playing[line.key] = _GameInPlay(line, _moment_of(line))
                 return "started", self._playing[line.key].document()
             case GameMove() if game := self._playing.get(line.key):
                 line = replace(line, ply=replace(line.ply, line=game.line_in_san(line.ply.line)))
                 game.moves.append(line)
-                game.thought = None
+                game.thought, game.last_change = None, _moment_of(line)
             case GameThought() if game := self._playing.get(line.key):
                 game.thought = line = replace(line, line=game.line_in_san(line.line))
             case GameEnd():
@@ -322,6 +324,12 @@ class LiveState:
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MAX_LISTED) : end][::-1]}
+
+
+def _moment_of(line: GameStart | GameMove) -> float:
+    """Return the time of ``perf_counter`` at which a line was written. From then on, the time of day does not
+    matter, because a clock may be set during a game."""
+    return perf_counter() - max(0.0, time() - line.time)
 
 
 def _score_fields(score: MatchScore) -> dict[str, Any]:

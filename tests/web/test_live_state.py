@@ -259,6 +259,13 @@ def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
         assert game["plies"][1]["line"] == wanted
 
 
+def test_a_clock_that_is_set_changes_no_duration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_state, "time", lambda: 7.0)
+    state = begun()
+    monkeypatch.setattr(live_state, "time", lambda: 7200.0)
+    assert 7 <= state.document()["playing"][0]["since"] < 3600
+
+
 def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
     state = begun()
 

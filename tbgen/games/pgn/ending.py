@@ -100,7 +100,7 @@ _CAUSES: Final = {
             r"abandon|disconnect|connection|stalls?\b|stalled|crash|exit(?:s|ed)\b|quits?\b|died\b|hangs\b|hung\b"
             r"|left the game|terminate[sd] unexpectedly|stop(?:s|ped) responding",
         ),
-        (Basis.RESIGNATION, "resign|g(?:ave|ives) up\\b|surrender|conced"),
+        (Basis.RESIGNATION, r"resign|g(?:ave|ives) up\b|surrender|conced"),
     )
 }
 """For each cause of a loss, a pattern for the words that name it. The first cause that matches counts."""
