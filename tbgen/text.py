@@ -63,6 +63,15 @@ def sanitise(text: str, table: LegibleTable = _LEGIBLE_TABLE) -> str:
     return _SOFT_HYPHEN.sub("-", text).translate(table) if UNUSUAL_CHARACTER.search(text) else text
 
 
+def composed(text: str) -> str:
+    r"""Return a string in Unicode's normal form NFC, in which names are compared.
+
+    >>> composed("Zoe\u0308") == "Zoë"
+    True
+    """
+    return unicodedata.normalize("NFC", text)
+
+
 def decode(data: bytes) -> str:
     r"""Decode text in UTF-8, with or without a byte order mark.
 

@@ -30,7 +30,7 @@ from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy, parse_names
 from tbgen.games.standings.tournament import LeftOutCounts
 from tbgen.system.files import make_directory, write_file
-from tbgen.text import counted
+from tbgen.text import composed, counted
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -171,7 +171,7 @@ def run(
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
-    result = replace(result, left_out=left_out, tested_player=sprt_player)
+    result = replace(result, left_out=left_out, tested_player=composed(sprt_player))
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)

@@ -26,6 +26,8 @@ from tbgen.games.settings import GameOptions
 from tbgen.text import counted, sanitise
 
 _CHESS960_COUNT: Final = 960
+_BOOK_MAKERS: Final = {".bin": "Polyglot", ".abk": "Arena", ".ctg": "ChessBase"}
+"""For each suffix of binary opening books, the program whose format it is."""
 _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
@@ -196,6 +198,11 @@ def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
             "or omit --openings"
         )
     file_format = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
+    if maker := "" if settings.format else _BOOK_MAKERS.get(path.suffix.lower()):
+        raise UsageError(
+            f"{quote(str(path))} is an opening book of {maker}, which cannot be read: give openings as EPD or "
+            "PGN, with --openings file=FILE"
+        )
     if file_format not in ("epd", "pgn"):
         raise UsageError(f"{quote(file_format)} is not a format of openings: expected epd or pgn")
     with open_for_reading(str(path)) as source:

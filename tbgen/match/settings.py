@@ -22,7 +22,7 @@ from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import OpeningSettings, StartKind
-from tbgen.text import decode
+from tbgen.text import composed, decode
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 
@@ -195,7 +195,7 @@ class _EngineWords(Struct):
         if self.dir is not None and not self.dir.is_dir():
             raise UsageError(f"there is no directory {quote(str(self.dir))}")
         command = find_command(self.cmd, tuple(self.arg), self.dir)
-        name = self.name.strip() or Path(command[0]).name
+        name = composed(self.name.strip() or Path(command[0]).name)
         if not name.isprintable() or name in ("?", "-") or set('"\\') & set(name):
             raise UsageError(f"no player in PGN can be called {quote(name)}: give another name=")
         control = TimeControl.parse(self.tc, self.timemargin / 1000)

@@ -44,7 +44,8 @@ def test_engines_in_the_words_of_cute_chess(tmp_path: Path) -> None:
 def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
     """Nodes do not replace the clock, and both limit a search; a replaced clock is reported."""
     said: list[str] = []
-    (one,) = engines_of([[CMD, "name=A", "nodes=5"]], ["tc=40/60", "timemargin=10"], said.append)
+    (one,) = engines_of([[CMD, "name=e\u0308", "nodes=5"]], ["tc=40/60", "timemargin=10"], said.append)
+    assert one.name == "\xeb"
     assert one.control == TimeControl(40, 60, nodes=5, margin=0.01)
     (both,) = engines_of([[CMD]], ["tc=40/60", "depth=9", "tc=20"], said.append)
     assert (both.control, said) == (TimeControl(time=20, depth=9), [])

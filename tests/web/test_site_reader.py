@@ -142,7 +142,7 @@ def test_what_is_wrong_is_said(visit: Visit, api: TestClient) -> None:
 
 
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
-VARIED = f"""[White"Ada \\"A\\" B."] [Black-Team "C"]
+VARIED = f"""[White"Zoe\u0308 \\"A\\" B."] [Black-Team "C"]
 [SetUp
 "1"]
 [FEN "{KBK}"]

@@ -38,7 +38,7 @@ import chess
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.spelling import BOTH_FORFEIT
-from tbgen.text import sanitise
+from tbgen.text import composed, sanitise
 
 _MAX_TEXT_LENGTH: Final = 80
 
@@ -225,8 +225,9 @@ def _consistent_remark(remark: str, winner: chess.Color | None) -> str:
 
 
 def _as_one_line(text: str) -> str:
-    """Return a string as one line. In PGN files, there may be a line break between any two words."""
-    return " ".join(text.split())
+    """Return a string as one line, in the normal form NFC. In PGN files, there may be a line break between any
+    two words."""
+    return " ".join(composed(text).split())
 
 
 def _as_short_printable(text: str) -> str:

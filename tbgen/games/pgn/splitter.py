@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from tbgen.errors import quote
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.spelling import TAIL_BYTES, decode, ends_with_result, plain
+from tbgen.text import composed
 
 MAX_BYTES: Final = 1 << 24
 """Maximum size of one game in bytes."""
@@ -74,7 +75,8 @@ class Tag:
 
     name: str
     value: str
-    """The text between the quotation marks, with escapes resolved; empty if there are no quotation marks."""
+    """The text between the quotation marks, in the normal form NFC and with escapes resolved; empty if there
+    are no quotation marks."""
     start: int
     """Offset of the beginning of the tag in the bytes of the game; includes blanks at the start of a line."""
     end: int
@@ -306,7 +308,7 @@ class _GrowingGame:
         self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")
         if tag is not None and not raw.is_rest:
             name, has_unusual_case = _usual_name(tag)
-            value = decode(tag[2] or b"").replace('\\"', '"').replace("\\\\", "\\")
+            value = composed(decode(tag[2] or b"")).replace('\\"', '"').replace("\\\\", "\\")
             if name in _PLAYER_TAGS and name in self._names and value != raw.values[name]:
                 raw.flaw = (
                     raw.flaw or f"it has two tags {name}: maybe those of the next game cut off its tags"

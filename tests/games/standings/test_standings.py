@@ -306,9 +306,9 @@ def test_players_without_a_name_are_kept_apart() -> None:
 
 
 def test_fields_of_a_record_from_tags() -> None:
-    tags = '[White " A "]\n[Black "B"]\n[Round "1.2"]\n'
+    tags = '[White " Zoe\u0308 "]\n[Black "B"]\n[Round "1.2"]\n'
     (record,) = records_of(f'{tags}[FEN "8/8/8/2K3k1/8/8/8/8  w - - 3 60 -G5.5"]\n\n*\n')
-    assert (record.white, record.round, record.start) == ("A", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
+    assert (record.white, record.round, record.start) == ("Zo\xeb", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
 
 
 def test_invalid_standings() -> None:
