@@ -200,8 +200,8 @@ def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
     file_format = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
     if maker := "" if settings.format else _BOOK_MAKERS.get(path.suffix.lower()):
         raise UsageError(
-            f"{quote(str(path))} is an opening book of {maker}, which cannot be read: give openings as EPD or "
-            "PGN, with --openings file=FILE"
+            f"{quote(str(path))} is an opening book of {maker}, which cannot be read: give openings as "
+            "EPD or PGN, with --openings file=FILE"
         )
     if file_format not in ("epd", "pgn"):
         raise UsageError(f"{quote(file_format)} is not a format of openings: expected epd or pgn")

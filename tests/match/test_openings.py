@@ -87,7 +87,7 @@ def test_invalid_openings(tmp_path: Path) -> None:
         ("c.pgn", "1. f3 e5 2. g4 Qh4# 0-1\n", "c.pgn, game 1: the game would be over"),
         ("a.txt", "8/8/8/8/8/7k/8/KQ6 w - - 100 90\n", "by fifty-move rule"),
         ("none.epd", None, "does not exist"),
-        ("a.BIN", "\0", "a.BIN' is an opening book of Polyglot, which cannot be read: give openings as EPD"),
+        ("a.BIN", "\0", "a.BIN' is an opening book of Polyglot, which cannot be read: give openings as "),
         ("d.epd", "PK\3\4 and more", "d.epd is a zip archive: unpack it, and name a file from it"),
         ("e.epd", "PK\5\6", "e.epd is a zip archive"),
         ("f.epd", "\0" * 257 + "ustar", "f.epd is a tar archive"),

@@ -225,8 +225,8 @@ def _consistent_remark(remark: str, winner: chess.Color | None) -> str:
 
 
 def _as_one_line(text: str) -> str:
-    """Return a string as one line, in the normal form NFC. In PGN files, there may be a line break between any
-    two words."""
+    """Return a string as one line in the normal form NFC. In PGN files, there may be a line break between
+    any two words."""
     return " ".join(composed(text).split())
 
 

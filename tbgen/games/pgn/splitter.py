@@ -21,17 +21,22 @@ _NAME: Final = rb"[A-Za-z0-9_][A-Za-z0-9_+#=:-]*+(?<![=:])"
 """A tag's name, a symbol of the PGN standard (section 7). It does not end with a colon or an equals sign:
 ``[White: "A"]`` is a slip."""
 _TAG: Final = re.compile(
-    rb"\s*\[\s*(%b(?=\s*%b)|[A-Za-z0-9_]+)(?:\s*%b(.*)%b)?\s*\]" % (_NAME, _QUOTE, _QUOTE, _QUOTE)
+    rb"\s*\[\s*(%b(?=\s*%b)|[A-Za-z0-9_]+)(?:\s*%b(.*)%b)?\s*\]" % (_NAME, _QUOTE, _QUOTE, _QUOTE), re.DOTALL
 )
 """A tag; its value may be missing, as in cuteRMob's ``[Legacy]``, and may contain quotation marks."""
-_STRING: Final = rb"%b(?:\\.|(?!%b)[^\\\r\n])*+%b" % (_QUOTE, _QUOTE, _QUOTE)
-_GAP: Final = rb"[^!-~]*+"
+_GAP: Final = rb"(?:(?!%b)[^!-~])*+" % _QUOTE
 """Blanks, line breaks and invisible characters."""
-_WHOLE_TAG: Final = rb"%b\[\s*+(?:%b\s*+%b|[A-Za-z0-9_]++)\s*+\]" % (_GAP, _NAME, _STRING)
-_JOINED_TAG: Final = re.compile(_WHOLE_TAG)
-_TAG_BEFORE_TEXT: Final = re.compile(rb"%b%b(?=[\[{;*0-9])" % (_WHOLE_TAG, _GAP))
+_CHARACTERS: Final = rb"(?:\\.|(?!%b)[^\\\r\n])*+" % _QUOTE
+_STRING: Final = rb"%b%b(?:[\r\n]++(?!\[)%b)?%b" % (_QUOTE, _CHARACTERS, _CHARACTERS, _QUOTE)
+"""A value in quotation marks, which a program may have wrapped once."""
+_VALUED_TAG: Final = rb"%b\[%b%b%b%b%b\]" % (_GAP, _GAP, _NAME, _GAP, _STRING, _GAP)
+_WHOLE_TAG: Final = re.compile(rb"%b|%b\[%b[A-Za-z0-9_]++%b\]" % (_VALUED_TAG, _GAP, _GAP, _GAP))
+_TAG_BEFORE_TEXT: Final = re.compile(rb"(?:%b)%b(?=[\[{;*0-9])" % (_WHOLE_TAG.pattern, _GAP))
 """A tag that another tag, a comment or moves follow on the same line."""
-_OPEN_TAG: Final = re.compile(rb"%b\[\s*+(?:%b\s*+(?:%b\s*+)?)?" % (_GAP, _NAME, _STRING))
+_RESULT_BEFORE_TAG: Final = re.compile(rb"(?<=[\s)}])(?:1-0|0-1|1/2-1/2|\*)%b(?=%b)" % (_GAP, _VALUED_TAG))
+_OPEN_TAG: Final = re.compile(
+    rb"%b\[%b(?:%b%b(?:%b%b|%b%b[\r\n]++)?)?" % (_GAP, _GAP, _NAME, _GAP, _STRING, _GAP, _QUOTE, _CHARACTERS)
+)
 """The beginning of a tag that continues on the next line."""
 _SECOND_TAG: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*%b\s*\"" % _NAME)
 """The beginning of a second tag within a tag."""
@@ -46,6 +51,7 @@ _EVENT_AT_END: Final = re.compile(
 may follow."""
 _EVENT_IN_COMMENT: Final = re.compile(rb'\[Event\s*"')
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
+_LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _PLY_COUNT: Final = re.compile(r"\d{1,6}", re.ASCII)
 _IDENTIFYING_TAGS: Final = frozenset({"White", "Black", "Result"})
 _PLAYER_TAGS: Final = ("White", "Black")
@@ -202,13 +208,13 @@ def _separate_tags(lines: Iterable[bytes]) -> Iterator[bytes]:
             yield line  # without the slower patterns
             continue
         text = b"".join([*pending, line])
-        if pending and (line.isspace() or not (_OPEN_TAG.fullmatch(text) or _JOINED_TAG.match(text))):
+        if pending and (line.isspace() or not (_OPEN_TAG.fullmatch(text) or _WHOLE_TAG.match(text))):
             yield from pending
             pending, text = [], line
         start = 0
-        while tag := _TAG_BEFORE_TEXT.match(text, start):
-            yield text[start : tag.end()]
-            start = tag.end()
+        while part := _TAG_BEFORE_TEXT.match(text, start) or _RESULT_BEFORE_TAG.search(text, start):
+            yield text[start : part.end()]
+            start = part.end()
         if _OPEN_TAG.fullmatch(text, start):
             pending = [text[start:]] if start else [*pending, line]
         else:
@@ -308,7 +314,11 @@ class _GrowingGame:
         self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")
         if tag is not None and not raw.is_rest:
             name, has_unusual_case = _usual_name(tag)
-            value = composed(decode(tag[2] or b"")).replace('\\"', '"').replace("\\\\", "\\")
+            value = (
+                composed(decode(_LINE_BREAK.sub(b" ", tag[2] or b"")))
+                .replace('\\"', '"')
+                .replace("\\\\", "\\")
+            )
             if name in _PLAYER_TAGS and name in self._names and value != raw.values[name]:
                 raw.flaw = (
                     raw.flaw or f"it has two tags {name}: maybe those of the next game cut off its tags"

@@ -136,6 +136,10 @@ def test_a_tag_after_moves_begins_a_game() -> None:
     assert (names(one), names(two), two.line) == (["A"], ["B"], 4)
     assert one.data[one.moves_start :] == b"1. e4 *\n"
     assert two.data[two.moves_start :] == b"1. d4 *\n"
+    assert texts(b'[A "1"] [B "2"] 1. e4 * [A "2"] 1. d4 {* [A}') == [
+        b'[A "1"] [B "2"] 1. e4 *',
+        b'[A "2"] 1. d4 {* [A}',
+    ]
 
 
 def test_a_repeated_tag_after_an_empty_line_begins_a_game() -> None:

@@ -30,7 +30,7 @@ function* parsedGames(text) {
             stack = []
             at = 0
         }
-        if (name !== undefined) game.tags[name] = value.normalize().replace(/\\(.)/g, "$1")
+        if (name !== undefined) game.tags[name] = value.normalize().replace(/\r?\n|\r/g, " ").replace(/\\(.)/g, "$1")
         else game.words = true
         if (comment !== undefined) {
             const said = comment.split(/\s+/).filter(Boolean)
