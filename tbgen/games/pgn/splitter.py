@@ -31,9 +31,11 @@ _STRING: Final = rb"%b%b(?:[\r\n]++(?!\[)%b)?%b" % (_QUOTE, _CHARACTERS, _CHARAC
 """A value in quotation marks, which a program may have wrapped once."""
 _VALUED_TAG: Final = rb"%b\[%b%b%b%b%b\]" % (_GAP, _GAP, _NAME, _GAP, _STRING, _GAP)
 _WHOLE_TAG: Final = re.compile(rb"%b|%b\[%b[A-Za-z0-9_]++%b\]" % (_VALUED_TAG, _GAP, _GAP, _GAP))
+"""A tag, on one or more lines, in the strict syntax of the standard. Only tags in this syntax share lines."""
 _TAG_BEFORE_TEXT: Final = re.compile(rb"(?:%b)%b(?=[\[{;*0-9])" % (_WHOLE_TAG.pattern, _GAP))
 """A tag that another tag, a comment or moves follow on the same line."""
 _RESULT_BEFORE_TAG: Final = re.compile(rb"(?<=[\s)}])(?:1-0|0-1|1/2-1/2|\*)%b(?=%b)" % (_GAP, _VALUED_TAG))
+"""A result that a tag of the next game follows on the same line."""
 _OPEN_TAG: Final = re.compile(
     rb"%b\[%b(?:%b%b(?:%b%b|%b%b[\r\n]++)?)?" % (_GAP, _GAP, _NAME, _GAP, _STRING, _GAP, _QUOTE, _CHARACTERS)
 )
@@ -50,6 +52,7 @@ _EVENT_AT_END: Final = re.compile(
 """A tag ``Event`` at the end of a line; its value may contain quotation marks, and only invisible characters
 may follow."""
 _EVENT_IN_COMMENT: Final = re.compile(rb'\[Event\s*"')
+"""The beginning of a tag that begins a game even within a comment, whose closing brace must be missing."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
 _LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _PLY_COUNT: Final = re.compile(r"\d{1,6}", re.ASCII)
@@ -64,6 +67,7 @@ _ODD_CHARACTER: Final = re.compile(rb"[^\t-\r -~]")
 _QUOTED: Final = re.compile(rb"%b.*%b" % (_QUOTE, _QUOTE), re.DOTALL)
 _SIZE_FLAW: Final = f"it has more than {MAX_BYTES >> 20} MiB or {MAX_TAGS:,} tags, the maximum for one game"
 _CUT_FLAW: Final = "its tags are cut off by those of the next game, so its moves are unknown"
+_TWO_PLAYERS_FLAW: Final = "its tags name two players of one colour, so they may be those of two games"
 _EMPTY_LINE: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
 """A line without content."""
 
@@ -314,15 +318,10 @@ class _GrowingGame:
         self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")
         if tag is not None and not raw.is_rest:
             name, has_unusual_case = _usual_name(tag)
-            value = (
-                composed(decode(_LINE_BREAK.sub(b" ", tag[2] or b"")))
-                .replace('\\"', '"')
-                .replace("\\\\", "\\")
-            )
+            written = composed(decode(_LINE_BREAK.sub(b" ", tag[2] or b"")))
+            value = written.replace('\\"', '"').replace("\\\\", "\\")
             if name in _PLAYER_TAGS and name in self._names and value != raw.values[name]:
-                raw.flaw = (
-                    raw.flaw or f"it has two tags {name}: maybe those of the next game cut off its tags"
-                )
+                raw.flaw = raw.flaw or _TWO_PLAYERS_FLAW
             raw.tags.append(Tag(name, value, start, len(self._data)))
             raw.has_unusual_case = raw.has_unusual_case or has_unusual_case
             if name in _REPLACED_TAGS:

@@ -60,7 +60,7 @@ def finished_game(raw: RawGame, file: str, options: GameOptions) -> GameRecord |
     """
     tags = raw.values
     record = GameRecord.of(file, TaggedGame(raw, outcome_of_tags(tags, options), None))
-    if record is None or GameId.parse(record.round) is None or tags.get("Result") not in RESULTS:
+    if raw.flaw or record is None or GameId.parse(record.round) is None or tags.get("Result") not in RESULTS:
         return None
     return record
 
