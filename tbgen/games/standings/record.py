@@ -129,6 +129,11 @@ class GameRecord:
             return self
         return replace(self, outcome=self.outcome.scored_by(replace(scoring, scheme=scheme)))
 
+    def round_numbers(self) -> list[tuple[int, str]]:
+        """Return a sort key: the numbers in the round, which may have any number of digits."""
+        numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", self.round))
+        return [(len(number), number) for number in numbers]
+
     @property
     def location(self) -> str:
         """The name of the file, and the number of the game in the file."""

@@ -38,7 +38,11 @@ def crosstable(standings: Standings) -> StandingsTable:
     """
     meetings = [meeting for player in standings.players for meeting in player.meetings.values()]
     most = max(len(meeting.seats) for meeting in meetings)
-    note, per_line, show = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
+    note, per_line, show = (
+        "Games in the order of their rounds: 1 won, = drawn, 0 lost",
+        2 * ceil(sqrt(most) / 2),
+        _marks,
+    )
     if most > _MAX_MARKS:
         note, per_line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
     dots = "·" * max(len(show(meeting)) for meeting in meetings)
@@ -89,8 +93,13 @@ def _crosstable(
 
 
 def _marks(meeting: GamesOfPlayer) -> str:
-    """Return one mark per game, which shows its result in chess."""
-    return "".join(_MARKS[seat.half_points] for seat in meeting.seats)
+    """Return one mark per game, which shows its result in chess.
+
+    Games are ordered by round, and within a round as in the files: games that are played at once may end, and
+    so be written, in any order.
+    """
+    seats = sorted(meeting.seats, key=lambda seat: seat.game.round_numbers())
+    return "".join(_MARKS[seat.half_points] for seat in seats)
 
 
 def _counts(meeting: GamesOfPlayer) -> str:

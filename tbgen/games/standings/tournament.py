@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -265,7 +264,9 @@ class Standings:
     @cached_property
     def names(self) -> Sequence[str]:
         """The names of the tested player, if given, and of the others in the order of their first rounds."""
-        games = sorted(self.games, key=_round_numbers)  # games that are played at once may end in any order
+        games = sorted(
+            self.games, key=GameRecord.round_numbers
+        )  # games that are played at once may end in any order
         names = (name for game in games for name in (game.white, game.black))
         return list(dict.fromkeys([self.tested_player, *names] if self.tested_player else names))
 
@@ -312,12 +313,6 @@ class Standings:
         first = next(player for player in self.players if player.name == self.names[0])
         points = first.pairs.shares if pairs else first.shares
         return sprt(points, *numbers, model=model, pairs=pairs)
-
-
-def _round_numbers(game: GameRecord) -> list[tuple[int, str]]:
-    """Return a sort key for a game: the numbers in its round, which may have any number of digits."""
-    numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", game.round))
-    return [(len(number), number) for number in numbers]
 
 
 def standings(

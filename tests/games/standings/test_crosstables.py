@@ -25,7 +25,13 @@ def lines(table: StandingsTable, width: int = 100) -> list[str]:
     return found[found.index("") + 1 : -1]
 
 
-def test_a_cell_has_the_games_of_two_players_in_order_of_play() -> None:
+def test_a_cell_has_the_games_of_two_players_in_the_order_of_rounds() -> None:
+    """Games without rounds, or of one round, stay in the order of the files."""
+    rounds = [
+        game("A", "B", value, round_=of)
+        for value, of in (("G0.0", "10.1"), ("-G0.0", "9.1"), ("G0.5", "9.1"))
+    ]
+    assert crosstable(standings(rounds)).rows[0][4] == "0=1"
     won = game("A", "B", "G1.5", result="0-1")  # in chess; White holds the score
     records = [*games("AB G0.0, BA G3.5, BC -G0.0"), won, *games("BA -G0.5")]
     found = standings(records, Scheme.CLASSICAL)
