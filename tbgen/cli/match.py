@@ -32,10 +32,11 @@ from tbgen.documents import struct_of
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
+from tbgen.games.standings.record import Format
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import translate
 from tbgen.match.openings import OpeningSettings, StartKind
-from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, read_toml_options
+from tbgen.match.settings import EventSettings, engines_of, processors_of, read_toml_options
 from tbgen.probe.syzygy import MAX_MEN
 from tbgen.system.memory import usable_processors
 from tbgen.text import counted, number
@@ -364,8 +365,8 @@ def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[
     lines = [f"{counted(summary.games, 'game')} in {settings.pgn}"]
     if summary.uncounted:
         lines[0] += f", {number(summary.uncounted)} of incomplete encounters, which do not count"
-    if summary.winner is not None:
-        lines.append(f"{summary.winner} has won the knockout")
+    if summary.standings is not None and summary.standings.result is not None:
+        lines.append(summary.standings.result.sentence.rstrip("."))
     for name, faults in sorted(summary.faults.items()):
         parts = ", ".join(f"{counted(count, 'game')} by {fault}" for fault, count in sorted(faults.items()))
         lines.append(f"{name} has lost {parts}")

@@ -16,13 +16,16 @@ from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, WordList, 
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
+from tbgen.games.live_file import format_in_live_file
 from tbgen.games.outcome import RESULTS, Doubt
-from tbgen.games.pgn.files import matching_files
+from tbgen.games.pgn.files import is_stream, matching_files
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
 from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
+from tbgen.games.standings.encounters import event_result
 from tbgen.games.standings.orders import ORDERS
+from tbgen.games.standings.record import EventFormat
 from tbgen.games.standings.render import comma_separated, markdown, text_lines
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview_keys
@@ -172,6 +175,12 @@ def run(
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested_player=composed(sprt_player))
+    if all(option is None for option in vars(adjudication.referee.scoring_options).values()):
+        # Under another scoring than that of its event, a game need not have the same winner.
+        is_older = len(files) == 1 and not is_stream(files[0]) and games[0].event == EventFormat()
+        result = replace(
+            result, result=event_result(result, format_in_live_file(Path(files[0])) if is_older else None)
+        )
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, TypeAlias
@@ -26,6 +26,7 @@ from tbgen.board.variant import Variant
 from tbgen.documents import Count
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
+from tbgen.games.standings.record import EventFormat, Format
 from tbgen.system.files import close_for_rename
 from tbgen.system.locks import is_locked
 
@@ -82,6 +83,13 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
         _ = self.options
         if self.test is not None:
             sprt((), *self.test.args, model=self.test.model, pairs=self.games == 2)
+
+    @property
+    def event_format(self) -> EventFormat | None:
+        """The format of the event; None if it is unknown."""
+        form = next((each for each in Format if each == self.format), None)
+        names = tuple(player.name for player in self.players)
+        return None if form is None else EventFormat(form, names, self.rounds, self.games)
 
     @property
     def options(self) -> GameOptions:
@@ -201,6 +209,13 @@ def live_path(pgn: Path) -> Path:
     'event.pgn.live'
     """
     return pgn.with_name(f"{pgn.name}.live")
+
+
+def format_in_live_file(pgn: Path) -> EventFormat | None:
+    """Return the format of an event as the live file beside its PGN file states it; None if it does not."""
+    with closing(LiveFile(live_path(pgn))) as file:
+        starts = [line for line in file.read()[1] if isinstance(line, EventStart)]
+    return starts[-1].event_format if starts else None
 
 
 class LiveFile:

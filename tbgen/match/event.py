@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 
 import chess
 import chess.engine
@@ -20,7 +21,7 @@ from tbgen.games.live_file import EventStart, GameEnd, GameStart, Participant, S
 from tbgen.games.outcome import Basis
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
-from tbgen.games.standings.encounters import Encounters
+from tbgen.games.standings.encounters import Encounters, event_result
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings
@@ -126,7 +127,10 @@ class Event:
                     await self._try_engines(_Slot(0, settings.processors, guard, logs, self._note))
                     await self._play_all(file, guard, logs)
         summary = self._summary
-        summary.standings, summary.winner = self._games.standings(self._scheme), self.schedule.winner
+        found = self._games.standings(self._scheme)
+        if found is not None:
+            result = event_result(found, settings.event_format, is_over=True)
+            summary.standings = replace(found, result=result)
         summary.games = len(self._games)
         return summary
 

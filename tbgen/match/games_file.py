@@ -34,8 +34,6 @@ from tbgen.match.settings import EventSettings
 from tbgen.system.files import check_name, write_errors
 from tbgen.system.locks import try_lock
 
-SCHEDULE_TAG: Final = "Schedule"
-"""Name of the tag that contains the digest of the schedule that a game belongs to."""
 _MAX_COLUMNS: Final = 80
 
 
@@ -76,7 +74,8 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
     yield "GameEndTime", _timestamp(game.end_time)
     yield "GameStartTime", _timestamp(game.start_time)
     yield "PlyCount", str(len(game.plies))
-    yield SCHEDULE_TAG, digest
+    yield tags.SCHEDULE, digest
+    yield tags.TOURNAMENT, str(settings.event_format)
     if game.termination:
         yield "Termination", game.termination
     controls = {engine.name: str(engine.control) for engine in settings.engines}
@@ -200,7 +199,7 @@ class GamesFile:
         rest = self._file.read()
         header, has_moves, _ = rest.partition(b"\n\n")
         is_own = header.startswith(self._first_line) or self._first_line.startswith(header)
-        is_own &= not has_moves or _tag_line(SCHEDULE_TAG, self._digest).encode() in header
+        is_own &= not has_moves or _tag_line(tags.SCHEDULE, self._digest).encode() in header
         if rest.strip() and not is_own:
             raise UsageError(
                 f"{self.path} has text that is not from this event: move it elsewhere, or {_REMEDY}"
@@ -258,7 +257,7 @@ class GamesFile:
         :raises UsageError: if the game belongs to another event, or its tags have been changed.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
-        if raw.values.get(SCHEDULE_TAG) != self._digest:
+        if raw.values.get(tags.SCHEDULE) != self._digest:
             raise UsageError(
                 f"{place}: this game belongs to an event with other players, options, time controls, format, "
                 "openings or seed: use the settings of that event, or choose another file with --pgn"

@@ -63,17 +63,21 @@ class Summary:
     """The results of an event, for the report at its end."""
 
     standings: Standings | None = None
-    """The standings from the complete encounters."""
+    """The standings from the complete encounters, with the result of the event."""
     games: int = 0
     """Number of finished games, including those of earlier runs."""
-    winner: str | None = None
-    """The winner of a knockout; None in other formats, and as long as the knockout is not over."""
     faults: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """For each player and fault: the number of games that the player has lost because of this fault."""
     verified_count: int = 0
     """Number of adjudications that this run has verified by playing on."""
     thinking_seconds: float = 0.0
     """Total thinking time of all engines in this run, in seconds."""
+
+    @property
+    def winner(self) -> str | None:
+        """The winner of the event; None if several players share the first place."""
+        result = None if self.standings is None else self.standings.result
+        return None if result is None else result.winner
 
     @property
     def uncounted(self) -> int:

@@ -1,14 +1,7 @@
 """Pairings, colours and openings: round robins, gauntlets, knockouts and Swiss tournaments.
 
-*Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In the first
-stage, the best seed meets the worst, the second best meets the second worst, and so on. The bracket keeps the
-two best seeds apart until the final. If the number of players is not a power of two, the best seeds get byes
-in the first stage.
-
-A duel has as many encounters as the event has rounds. The player who has more points under the event's
-scoring wins. If the points are equal, the two players have further encounters, each with the next opening,
-until one of them leads. If neither leads after :data:`MAX_EXTRA_ENCOUNTERS` further encounters, the better
-seed advances.
+*Knockout*: :func:`tbgen.games.standings.encounters.knockout_rounds` describes the rules. Each encounter of a
+duel has the next opening.
 
 *Swiss tournament*: all players play in every round, against opponents with similar points. Pairings follow
 the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing, an
@@ -20,23 +13,17 @@ the first game of an encounter counts as White.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Any
 
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
-from tbgen.games.standings.encounters import GameId
+from tbgen.games.standings.encounters import GameId, Lead, Pair, Rounds, knockout_rounds
+from tbgen.games.standings.record import Format
 from tbgen.match.openings import Opening, Openings
-from tbgen.match.settings import EventSettings, Format
-
-Pair: TypeAlias = tuple[str, str]
-"""The two players of an encounter; the first player has White in the first game."""
-Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
-"""Generator: yields the encounters of each round, and returns the winner of a knockout, otherwise None."""
-Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Function that returns by how many points the first player leads the second in all their games so far."""
+from tbgen.match.settings import EventSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +52,6 @@ class Schedule:
     :raises MissingExtraError: if the package for Swiss pairings is not installed.
     """
 
-    winner: str | None = None
-    """The winner of a knockout that is over, otherwise None."""
-
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[GameId], Fraction]
     ) -> None:
@@ -79,7 +63,8 @@ class Schedule:
         encounters: int | None = None
         match settings.format:
             case Format.KNOCKOUT:
-                self._rounds = knockout_rounds(settings, self._lead)
+                alternates = settings.games == 1 and settings.swap
+                self._rounds = knockout_rounds(settings.event_format, self._lead, alternates=alternates)
             case Format.SWISS:
                 self._rounds, encounters = swiss_rounds(settings, self._lead), len(settings.engines) // 2
             case form:
@@ -91,10 +76,8 @@ class Schedule:
 
     def next_round(self) -> Sequence[Fixture] | None:
         """Return the games of the next round, in the order of play; None if the event is over."""
-        try:
-            pairs = next(self._rounds)
-        except StopIteration as end:
-            self.winner = end.value
+        pairs = next(self._rounds, None)
+        if pairs is None:
             return None
         settings, first_game = self._settings, len(self._games)
         self._round += 1
@@ -149,59 +132,6 @@ def berger(players: Sequence[str]) -> Iterator[Pair]:
                 white, black = black, white
             if white is not None and black is not None:
                 yield white, black
-
-
-MAX_EXTRA_ENCOUNTERS: Final = 4
-"""Maximum number of further encounters of a duel in which the points are equal."""
-
-
-def knockout_rounds(settings: EventSettings, lead: Lead) -> Rounds:
-    """Yield the rounds of a knockout: for each stage one round, and one more for each further encounter."""
-    players, rounds = settings.players, settings.rounds
-    places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
-
-    def encounters(duels: Sequence[Pair], numbers: Iterable[int]) -> Sequence[Pair]:
-        """Return, for all duels, the encounters with the given numbers, counted from 0 within each duel.
-
-        If each encounter is a single game and ``settings.swap`` is true, colours alternate between the
-        encounters of a duel.
-        """
-        single = settings.games == 1 and settings.swap
-        return [(b, a) if single and number % 2 else (a, b) for number in numbers for a, b in duels]
-
-    while len(places) > 1:
-        duels = [
-            (a, b) if players.index(a) < players.index(b) else (b, a)
-            for a, b in _paired_places(places)
-            if a is not None and b is not None
-        ]
-        yield encounters(duels, range(rounds))
-        for extra in range(MAX_EXTRA_ENCOUNTERS):
-            if level := [duel for duel in duels if not lead(*duel)]:
-                yield encounters(level, [rounds + extra])
-        losers = {duel[lead(*duel) >= 0] for duel in duels}
-        remaining = [None if player in losers else player for player in places]
-        places = [a or b for a, b in _paired_places(remaining)]
-    return places[0]
-
-
-def bracket(players: Sequence[str]) -> list[str | None]:
-    """Return the players in the order of the bracket: the first two are opponents, the next two, and so on.
-
-    None stands for a bye.
-
-    >>> bracket("123456")
-    ['1', None, '4', '5', '2', None, '3', '6']
-    """
-    order = [0]
-    while len(order) < len(players):
-        size = 2 * len(order)
-        order = [seed for place in order for seed in (place, size - 1 - place)]
-    return [players[seed] if seed < len(players) else None for seed in order]
-
-
-def _paired_places(places: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
-    return list(zip(places[::2], places[1::2], strict=True))
 
 
 def swiss_rounds(settings: EventSettings, lead: Lead) -> Rounds:

@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 from tbgen.documents import MANAGED_OPTIONS, make_struct, option_in_errors, settable_options, values_of
 from tbgen.errors import NamedChoice, UsageError, printable, quote
 from tbgen.games.standings.elo import TestSettings
+from tbgen.games.standings.record import EventFormat, Format
 from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
@@ -25,17 +26,6 @@ from tbgen.match.openings import OpeningSettings, StartKind
 from tbgen.text import composed, decode
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
-
-
-class Format(NamedChoice, noun="a format of events", swisstcec="swiss"):
-    """The format of an event, which determines its pairings."""
-
-    ROUND_ROBIN = "round-robin"
-    """All players meet each other. With two players, this is a match."""
-    GAUNTLET = "gauntlet"
-    """Each seed, that is, each of the first few players, meets all players who are not seeds."""
-    KNOCKOUT = "knockout"
-    SWISS = "swiss"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +76,11 @@ class EventSettings:
     def players(self) -> list[str]:
         """The names of the engines."""
         return [engine.name for engine in self.engines]
+
+    @property
+    def event_format(self) -> EventFormat:
+        """The format of the event, as its games state it."""
+        return EventFormat(self.format, tuple(self.players), self.rounds, self.games)
 
 
 def check_settings(settings: EventSettings) -> None:

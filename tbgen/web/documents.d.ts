@@ -54,7 +54,8 @@ interface LiveEvent { name: string; site: string; format: string; players: { nam
 interface Column { title: string; word?: boolean }
 interface StandingsTable { key: string; title: string; note: string; first: string; columns: Column[]; rows: Child[][] }
 interface MatchScore { player: string; opponent: string; points: number; games: number; elo: { difference: number; margin: number; los: number }; test: { llr: number; lower: number; upper: number; verdict: string } }
-interface Standings { score: MatchScore; tables: StandingsTable[]; games: number; leaders: string[]; lead: string }
+interface EventResult { winner: string; leaders: string[]; decision: string; sentence: string }
+interface Standings { score: MatchScore; tables: StandingsTable[]; games: number; result: EventResult }
 interface WholeEvent { event: LiveEvent; finished: FinishedGames; playing: LiveGame[]; standings: Standings; over: string }
 
 // The page's own data.

@@ -205,12 +205,12 @@ class LivePage:
             await asyncio.sleep(max(_MIN_STANDINGS_SECONDS, _REST_FACTOR * (perf_counter() - began)))
 
     async def _update_standings(self) -> None:
-        """Compute the standings if games have been finished since the last computation."""
+        """Compute the standings if games have been finished, or the event has ended, since they were."""
         async with self._standings_lock:
             state = self._state
-            games, state.unranked_games = state.unranked_games, []
-            if not games:
+            if not state.needs_ranking:
                 return
+            games, state.unranked_games, state.needs_ranking = state.unranked_games, [], False
             change = await self._try(asyncio.to_thread(state.update_standings, games), None)
             if change is not None and state is self._state:
                 self.audience.send(event_text(*change))

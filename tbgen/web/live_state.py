@@ -42,9 +42,9 @@ from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, adjudicate, replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
-from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, finished_game
-from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.tables import lead_text, tables
+from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, event_result, finished_game
+from tbgen.games.standings.record import EventFormat, GameRecord
+from tbgen.games.standings.tables import tables
 from tbgen.games.tagging import TaggedGame
 
 Change: TypeAlias = tuple[str, dict[str, Any]]
@@ -252,6 +252,8 @@ class LiveState:
         """Maps the key of each finished game to its span of the PGN file."""
         self.unranked_games: list[GameRecord] = []
         """Finished games that are not in the standings yet."""
+        self.needs_ranking = False
+        """Whether games have been finished, or the event has ended, since the standings were computed."""
         self._playing: dict[str, _GameInPlay] = {}
         """Maps the key of each game in play to the game."""
         self._finished: list[dict[str, Any]] = []
@@ -267,6 +269,7 @@ class LiveState:
         self._finished += rows
         self.spans |= {each.row["key"]: each.span for each in games}
         self.unranked_games += [each.game for each in games]
+        self.needs_ranking |= bool(games) or isinstance(line, EventEnd)
         match line:
             case EventStart():
                 self.start = line
@@ -295,13 +298,14 @@ class LiveState:
             self._encounters.add(game)
         scheme, score = Scheme(self.start.scoring), self._encounters.score()
         standings = self._encounters.standings(scheme)
-        players = [] if standings is None else standings.players
+        is_over = self.termination is Termination.FINISHED
+        event = self.start.event_format
+        result = None if standings is None else event_result(standings, event, is_over=is_over)
         self._standings = {
             "games": 0 if standings is None else len(standings.games),
             "scoring": scheme,
             "score": score and _score_fields(score),
-            "leaders": [each.name for each in players if each.place == 1],
-            "lead": "" if standings is None else lead_text(standings),
+            "result": result,
             "tables": [] if standings is None else list(_table_documents(standings)),
         }
         return "standings", self._standings
@@ -362,15 +366,18 @@ def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> Event
     settings = records[0].outcome.settings
     keys = [key for each in records if (key := GameId.parse(each.round))]
     names = dict.fromkeys(name for each in records for name in (each.white, each.black))
+    event = records[-1].event
+    if event is None or event.form is None:
+        event = EventFormat(None, tuple(names), max(key.round for key in keys), max(key.game for key in keys))
     name, site = ("" if tags.get(tag, "?") == "?" else tags[tag] for tag in ("Event", "Site"))
     return EventStart(
         name=name,
         site=site,
-        format="",
+        format=event.form or "",
         rules=settings.variant,
-        players=[Participant(name, "inf") for name in names],
-        rounds=max(key.round for key in keys),
-        games=max(key.game for key in keys),
+        players=[Participant(name, "inf") for name in event.players],
+        rounds=event.rounds,
+        games=event.games,
         total=None,
         finished=len(games),
         concurrency=1,

@@ -6,36 +6,47 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.cli.main import main
-from tbgen.games.standings.encounters import GameId
-from tbgen.match.schedule import MAX_EXTRA_ENCOUNTERS, Fixture, bracket
-from tbgen.match.settings import Format
+from tbgen.games.standings import GameRecord, standings
+from tbgen.games.standings.encounters import MAX_EXTRA_ENCOUNTERS, GameId, bracket, event_result
+from tbgen.games.standings.record import EventFormat, Format
+from tbgen.games.standings.tournament import EventResult
+from tbgen.match.schedule import Fixture
 from tests.match.engines import words
 from tests.match.test_schedule import schedule
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.matches import event, games_of
 from tests.support.refusals import refusal
+from tests.support.tournaments import game
 
 Result = Callable[[Fixture], float]
+CLASSICAL = Scoring(Scheme.CLASSICAL, DEFAULT_CUTOFF, DEFAULT_KOMI)
+VALUES = {0: "-G0.0", 0.5: "G1.5", 1: "G0.0"}
+"""Results with these points of White."""
 
 
 def rounds_of(
     form: Format, players: str, white: Result, **more: Any
-) -> tuple[list[Sequence[Fixture]], str | None]:
-    """Return all rounds and the winner, for the points of White in each game."""
-    results: dict[GameId, Fraction] = {}
+) -> tuple[list[Sequence[Fixture]], EventResult]:
+    """Return all rounds and the result, for the points of White in each game."""
+    games: dict[GameId, GameRecord] = {}
     found: list[Sequence[Fixture]] = []
-    event = schedule(players, form, results.__getitem__, **more)
+    event = schedule(players, form, lambda key: games[key].points, **more)
     while (fixtures := event.next_round()) is not None:
         found.append(fixtures)
-        results |= {fixture.key: Fraction(white(fixture)) for fixture in fixtures}
-    return found, event.winner
+        games |= {each.key: record(each, VALUES[white(each)]) for each in fixtures}
+    stated = EventFormat(form, tuple(players), more.get("rounds", 1), more.get("games", 2))
+    return found, event_result(standings(games.values(), Scheme.CLASSICAL), stated, is_over=True)
+
+
+def record(fixture: Fixture, value: str) -> GameRecord:
+    return game(fixture.white, fixture.black, value, scoring=CLASSICAL, round_=str(fixture.key))
 
 
 def pairs(fixtures: Sequence[Fixture]) -> list[str]:
@@ -50,15 +61,15 @@ def better(order: str) -> Result:
 
 def by_lot(seed: int) -> Result:
     lot = random.Random(seed)
-    return lambda _: lot.choice((0, 0.25, 0.5, 0.75, 1))
+    return lambda _: lot.choice((0, 0, 0.5, 1, 1))
 
 
 def test_a_knockout_is_won_by_the_best() -> None:
     for count in range(2, 10):
         names = "abcdefghi"[:count]
         order = "".join(random.Random(count).sample(names, count))
-        found, winner = rounds_of(Format.KNOCKOUT, names, better(order), rounds=2)
-        assert winner == order[0]
+        found, result = rounds_of(Format.KNOCKOUT, names, better(order), rounds=2)
+        assert (result.winner, result.decision) == (order[0], "final")
         met = list(itertools.chain.from_iterable(pairs(fixtures) for fixtures in found))
         assert len(met) == len(set(met)) == count - 1  # each duel sends one home
         assert all(len(fixtures) == 4 * len(pairs(fixtures)) for fixtures in found)
@@ -79,16 +90,17 @@ def test_level_duels_continue_until_a_player_leads() -> None:
         decided = game.key.round > 2 or "b" in (game.white, game.black)
         return better("dbca")(game) if decided else 0.5
 
-    found, winner = rounds_of(Format.KNOCKOUT, "abcd", result)
+    found, told = rounds_of(Format.KNOCKOUT, "abcd", result)
     assert [pairs(fixtures) for fixtures in found] == [["ad", "bc"], ["ad"], ["ad"], ["bd"]]
     openings = [fixtures[0].opening.text for fixtures in found[:3]]
     assert len(set(openings)) == 3
-    assert winner == "d"
+    assert told.sentence == "d has won the knockout, in the final against b: 2 to 0 points."
 
 
 def test_after_the_last_encounter_the_better_seed_advances() -> None:
-    found, winner = rounds_of(Format.KNOCKOUT, "ab", lambda _: 0.5, games=1)
-    assert winner == "a"
+    found, result = rounds_of(Format.KNOCKOUT, "ab", lambda _: 0.5, games=1)
+    assert (result.winner, result.decision) == ("a", "seeding")
+    assert result.sentence == "a has won the knockout by seeding: the final against b is level."
     assert [game.white for fixtures in found for game in fixtures] == list("ababa")
     assert len(found) == 1 + MAX_EXTRA_ENCOUNTERS
 

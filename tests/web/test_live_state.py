@@ -1,11 +1,14 @@
 """Finished games, read from the two files of an event as they grow."""
 
+import dataclasses
+import json
 from pathlib import Path
 
 import chess
 import pytest
 from msgspec.structs import replace
 
+from tbgen.cli.main import main
 from tbgen.games.live_file import (
     EventEnd,
     EventStart,
@@ -20,12 +23,14 @@ from tbgen.games.live_file import (
     encode_line,
     live_path,
 )
+from tbgen.games.standings.record import EventFormat, Format
 from tbgen.web import live_state
 from tbgen.web.live_state import EventFiles, LiveState
 from tbgen.web.site import Archive
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.match.test_live import START
 from tests.support.matches import played
+from tests.support.tournaments import knockout, pgn_of
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +136,7 @@ def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.Monke
     assert state.start is not None
     assert {player.name for player in state.start.players} == {"A", "B"}
     assert (state.start.rules, state.start.scoring, state.start.games) == ("r", "exponential", 1)
-    assert (found["standings"]["games"], found["standings"]["leaders"]) == (2, ["B"])
+    assert (found["standings"]["games"], found["standings"]["result"].leaders) == (2, ["B"])
     with pgn.open("ab") as file:
         file.write(b"gibberish")
     assert files.read()[0]
@@ -232,10 +237,49 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     for count, leaders in enumerate([[], ["B"], ["A", "B"]]):
         change = state.update_standings(state.unranked_games[count - 1 : count])
         assert change is not None
-        assert sorted(change[1]["leaders"]) == leaders
+        assert sorted(change[1]["result"].leaders if change[1]["result"] else []) == leaders
         assert [len(table["rows"]) for table in change[1]["tables"]] == ([3, 3] if leaders else [])
     last = state.document()["standings"]["tables"][0]["rows"][-1]
     assert (last[1:4], last[-3:]) == (["C", "0", "0"], ["", "", ""])
+    files.live.close()
+
+
+@pytest.mark.parametrize("source", ["tags", "live file", "neither"])
+def test_page_and_score_name_the_same_winner(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B has most points, but A wins the final; games of earlier versions do not state the format."""
+    pgn, names = tmp_path / "games.pgn", ("A", "B", "C", "D")
+    event = EventFormat(Format.KNOCKOUT if source == "tags" else None, names, 1, 2)
+    pgn.write_text("".join(pgn_of(dataclasses.replace(game, event=event)) for game in knockout(names)))
+    if source == "live file":
+        players = [Participant(name, "inf") for name in names]
+        start = replace(START, format="knockout", players=players, size=pgn.stat().st_size)
+        live_path(pgn).write_bytes(encode_line(start) + encode_line(EventEnd(Termination.FINISHED)))
+    archive = json.loads(dict(Archive(pgn)._answers())["event.json"])
+    result = archive["standings"]["result"]
+    assert (result["winner"], result["decision"]) == ((None, None) if source == "neither" else ("A", "final"))
+    assert archive["event"]["format"] == ("" if source == "neither" else "knockout")
+    assert main(["score", str(pgn), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] == result
+    assert main(["score", str(pgn), "--tables", "standings"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).startswith(f"Standings {result['sentence']} All values")
+    assert main(["score", str(pgn), "--json", "--scoring", "classical"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] is None
+
+
+def test_the_winner_is_known_once_the_event_is_over(pgn: Path) -> None:
+    """The standings are ranked again at the end of the event, even if no game has ended since."""
+    live_path(pgn).write_bytes(encode_line(replace(START, games=1, size=pgn.stat().st_size)))
+    files, state = EventFiles(pgn), LiveState()
+    for line, listed in [*files.read()[1], (EventEnd(Termination.FINISHED), ())]:
+        state.apply(line, listed)
+        assert state.needs_ranking
+        change = state.update_standings(state.unranked_games)
+        assert change is not None
+        told, state.needs_ranking, state.unranked_games = change[1]["result"], False, []
+        sentence = "B wins: 1.5 to 0.5 points." if state.termination else "B is first: 1.5 to 0.5 points."
+        assert (told.sentence, told.winner) == (sentence, "B" if state.termination else None)
     files.live.close()
 
 

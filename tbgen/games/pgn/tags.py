@@ -61,6 +61,13 @@ START_ACCRUED: Final = "FENAccrued"
 """Tag with the accrued score of the start position. The tag ``FEN`` then has the usual six fields, without an
 accrued score."""
 
+SCHEDULE: Final = "Schedule"
+"""Tag with the digest of the schedule of the event of ``tbgen match`` to which a game belongs."""
+
+TOURNAMENT: Final = "Tournament"
+"""Tag with the format of an event of ``tbgen match``, its rounds, the games of an encounter, and the players
+in the order of seeding, such as ``knockout; rounds 1; games 2; A; B``. Earlier versions did not write it."""
+
 REPLACED_NAMES: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT_TAGS.items()}
 """For each variant, the names of all tags that are replaced when a game is tagged under it."""
 
@@ -68,6 +75,7 @@ READ_NAMES: Final = frozenset(
     {
         *("Event", "Site", "Date", "Round", "White", "Black", "Result", "FEN", "Variant", "PlyCount"),
         *("Termination", "TerminationDetails", "TimeControl", "WhiteElo", "BlackElo", KOMI, LEGACY),
+        *(SCHEDULE, TOURNAMENT),
     }
 ).union([START_ACCRUED], *REPLACED_NAMES.values())
 """Names of all tags that are read. Other tags are copied without being read."""

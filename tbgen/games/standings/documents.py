@@ -54,6 +54,7 @@ def document(standings: Standings) -> dict[str, Any]:
             "sentence": standings.certainty.sentence,
         },
         "gains": standings.gains(),
+        "result": standings.result,
     }
     if standings.sprt is not None:
         answer["sprt"] = _sprt_document(standings.sprt, standings)

@@ -1,4 +1,4 @@
-"""The games of a running event, its score and its test. Only complete encounters count.
+"""The games of a running event, its score, its test and its winner. Only complete encounters count.
 
 Short games end first, so a test of all games that happen to be finished would favour the quicker winner. The
 test therefore uses only the encounters that precede the first incomplete encounter of the schedule.
@@ -7,20 +7,23 @@ test therefore uses only the encounters that precede the first incomplete encoun
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, NamedTuple
+from itertools import product
+from typing import Final, NamedTuple, TypeAlias
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
-from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.tournament import Standings, standings
+from tbgen.games.standings.record import EventFormat, Format, GameRecord
+from tbgen.games.standings.tables import lead_text
+from tbgen.games.standings.tournament import Decision, EventResult, Standings, standings
 from tbgen.games.tagging import TaggedGame, outcome_of_tags
+from tbgen.text import join_words
 
 _NOUNS: Final = {
     Basis.SOLVED: "solving",
@@ -177,3 +180,143 @@ class Encounters:
     def _points_of_first_player(self, game: GameRecord) -> Fraction:
         """Return the first player's points in a game."""
         return game.points if game.white == self._players[0] else 1 - game.points
+
+
+Pair: TypeAlias = tuple[str, str]
+"""The two players of an encounter; the first player has White in the first game."""
+Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
+"""Generator: yields the encounters of each round, and returns the winner of a knockout, otherwise None."""
+Lead: TypeAlias = Callable[[str, str], Fraction]
+"""Function that returns by how many points the first player leads the second in all their games so far."""
+MAX_EXTRA_ENCOUNTERS: Final = 4
+"""Maximum number of further encounters of a duel in which the points are equal."""
+
+
+def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False) -> Rounds:
+    """Yield the rounds of a knockout: for each stage one round, and one more for each further encounter.
+
+    The loser of a duel is eliminated. In the first stage, the best seed meets the worst, the second best
+    meets the second worst, and so on. The bracket keeps the two best seeds apart until the final. If the
+    number of players is not a power of two, the best seeds get byes in the first stage.
+
+    A duel has as many encounters as the event has rounds. The player who has more points under the event's
+    scoring wins. If the points are equal, the two players have further encounters until one of them leads. If
+    neither leads after :data:`MAX_EXTRA_ENCOUNTERS` further encounters, the better seed advances.
+
+    :param alternates: whether colours alternate between the encounters of a duel.
+    """
+    players, rounds = event.players, event.rounds
+    places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
+
+    def encounters(duels: Sequence[Pair], numbers: Iterable[int]) -> Sequence[Pair]:
+        """Return, for all duels, the encounters with the given numbers, counted from 0 within each duel."""
+        return [(b, a) if alternates and number % 2 else (a, b) for number in numbers for a, b in duels]
+
+    while len(places) > 1:
+        duels = [
+            (a, b) if players.index(a) < players.index(b) else (b, a)
+            for a, b in _paired_places(places)
+            if a is not None and b is not None
+        ]
+        yield encounters(duels, range(rounds))
+        for extra in range(MAX_EXTRA_ENCOUNTERS):
+            if level := [duel for duel in duels if not lead(*duel)]:
+                yield encounters(level, [rounds + extra])
+        losers = {duel[lead(*duel) >= 0] for duel in duels}
+        remaining = [None if player in losers else player for player in places]
+        places = [a or b for a, b in _paired_places(remaining)]
+    return places[0]
+
+
+def bracket(players: Sequence[str]) -> list[str | None]:
+    """Return the players in the order of the bracket: the first two are opponents, the next two, and so on.
+
+    None stands for a bye.
+
+    >>> bracket("123456")
+    ['1', None, '4', '5', '2', None, '3', '6']
+    """
+    order = [0]
+    while len(order) < len(players):
+        size = 2 * len(order)
+        order = [seed for place in order for seed in (place, size - 1 - place)]
+    return [players[seed] if seed < len(players) else None for seed in order]
+
+
+def _paired_places(places: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
+    return list(zip(places[::2], places[1::2], strict=True))
+
+
+def event_result(found: Standings, event: EventFormat | None = None, *, is_over: bool = False) -> EventResult:
+    """Return who has won an event by its rules, or who is first.
+
+    :param found: the standings of the event.
+    :param event: the format of the event; None for the format that its games state.
+    :param is_over: whether no more games will be played. A knockout is also over once its games decide it.
+    """
+    event = event or _common_format(found.games)
+    if event is not None and event.form is Format.KNOCKOUT:
+        return _knockout_result(found, event)
+    if event is not None and event.form is None and _may_be_knockout(found.games):
+        return EventResult(None, (), None, _NO_FORMAT)
+    leaders, lead = [player.name for player in found.players if player.place == 1], lead_text(found)
+    if len(leaders) > 1:
+        return EventResult(None, leaders, Decision.STANDINGS, f"{join_words(leaders)} share the first place.")
+    sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."
+    return EventResult(leaders[0] if is_over else None, leaders, Decision.STANDINGS, sentence)
+
+
+_NO_FORMAT: Final = (
+    "No winner is named: the games do not state the format of their event, and points over all rounds do not "
+    "decide a knockout."
+)
+
+
+def _common_format(games: Sequence[GameRecord]) -> EventFormat | None:
+    """Return the format that the games of an event state, with the latest number of rounds.
+
+    Return None if they belong to several events, or to none of ``tbgen match``.
+    """
+    events = {(game.event.form, game.event.players): game.event for game in games if game.event is not None}
+    if len(events) > 1:
+        events.pop((None, ()), None)  # an earlier version has played a part of the event
+    is_single = len(events) == 1 and all(game.event for game in games)
+    return events.popitem()[1] if is_single and len({game.round for game in games}) == len(games) else None
+
+
+def _may_be_knockout(games: Sequence[GameRecord]) -> bool:
+    """Return whether, of three players or more, nobody has met two opponents in a round."""
+    opponents = defaultdict[tuple[str, int], set[str]](set)
+    for game in games:
+        key = GameId.parse(game.round)
+        if key is not None:
+            opponents[game.white, key.round].add(game.black)
+            opponents[game.black, key.round].add(game.white)
+    players = {name for name, _ in opponents}
+    return len(players) > 2 and all(len(others) == 1 for others in opponents.values())
+
+
+def _knockout_result(found: Standings, event: EventFormat) -> EventResult:
+    """Return the result of a knockout, whose rounds are derived again from its games."""
+    undecided = EventResult(None, (), None, "The games do not decide the knockout.")
+    games = {GameId.parse(game.round): game for game in found.games}
+    if not 0 < (len(event.players) - 1) * event.rounds * event.games <= len(games):
+        return undecided
+    leads, final = defaultdict[Pair, Fraction](Fraction), ("", "")
+    rounds = knockout_rounds(event, lambda *pair: leads[pair])
+    for round_, pairs in enumerate(rounds, 1):
+        for (encounter, final), number in product(enumerate(pairs, 1), range(1, event.games + 1)):
+            game = games.get(GameId(round_, encounter, number))
+            if game is None or {game.white, game.black} != set(final):
+                return undecided
+            lead = 2 * game.points - 1
+            leads[final] += lead if game.white == final[0] else -lead
+    # The last encounter of a knockout belongs to its final.
+    first, second = final
+    winner, loser = (second, first) if leads[final] < 0 else (first, second)
+    if not leads[final]:
+        sentence = f"{winner} has won the knockout by seeding: the final against {loser} is level."
+        return EventResult(winner, (winner,), Decision.SEEDING, sentence)
+    duel = standings([game for game in found.games if {game.white, game.black} == set(final)], found.scheme)
+    sentence = f"{winner} has won the knockout, in the final against {loser}: {lead_text(duel)}."
+    return EventResult(winner, (winner,), Decision.FINAL, sentence)

@@ -1,22 +1,23 @@
-"""Records of games for standings, pairs of games, and addresses of games in the explorer."""
+"""Records of games for standings, formats of events, pairs of games, and links to the explorer."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from io import BytesIO
 from typing import Final, Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import chess
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme, Scoring
-from tbgen.errors import printable
+from tbgen.errors import NamedChoice, printable
 from tbgen.games.outcome import Outcome
+from tbgen.games.pgn import tags as tag_names
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import TaggedGame
 
@@ -70,6 +71,50 @@ def _tags_and_comment(game: Game) -> str:
     return "\n".join(lines)
 
 
+class Format(NamedChoice, noun="a format of events", swisstcec="swiss"):
+    """The format of an event, which determines its pairings and its winner."""
+
+    ROUND_ROBIN = "round-robin"
+    """All players meet each other. With two players, this is a match."""
+    GAUNTLET = "gauntlet"
+    """Each seed, that is, each of the first few players, meets all players who are not seeds."""
+    KNOCKOUT = "knockout"
+    SWISS = "swiss"
+
+
+_TOURNAMENT: Final = re.compile(rf"({'|'.join(Format)}); rounds ([1-9][0-9]{{0,8}}); games ([12]); (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class EventFormat:
+    """The format of an event, as its games state it in the tag ``Tournament``."""
+
+    form: Format | None = None
+    """None if the games do not state a format, like those of earlier versions."""
+    players: tuple[str, ...] = ()
+    """The players in the order of seeding."""
+    rounds: int = 1
+    """Number of rounds or, in a knockout, number of encounters of each duel."""
+    games: int = 1
+    """Number of games in an encounter."""
+
+    def __str__(self) -> str:
+        names = (name.replace("%", "%25").replace(";", "%3B") for name in self.players)
+        return "; ".join([f"{self.form}", f"rounds {self.rounds}", f"games {self.games}", *names])
+
+    @classmethod
+    def of(cls, pgn_tags: Mapping[str, str]) -> Self | None:
+        """Return the format of a game's event from the tags of the game.
+
+        Return None if the game does not belong to an event of ``tbgen match``.
+        """
+        match = _TOURNAMENT.fullmatch(printable(pgn_tags.get(tag_names.TOURNAMENT, "")))
+        if match is None:
+            return cls() if tag_names.SCHEDULE in pgn_tags else None
+        names = tuple(unquote(name) for name in match[4].split("; "))
+        return cls(Format(match[1]), names, int(match[2]), int(match[3]))
+
+
 _UNKNOWN_VALUES = ("", "?", "-")
 """Values of a tag that stand for an unknown value."""
 
@@ -95,6 +140,8 @@ class GameRecord:
     """Number of moves, rounded up, from the tag ``PlyCount``; None if unavailable."""
     link: str = ""
     """Address at which the explorer shows the game; empty for no link."""
+    event: EventFormat | None = None
+    """The format of the event of ``tbgen match`` to which the game belongs; None for other games."""
 
     @classmethod
     def of(cls, file: str, game: TaggedGame, explorer: str = "") -> Self | None:
@@ -115,7 +162,8 @@ class GameRecord:
         white, black = (tag_of(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
         start, count = _fields(tag_of("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
         link = explorer and explorer + explorer_query(raw.data, outcome.settings.variant)
-        return cls(file, raw.number, white, black, outcome, tag_of("Round", ""), start, count, link)
+        round_, event = tag_of("Round", ""), EventFormat.of(tags)
+        return cls(file, raw.number, white, black, outcome, round_, start, count, link, event)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with its outcome scored under a scheme, with the game's cutoff and komi.

@@ -18,7 +18,7 @@ from tbgen.games.standings.players import GamesOfPlayer, Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, make_show, percent_text
 from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, tiebreak
-from tbgen.games.standings.tournament import Standings
+from tbgen.games.standings.tournament import Decision, Standings
 from tbgen.text import counted, join_words
 
 _MARKS: Final = "0=1"
@@ -342,7 +342,10 @@ def _places_table(standings: Standings) -> StandingsTable:
     columns += [each.column for each in standings.tiebreaks if each.title and each.key not in shown_keys]
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
-    return replace(table, summary=standings.certainty.sentence)
+    sentences, result = [standings.certainty.sentence], standings.result
+    if result is not None and result.decision is not Decision.STANDINGS:
+        sentences.insert(0, result.sentence)
+    return replace(table, summary=" ".join(sentences))
 
 
 def _places_note(standings: Standings) -> str:

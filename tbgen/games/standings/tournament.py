@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
@@ -217,6 +220,30 @@ class LeftOutCounts:
         return self.unfinished + self.broken + self.lost_by_both
 
 
+class Decision(StrEnum):
+    """What decides an event."""
+
+    STANDINGS = "standings"
+    """The order of the players."""
+    FINAL = "final"
+    """The points of the final of a knockout."""
+    SEEDING = "seeding"
+    """The seeding of the players of a knockout, whose final is level."""
+
+
+class EventResult(Struct, frozen=True):
+    """Who has won an event, or who is first."""
+
+    winner: str | None
+    """None if the event is not over, its format is unknown, or several players share the first place."""
+    leaders: Sequence[str]
+    """The players who share the first place: one or more; none as long as a knockout is not decided."""
+    decision: Decision | None
+    """None if there are no leaders."""
+    sentence: str
+    """All this in words."""
+
+
 @dataclass(frozen=True)
 class Standings:
     """The standings of a tournament."""
@@ -236,6 +263,8 @@ class Standings:
     """The SPRT of the first of :attr:`names` against the other player; None if there is no test."""
     tested_player: str = ""
     """The player whose strength a test measures; empty for White in the first game of the first round."""
+    result: EventResult | None = None
+    """The result of the event; None if the games are not examined as those of an event."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:

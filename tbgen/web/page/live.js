@@ -29,10 +29,8 @@ const games = new Map()
 const stage = new Stage()
 /** @type {FinishedGame[]} */ let listed = []
 let total = 0
-/** The leaders of the standings; several if they share the first place. @type {string[]} */
-let leaders = []
-/** The lead over the second place, if there is a single leader. */
-let lead = ""
+/** Who has won the event, or who is first; null before an encounter is complete. @type {EventResult} */
+let result = null
 /** How the event has ended, a key of OVER; null before. @type {string} */
 let over = null
 
@@ -123,7 +121,7 @@ function showListed() {
 
 /** @type {(found: Standings) => void} */ function showRanking(found) {
     if (!found) return
-    ;({leaders, lead} = found)
+    ;({result} = found)
     showStandings(found, event.games)
     stage.schedule() // the crosstable may have narrowed it
 }
@@ -133,16 +131,10 @@ function showOver(how) {
     over = how
     $("status").textContent = isStatic && ["stopped", "gone"].includes(how) ? ARCHIVED : OVER[how] ?? ""
     $("playing-label").textContent = how === null ? "Games in play" : "Last games"
-    $("winner").textContent = ["finished", "untold"].includes(how) ? winnerText() : ""
+    $("winner").textContent = ["finished", "untold"].includes(how) ? result?.sentence ?? "" : ""
     games.forEach(game => game.stopped = how !== null)
     showCounts()
     tick()
-}
-
-function winnerText() {
-    if (!leaders.length) return ""
-    const first = over === "finished" ? "wins" : "is first"
-    return leaders.length === 1 ? `${leaders[0]} ${first}${lead && `: ${lead}`}.` : `${leaders.slice(0, -1).join(", ")} and ${leaders.at(-1)} share the first place.`
 }
 
 /** @type {(found: WholeEvent) => void} */ function showAll(found) {
@@ -155,7 +147,7 @@ function winnerText() {
     total = found.finished.total
     listed = found.finished.games
     showEvent()
-    leaders = []
+    result = null
     found.playing.forEach(addGame)
     showRanking(found.standings)
     showListed()

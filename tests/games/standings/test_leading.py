@@ -1,9 +1,13 @@
-"""The lead of the first player in words."""
+"""The lead of the first player in words, and who has won an event by its rules."""
+
+from dataclasses import replace
 
 from tbgen.games.standings import standings
+from tbgen.games.standings.encounters import event_result
 from tbgen.games.standings.orders import ORDERS
+from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.tables import lead_text
-from tests.support.tournaments import games
+from tests.support.tournaments import games, knockout
 
 
 def test_even_a_very_small_lead_is_shown() -> None:
@@ -23,3 +27,32 @@ def test_even_a_very_small_lead_is_shown() -> None:
         assert (lead_text(found), found.players[0].name) == (told, "A")
     balances = standings(games("AX G1.0, CY G9.0"), order=ORDERS["tcec"].with_tiebreaks(("balances",)))
     assert lead_text(balances) == "level on points in chess (0.5 each), ahead by G1.0 given minus suffered"
+
+
+def test_who_has_won_an_event_by_its_rules() -> None:
+    """B has most points, but A has won the final; only a knockout is decided by its final."""
+    names = ("A", "B", "C", "D; 50%")
+    stated, first = EventFormat(Format.KNOCKOUT, names, 1, 2), "B is first: 2.8438 to 2.3125 points."
+    assert EventFormat.of({"Tournament": str(stated)}) == stated
+    won = "A has won the knockout, in the final against B: 1.1562 to 0.8438 points."
+    seeded = "A has won the knockout by seeding: the final against B is level."
+    unknown, robin = EventFormat(), replace(stated, form=Format.ROUND_ROBIN)
+    whole, level = knockout(names), knockout(names, "G1.0 G1.0 " * 5)
+    for played, event, sentence, winner in (
+        (whole, stated, won, "A"),
+        (level, stated, seeded, "A"),
+        (whole[:-1], stated, "The games do not decide the knockout.", None),
+        (whole, replace(stated, rounds=10**9), "The games do not decide the knockout.", None),
+        (whole, unknown, "No winner is named: the games do not state", None),
+        (whole[2:4], unknown, "B is first: 2 to 0 points.", None),
+        (whole, robin, first, None),
+        (whole, None, first, None),
+        (whole * 2, stated, "B is first", None),  # two events
+    ):
+        found = standings([replace(game, event=event) for game in played])
+        result = event_result(found)
+        assert (result.sentence[: len(sentence)], result.winner) == (sentence, winner)
+    earlier = [replace(game, event=stated if game.round > "2" else unknown) for game in whole]
+    assert event_result(standings(earlier)).winner == "A"
+    assert event_result(standings(whole), stated).winner == "A"
+    assert event_result(standings(whole), robin, is_over=True).winner == "B"
