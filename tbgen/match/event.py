@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from typing import Final
 
 import chess
 import chess.engine
@@ -102,7 +103,7 @@ class Event:
         total = self.schedule.total
         encounters = settings.rounds * len(settings.engines) if total is None else -(-total // settings.games)
         self._needs_chess960 = openings.check(encounters, self._note)
-        self._digest = _schedule_digest(settings, self.schedule, openings)
+        self._digests = schedule_digests(settings, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._summary = Summary()
         self._reasons_noted: set[str] = set()
@@ -116,11 +117,12 @@ class Event:
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every unusual line
         with (
-            closing(GamesFile(settings.pgn, settings.event, self._digest, self.options)) as file,
+            closing(GamesFile(settings, self._digests, self.options)) as file,
             closing(EngineLogs(settings.log)) as logs,
         ):
             for game in file.recover():
                 self._games.add(game)
+            self.schedule.paired_for.update(file.paired_for)
             self._send(self._event_start(file.size))
             if not self._test_has_decided():
                 with closing(Guard()) as guard:
@@ -212,7 +214,7 @@ class Event:
             verified = await self._judge.verify(game.arbiter, game.outcome)
             # A separate statement: += with an await would lose what other games add meanwhile.
             self._summary.verified_count += verified
-        record, file_size = await file.append(game_text(game, self.settings, self._digest))
+        record, file_size = await file.append(game_text(game, self.settings, file.digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
         value, fields = str(game.outcome.value), game.fixture.message_fields
@@ -348,20 +350,28 @@ def _is_due(game_count: int, interval: int) -> bool:
     return interval > 0 and game_count % interval == 0
 
 
-def _schedule_digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
-    """Return a digest of everything that determines the schedule.
+_MAX_ROUNDS: Final = 1000
+"""Maximum number of rounds that are tried for the digest of an event whose pairings depend on results."""
 
-    The number of rounds is included only if pairings depend on results. In other formats, the user may change
-    this number before the event is resumed.
+
+def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, int]:
+    """Return digests of everything that determines the schedule, each with its number of rounds.
+
+    If pairings depend on results, they may also depend on the number of rounds. Each number then has its own
+    digest, so that a game tells for how many rounds its round was paired. Other formats have one digest.
     """
     engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
     parts = [
         *engines,
         settings.format.value,
         f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}",
-        str(settings.rounds if schedule.waits_for_results else ""),
-        *(["no swap"] if not settings.swap else []),
-        *(["reverse"] if settings.reverse else []),
-        openings.digest,
     ]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    more = [*(["no swap"] if not settings.swap else []), *(["reverse"] if settings.reverse else [])]
+    rest = [*more, openings.digest]
+
+    def digest(rounds: str) -> str:
+        return hashlib.sha256("\n".join([*parts, rounds, *rest]).encode()).hexdigest()[:16]
+
+    if not settings.format.waits_for_results:
+        return {digest(""): settings.rounds}
+    return {digest(str(rounds)): rounds for rounds in range(1, max(settings.rounds, _MAX_ROUNDS) + 1)}

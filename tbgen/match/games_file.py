@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from io import BytesIO
-from pathlib import Path
 from typing import Final
 
 import chess
@@ -27,12 +26,13 @@ from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import GameId, finished_game
-from tbgen.games.standings.record import GameRecord
+from tbgen.games.standings.record import Format, GameRecord
 from tbgen.games.tagging import tags_of
 from tbgen.match.game import MatchGame
 from tbgen.match.settings import EventSettings
 from tbgen.system.files import check_name, write_errors
 from tbgen.system.locks import try_lock
+from tbgen.text import counted
 
 _MAX_COLUMNS: Final = 80
 
@@ -132,18 +132,23 @@ _REMEDY = "choose another file with --pgn"
 class GamesFile:
     """A PGN file that only one event writes at a time. A game is written in full and synced, or not at all.
 
-    :param path: path of the file, which need not exist yet.
-    :param event: name of the event.
-    :param digest: digest of the event's schedule, which every game in the file must state.
+    :param settings: settings of the event. The file need not exist yet.
+    :param digests: digests of the event's schedule, each with the number of rounds for which it stands; every
+        game in the file must state one of them, and in a knockout that of the settings.
     :param options: options that determine how the event scores games.
 
     :raises TbgenError: if the file cannot be opened, or another event is writing it.
     """
 
-    def __init__(self, path: Path, event: str, digest: str, options: GameOptions) -> None:
-        self.path = path
-        self._first_line = _tag_line("Event", event).encode()
-        self._digest, self._options, self._is_new = digest, options, not path.exists()
+    def __init__(self, settings: EventSettings, digests: Mapping[str, int], options: GameOptions) -> None:
+        self.path = path = settings.pgn
+        self.digest = next(digest for digest, rounds in digests.items() if rounds == settings.rounds)
+        """Digest of the schedule with the number of rounds of the settings."""
+        self.paired_for: dict[int, int] = {}
+        """For each round of which the file has games: the number of rounds that the first of them means."""
+        self._first_line = _tag_line("Event", settings.event).encode()
+        self._fixed_rounds = settings.rounds if settings.format is Format.KNOCKOUT else None
+        self._digests, self._options, self._is_new = digests, options, not path.exists()
         self._game_count = 0
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
@@ -199,7 +204,9 @@ class GamesFile:
         rest = self._file.read()
         header, has_moves, _ = rest.partition(b"\n\n")
         is_own = header.startswith(self._first_line) or self._first_line.startswith(header)
-        is_own &= not has_moves or _tag_line(tags.SCHEDULE, self._digest).encode() in header
+        is_own &= not has_moves or any(
+            _tag_line(tags.SCHEDULE, digest).encode() in header for digest in self._digests
+        )
         if rest.strip() and not is_own:
             raise UsageError(
                 f"{self.path} has text that is not from this event: move it elsewhere, or {_REMEDY}"
@@ -257,10 +264,16 @@ class GamesFile:
         :raises UsageError: if the game belongs to another event, or its tags have been changed.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
-        if raw.values.get(tags.SCHEDULE) != self._digest:
+        rounds = self._digests.get(raw.values.get(tags.SCHEDULE, ""))
+        if rounds is None:
             raise UsageError(
                 f"{place}: this game belongs to an event with other players, options, time controls, format, "
                 "openings or seed: use the settings of that event, or choose another file with --pgn"
+            )
+        if self._fixed_rounds not in (None, rounds):
+            raise UsageError(
+                f"{place}: the duels of this knockout have {counted(rounds, 'encounter')}, not "
+                f"{self._fixed_rounds}: continue it with --rounds {rounds}, or {_REMEDY}"
             )
         game = finished_game(raw, self.path.name, self._options)
         if game is None:
@@ -268,6 +281,7 @@ class GamesFile:
                 f"{place}: the tags of this game have been changed: remove it, and it will be played again"
             )
         self._game_count += 1
+        self.paired_for.setdefault(int(game.round.partition(".")[0]), rounds)
         return game
 
 

@@ -6,14 +6,17 @@ duel has the next opening.
 *Swiss tournament*: all players play in every round, against opponents with similar points. Pairings follow
 the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing, an
 encounter counts as one game: the player with more points in the encounter gets one point, or both players get
-half a point. A player without an opponent gets a bye, which counts as a point, but only for pairing. Players
+half a point. A player without an opponent gets a bye, which counts as a point, but only for pairing. The last
+round may be paired otherwise than an earlier one, so pairings depend on the number of rounds. The tournament
+ends early if the rules allow no pairing in which everybody has an opponent. Players
 are ranked in the order of the list, which serves as the initial order of C.04.2. The player who has White in
 the first game of an encounter counts as White.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -55,9 +58,12 @@ class Schedule:
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[GameId], Fraction]
     ) -> None:
-        self.waits_for_results = settings.format in (Format.KNOCKOUT, Format.SWISS)
+        self.waits_for_results = settings.format.waits_for_results
         """Whether the pairings of a round depend on the results of earlier rounds."""
         self._settings, self._openings, self._points = settings, openings, points
+        self.paired_for: dict[int, int] = {}
+        """For rounds of a Swiss tournament that an earlier run has begun, by number: the number of rounds of
+        the tournament for which the round was paired."""
         self._games: list[Fixture] = []
         self._round = self._encounters = 0
         encounters: int | None = None
@@ -66,7 +72,8 @@ class Schedule:
                 alternates = settings.games == 1 and settings.swap
                 self._rounds = knockout_rounds(settings.event_format, self._lead, alternates=alternates)
             case Format.SWISS:
-                self._rounds, encounters = swiss_rounds(settings, self._lead), len(settings.engines) // 2
+                self._rounds = swiss_rounds(settings, self._lead, self.paired_for)
+                encounters = len(settings.engines) // 2
             case form:
                 players, seeds = settings.players, settings.seeds
                 pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
@@ -134,8 +141,10 @@ def berger(players: Sequence[str]) -> Iterator[Pair]:
                 yield white, black
 
 
-def swiss_rounds(settings: EventSettings, lead: Lead) -> Rounds:
+def swiss_rounds(settings: EventSettings, lead: Lead, paired_for: Mapping[int, int]) -> Rounds:
     """Return the rounds of a Swiss tournament.
+
+    :param paired_for: the attribute of :class:`Schedule`.
 
     :raises UsageError: if the tournament has too few players for its rounds.
     :raises MissingExtraError: if the package for pairings is not installed.
@@ -149,11 +158,15 @@ def swiss_rounds(settings: EventSettings, lead: Lead) -> Rounds:
         )
     with needs_extra("a Swiss tournament", "match"):
         from caissify_pairings import generate_pairings
-    return _generate_rounds(settings, lead, generate_pairings)
+    # Otherwise the package would print a warning about a round that cannot be paired.
+    logging.getLogger("caissify_pairings").setLevel(logging.CRITICAL)
+    return _generate_rounds(settings, lead, paired_for, generate_pairings)
 
 
-def _generate_rounds(settings: EventSettings, lead: Lead, generate_pairings: Callable[..., Any]) -> Rounds:
-    """Yield the rounds of a Swiss tournament.
+def _generate_rounds(
+    settings: EventSettings, lead: Lead, paired_for: Mapping[int, int], generate_pairings: Callable[..., Any]
+) -> Rounds:
+    """Yield the rounds of a Swiss tournament, up to the first round that cannot be paired.
 
     :param generate_pairings: the function ``generate_pairings`` of the package caissify-pairings.
     """
@@ -170,16 +183,14 @@ def _generate_rounds(settings: EventSettings, lead: Lead, generate_pairings: Cal
             list(players.values()),
             met,
             number,
-            rounds,
+            paired_for.get(number, rounds),
             bye_value=1.0,
             max_byes_per_player=1,
             initial_color="white",
         )
         numbers = [(each["white_id"], each["black_id"]) for each in pairings if each["black_id"] is not None]
         if len(numbers) < len(names) // 2:
-            raise UsageError(
-                f"round {number} has no pairing in which all opponents are new: ask for fewer rounds"
-            )
+            return None
         met.update(numbers)
         pairs = [(names[white - 1], names[black - 1]) for white, black in numbers]
         yield pairs

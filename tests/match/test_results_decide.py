@@ -5,23 +5,29 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.encounters import MAX_EXTRA_ENCOUNTERS, GameId, bracket, event_result
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.tournament import EventResult
+from tbgen.match.engine_process import EngineSettings
+from tbgen.match.event import schedule_digests
+from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture
+from tbgen.match.settings import EventSettings
 from tests.match.engines import words
 from tests.match.test_schedule import schedule
 from tests.support.exhaustive import exhaustive, sample
-from tests.support.matches import event, games_of
+from tests.support.matches import event, games_of, played
 from tests.support.refusals import refusal
 from tests.support.tournaments import game
 
@@ -32,12 +38,13 @@ VALUES = {0: "-G0.0", 0.5: "G1.5", 1: "G0.0"}
 
 
 def rounds_of(
-    form: Format, players: str, white: Result, **more: Any
+    form: Format, players: str, white: Result, paired_for: Mapping[int, int] = {}, **more: Any
 ) -> tuple[list[Sequence[Fixture]], EventResult]:
     """Return all rounds and the result, for the points of White in each game."""
     games: dict[GameId, GameRecord] = {}
     found: list[Sequence[Fixture]] = []
     event = schedule(players, form, lambda key: games[key].points, **more)
+    event.paired_for.update(paired_for)
     while (fixtures := event.next_round()) is not None:
         found.append(fixtures)
         games |= {each.key: record(each, VALUES[white(each)]) for each in fixtures}
@@ -129,6 +136,69 @@ def test_a_swiss_pairs_by_points() -> None:
     assert found[:2] == [["ae", "bf", "cg", "dh"], ["ad", "bc", "eh", "fg"]]
     assert (found[2][0], found[2][-1]) == ("ab", "gh")
     assert "at most 3 rounds" in refusal(lambda: schedule("abcd", Format.SWISS, rounds=4))
+
+
+def test_a_swiss_ends_where_it_cannot_be_paired(caplog: pytest.LogCaptureFixture) -> None:
+    """After three rounds without decision, two groups of three players are left who have met."""
+    for rounds, end in (
+        (3, ""),
+        (4, " The event ended after round 3 of 4: the rules allow no pairing of the next."),
+    ):
+        found, result = rounds_of(Format.SWISS, "abcdef", lambda _: 0.5, rounds=rounds)
+        assert len(found) == 3
+        assert result.sentence == f"a, b, c, d, e and f share the first place.{end}"
+    assert not caplog.records
+
+
+def test_rounds_of_a_swiss_that_have_begun_keep_their_pairings() -> None:
+    """The last round relaxes colours: of four rounds, the third is not paired as the last of three is."""
+
+    def lot(game: Fixture) -> float:
+        return random.Random(f"8 {game.key} {game.white}").choice((0, 0, 0.5, 1, 1))
+
+    def third_round(rounds: int, paired_for: Mapping[int, int]) -> list[tuple[str, str]]:
+        found, _ = rounds_of(Format.SWISS, "abcdefgh", lot, paired_for, rounds=rounds)
+        return [(game.white, game.black) for game in found[2]]
+
+    last = third_round(3, {})
+    assert third_round(4, {}) != last
+    assert third_round(4, {1: 3, 2: 3, 3: 3}) == last
+
+
+def test_digests_of_schedules_do_not_change() -> None:
+    """They are those of earlier files, and tell the number of rounds if this counts."""
+    openings = Openings(None, StartKind.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
+    engines = tuple(EngineSettings(name, ()) for name in "abcd")
+    for form, digest, rounds in (
+        (Format.SWISS, "afff9bb28ec3725f", 2),
+        (Format.SWISS, "c60bd83f2874fbf0", 3),
+        (Format.KNOCKOUT, "84533c8a2c2c33ca", 2),
+        (Format.ROUND_ROBIN, "ecd8ee837213df5c", 7),
+    ):
+        settings = EventSettings(engines, Path(), form, rounds=7)
+        assert schedule_digests(settings, openings)[digest] == rounds
+
+
+def test_more_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A Swiss tournament continues with more rounds than before, also in a round that has begun."""
+    pgn = tmp_path / "games.pgn"
+    players = [words(name) for name in "ABCDE"]
+    swiss = ("--tournament", "swiss", "--games", "1", "--rounds")
+    before = played(pgn, *swiss, "2", players=players)
+    text = pgn.read_text()
+    pgn.write_text(text[: text.rindex("[Event")])
+    games = played(pgn, *swiss, "3", players=players)
+    assert [game.tags["Round"] for game in games] == ["1.1.1", "1.2.1", "2.1.1", "2.2.1", "3.1.1", "3.2.1"]
+    for name in ("White", "Black"):
+        assert [game.tags[name] for game in games[:4]] == [game.tags[name] for game in before]
+    assert [game.tags["Tournament"][:15] for game in games] == [
+        f"swiss; rounds {n}" for n in (2, 2, 2, 3, 3, 3)
+    ]
+    pgn.unlink()
+    duel = event(pgn, "--tournament", "knockout", "--games", "1", "--rounds")
+    assert main([*duel, "1"]) == 0
+    assert main([*duel, "2"]) == 2
+    assert "have 1 encounter, not 2: continue it with --rounds 1, or" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["swiss", *exhaustive(["knockout"])])

@@ -259,11 +259,21 @@ def event_result(found: Standings, event: EventFormat | None = None, *, is_over:
         return _knockout_result(found, event)
     if event is not None and event.form is None and _may_be_knockout(found.games):
         return EventResult(None, (), None, _NO_FORMAT)
+    end = "" if event is None or not is_over else _early_end(found.games, event)
     leaders, lead = [player.name for player in found.players if player.place == 1], lead_text(found)
     if len(leaders) > 1:
-        return EventResult(None, leaders, Decision.STANDINGS, f"{join_words(leaders)} share the first place.")
+        sentence = f"{join_words(leaders)} share the first place."
+        return EventResult(None, leaders, Decision.STANDINGS, sentence + end)
     sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."
-    return EventResult(leaders[0] if is_over else None, leaders, Decision.STANDINGS, sentence)
+    return EventResult(leaders[0] if is_over else None, leaders, Decision.STANDINGS, sentence + end)
+
+
+def _early_end(games: Sequence[GameRecord], event: EventFormat) -> str:
+    """Return the sentence about the end of a Swiss tournament that cannot be paired to its last round."""
+    last = max(int(game.round.partition(".")[0]) for game in games)
+    if event.form is not Format.SWISS or last >= event.rounds:
+        return ""
+    return f" The event ended after round {last} of {event.rounds}: the rules allow no pairing of the next."
 
 
 _NO_FORMAT: Final = (

@@ -81,6 +81,11 @@ class Format(NamedChoice, noun="a format of events", swisstcec="swiss"):
     KNOCKOUT = "knockout"
     SWISS = "swiss"
 
+    @property
+    def waits_for_results(self) -> bool:
+        """Whether the pairings of a round depend on the results of earlier rounds."""
+        return self in (Format.KNOCKOUT, Format.SWISS)
+
 
 _TOURNAMENT: Final = re.compile(rf"({'|'.join(Format)}); rounds ([1-9][0-9]{{0,8}}); games ([12]); (.+)")
 
