@@ -19,11 +19,12 @@ from tbgen.extras import MissingExtraError
 from tbgen.games.live_file import format_in_live_file
 from tbgen.games.outcome import RESULTS, Doubt
 from tbgen.games.pgn.files import is_stream, matching_files
+from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
 from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
-from tbgen.games.standings.encounters import event_result
+from tbgen.games.standings.encounters import event_result, finished_game
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.record import EventFormat
 from tbgen.games.standings.render import comma_separated, markdown, text_lines
@@ -31,7 +32,7 @@ from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview_keys
 from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy, parse_names
-from tbgen.games.standings.tournament import LeftOutCounts
+from tbgen.games.standings.tournament import EventResult, LeftOutCounts
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import composed, counted
 
@@ -163,7 +164,8 @@ def run(
         make_directory(out)  # fails now rather than after the work
     with adjudication.open_adjudication(files, trust_tags=not judge_again) as work:
         work.solve()
-        records = list(_records(work, explorer or "", event))
+        played: list[GameRecord] = []
+        records = list(_records(work, explorer or "", event, played))
     games = [record for record in records if record.classical in RESULTS]
     lost_by_both = sum(
         Doubt.BOTH_FORFEIT in record.outcome.doubts for record in records if record.classical not in RESULTS
@@ -175,12 +177,7 @@ def run(
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested_player=composed(sprt_player))
-    if all(option is None for option in vars(adjudication.referee.scoring_options).values()):
-        # Under another scoring than that of its event, a game need not have the same winner.
-        is_older = len(files) == 1 and not is_stream(files[0]) and games[0].event == EventFormat()
-        result = replace(
-            result, result=event_result(result, format_in_live_file(Path(files[0])) if is_older else None)
-        )
+    result = replace(result, result=_event_result(result, files, played))
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)
@@ -222,8 +219,14 @@ def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
     return ("html", "json", "csv", *(["tcec-json"] if chess else []))
 
 
-def _records(adjudication: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
-    """Yield the games of files, even those without a result. Add each game to ``event``, if any."""
+def _records(
+    adjudication: Adjudication, explorer: str, event: TcecEvent | None, played: list[GameRecord]
+) -> Iterator[GameRecord]:
+    """Yield the games of files, even those without a result. Add each game to ``event``, if any.
+
+    Add each game of an event of ``tbgen match`` to ``played``, with the result that its tags record.
+    """
+    options = GameOptions(adjudication.adjudicator.options.variant)
     names = Counter(Path(path).name for path in adjudication.files)
     for path in adjudication.files:
         name = Path(path).name
@@ -231,8 +234,24 @@ def _records(adjudication: Adjudication, explorer: str, event: TcecEvent | None)
             record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
             if event is not None:
                 event.add(game, record)
+            if record is not None and record.event is not None:
+                recorded = finished_game(game.raw, name, options)
+                played += [] if recorded is None else [recorded]
             if record is not None:
                 yield record
+
+
+def _event_result(found: Standings, files: Sequence[str], played: Sequence[GameRecord]) -> EventResult:
+    """Return the result of an event, from the results with which its games were played.
+
+    :param played: the games of events of ``tbgen match``, with these results.
+    """
+    if len(played) < len(found.games):
+        return event_result(found)
+    event = None
+    if len(files) == 1 and not is_stream(files[0]) and played[0].event == EventFormat():
+        event = format_in_live_file(Path(files[0]))
+    return event_result(standings(played, played[0].outcome.settings.scoring.scheme), event)
 
 
 def _remark_on(standings: Standings) -> None:

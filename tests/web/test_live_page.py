@@ -236,7 +236,7 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
     with served(tables, live_file=pgn) as address:
         visit = Visit(browser, address, "live")
         page = visit.page
-        expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no readable live file")
+        expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no readable")
         Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
         expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
         expect(page.locator("#event")).to_have_text("A, B; round-robin, 1 game played.")
