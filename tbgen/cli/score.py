@@ -18,7 +18,7 @@ from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.games.live_file import format_in_live_file
 from tbgen.games.outcome import RESULTS, Doubt
-from tbgen.games.pgn.files import is_stream, matching_files
+from tbgen.games.pgn.files import matching_files
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
@@ -248,9 +248,8 @@ def _event_result(found: Standings, files: Sequence[str], played: Sequence[GameR
     """
     if len(played) < len(found.games):
         return event_result(found)
-    event = None
-    if len(files) == 1 and not is_stream(files[0]) and played[0].event == EventFormat():
-        event = format_in_live_file(Path(files[0]))
+    is_older = len(files) == 1 and played[0].event == EventFormat()
+    event = format_in_live_file(Path(files[0])) if is_older else None
     return event_result(standings(played, played[0].outcome.settings.scoring.scheme), event)
 
 

@@ -48,21 +48,12 @@ def games(text: str) -> list[GameRecord]:
     return found
 
 
-def knockout(names: Sequence[str], final: str = "G1.0 -G2.0") -> list[GameRecord]:
-    """Return the games of a knockout of four: the second seed wins 2 to 0, then meets the first in the final.
-
-    :param final: the results of the games of the final.
-    """
-    first, second, third, fourth = names
-    duels = ["1.1", first, fourth, "G1.0 -G2.0"], ["1.2", second, third, "G0.0 -G0.0"]
-    values = final.split()
-    finals = [
-        [f"{2 + at // 2}.1", first, second, " ".join(values[at : at + 2])] for at in range(0, len(values), 2)
-    ]
+def knockout(names: Sequence[str]) -> list[GameRecord]:
+    """Return the games of a knockout of four: the second seed wins 2 to 0, then loses the final."""
+    rows = "1.1.1 03 G1.0, 1.1.2 30 -G2.0, 1.2.1 12 G0.0, 1.2.2 21 -G0.0, 2.1.1 01 G1.0, 2.1.2 10 -G2.0"
     return [
-        game(*((white, black) if number == 1 else (black, white)), value, round_=f"{key}.{number}")
-        for key, white, black, both in [*duels, *finals]
-        for number, value in enumerate(both.split(), 1)
+        game(names[int(pair[0])], names[int(pair[1])], value, round_=key)
+        for key, pair, value in map(str.split, rows.split(","))
     ]
 
 

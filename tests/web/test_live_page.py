@@ -35,14 +35,18 @@ from tests.support.watching import stands_still
 
 pytestmark = pytest.mark.slow
 
-SCORE = """async games => {
+SCORE = """async ([games, tables]) => {
     const {showStandings} = await import("/page/live.js")
     const score = {player: "A", opponent: "B", points: games / 2, games, elo: null, test: null}
-    showStandings({score, tables: [], games}, 2)
+    showStandings({score, tables, games}, 2)
     return document.getElementById("score").textContent
 }"""
 
 
+FITS = "() => [document.querySelector('#crosstable .wide')].every(e => e.scrollWidth <= e.clientWidth)"
+SLEEPLESS = """const {setTimeout: real} = window
+window.setTimeout = (call, time) => time > 30000 ? (window.wake = call, 0) : real(call, time)"""
+"""Script with which the page's patience with a silent server ends when ``wake`` is called."""
 LOWEST = """graph => Math.max(...[...graph.querySelectorAll("line, path, text")]
     .map(drawn => drawn.getBoundingClientRect().bottom))"""
 """Script that returns the lower edge of the drawing in a graph."""
@@ -59,7 +63,7 @@ def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable
                 writer(message)
 
         told(replace(START, concurrency=2))
-        visit = Visit(browser, address, "live")
+        visit = Visit(browser, address, "live", SLEEPLESS)
         yield visit.page, told
         visit.audit()
         visit.close()
@@ -148,7 +152,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
         part = events.pgn.with_name("part")
         part.write_bytes(b"".join(map(encode_line, events.lines)))
         part.replace(live_path(events.pgn))  # which no runner holds
-        expect(page.locator("#status")).to_contain_text("The runner has ended unexpectedly.")
+        expect(page.locator("#status")).to_contain_text("The event has broken off")
         watching.close()
 
 
@@ -157,8 +161,12 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
 
     An engine's thought is shown until it moves, but not while stepping; the thought on its last move is shown
     before and after. Other games are on small boards: a click brings one to the large board, and a finished
-    game is replaced unless the visitor steps through it.
+    game is replaced unless the visitor steps through it. The whole crosstable of six players is seen at every
+    width. While the server is silent, the clocks stand still.
     """
+    columns = [{"title": title, "word": title != "sum"} for title in ["", "player", "sum", *"123456"]]
+    rows = [["1", "KomodoDragon-3.3-MCTS", "7.5", *["1=0="] * 6]] * 6
+    crosstable = {"key": "crosstable", "title": "", "note": "", "first": "", "columns": columns, "rows": rows}
     with following(browser, tmp_path) as (page, told):
         stage = page.locator("#stage")
         shown = page.locator("#board svg.chessboard")
@@ -203,9 +211,13 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         assert board is not None
         assert banner is not None
         assert banner["y"] >= board["y"] + board["height"]
+        assert page.evaluate(SCORE, [2, [crosstable]]) == "A against B: 1.0000 of 2"
+        assert page.evaluate(SCORE, [0, []]) == ""  # no pair is complete
+        for width in (1440, 1024, 390, 1200):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(FITS), width
+        expect(page.locator(".engine:visible")).to_have_count(0)  # no move has told anything
         back = page.locator("#back").bounding_box()
-        assert page.evaluate(SCORE, 2) == "A against B: 1.0000 of 2"
-        assert page.evaluate(SCORE, 0) == ""  # no pair is complete
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
         assert page.locator("#back").bounding_box() == back
@@ -224,6 +236,19 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         expect(page.get_by_role("button", name="Watch game 2.1.2")).to_be_visible()
         expect(stage).to_have_attribute("aria-label", "Game 2.1.1")
         expect(page.locator("#playing .match")).to_have_count(2)
+        told(START, start("1.1.1"), replace(move("1.1.1", 0), left={"white": 500.0, "black": 600.0}))
+        clock, status = page.locator("#black .clock"), page.locator("#status")
+        expect(clock).to_have_text(re.compile(r"\d"))
+        page.route("**/live/stream", lambda route: route.abort())
+        page.evaluate("wake()")
+        expect(status).to_contain_text("The server of this page does not answer")
+        seen = clock.inner_text()
+        page.evaluate("() => { performance.now = () => 1e9 }")
+        page.keyboard.press("ArrowLeft")
+        expect(clock).to_have_text(seen)
+        page.unroute("**/live/stream")
+        page.evaluate("wake()")
+        expect(status).to_have_text("")
 
 
 @pytest.mark.exhaustive
@@ -236,10 +261,10 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
     with served(tables, live_file=pgn) as address:
         visit = Visit(browser, address, "live")
         page = visit.page
-        expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no readable")
+        expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no")
         Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
         expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
-        expect(page.locator("#event")).to_have_text("A, B; round-robin, 1 game played.")
+        expect(page.locator("#event")).to_have_text("A, B; 1 game played.")
         expect(page.locator("#status")).to_contain_text("no readable live file beside it")
         expect(page.locator("#banner")).to_have_text("-G0.0, 0.0000-1.0000: Black mates")
         expect(page.locator("#finished tbody tr")).to_have_count(1)

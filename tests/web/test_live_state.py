@@ -222,7 +222,7 @@ def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch:
 
 
 def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
-    """The winner of the only game leads; both players lead when each has won one.
+    """The winner of the only game leads, and wins if the event ends; both lead when each has won one.
 
     A player who has not finished an encounter is in the tables, too, but without an Elo difference.
     """
@@ -239,6 +239,11 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
         assert change is not None
         assert sorted(change[1]["result"].leaders if change[1]["result"] else []) == leaders
         assert [len(table["rows"]) for table in change[1]["tables"]] == ([3, 3] if leaders else [])
+        if count == 1:
+            assert change[1]["result"].sentence == "B is first: 1 to 0 points."
+            state.apply(EventEnd(Termination.FINISHED), ())
+            assert state.needs_ranking
+            assert state.update_standings(())[1]["result"].sentence == "B wins: 1 to 0 points."
     last = state.document()["standings"]["tables"][0]["rows"][-1]
     assert (last[1:4], last[-3:]) == (["C", "0", "0"], ["", "", ""])
     files.live.close()
@@ -264,21 +269,6 @@ def test_page_and_score_name_the_same_winner(
     assert json.loads(capsys.readouterr().out)["result"] == result
     assert main(["score", str(pgn), "--tables", "standings"]) == 0
     assert " ".join(capsys.readouterr().out.split()).startswith(f"Standings {result['sentence']} All values")
-
-
-def test_the_winner_is_known_once_the_event_is_over(pgn: Path) -> None:
-    """The standings are ranked again at the end of the event, even if no game has ended since."""
-    live_path(pgn).write_bytes(encode_line(replace(START, games=1, size=pgn.stat().st_size)))
-    files, state = EventFiles(pgn), LiveState()
-    for line, listed in [*files.read()[1], (EventEnd(Termination.FINISHED), ())]:
-        state.apply(line, listed)
-        assert state.needs_ranking
-        change = state.update_standings(state.unranked_games)
-        assert change is not None
-        told, state.needs_ranking, state.unranked_games = change[1]["result"], False, []
-        sentence = "B wins: 1.5 to 0.5 points." if state.termination else "B is first: 1.5 to 0.5 points."
-        assert (told.sentence, told.winner) == (sentence, "B" if state.termination else None)
-    files.live.close()
 
 
 def begun() -> LiveState:

@@ -259,13 +259,14 @@ def event_result(found: Standings, event: EventFormat | None = None, *, is_over:
         return _knockout_result(found, event)
     if event is not None and event.form is None and _may_be_knockout(found.games):
         return EventResult(None, (), None, _NO_FORMAT)
-    end = "" if event is None or not is_over else _early_end(found.games, event)
     leaders, lead = [player.name for player in found.players if player.place == 1], lead_text(found)
-    if len(leaders) > 1:
-        sentence = f"{join_words(leaders)} share the first place."
-        return EventResult(None, leaders, Decision.STANDINGS, sentence + end)
-    sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."
-    return EventResult(leaders[0] if is_over else None, leaders, Decision.STANDINGS, sentence + end)
+    sentence = f"{join_words(leaders)} share the first place."
+    if len(leaders) == 1:
+        sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."
+    if is_over and event is not None:
+        sentence += _early_end(found.games, event)
+    winner = leaders[0] if is_over and len(leaders) == 1 else None
+    return EventResult(winner, leaders, Decision.STANDINGS, sentence)
 
 
 def _early_end(games: Sequence[GameRecord], event: EventFormat) -> str:
@@ -296,14 +297,10 @@ def _common_format(games: Sequence[GameRecord]) -> EventFormat | None:
 
 def _may_be_knockout(games: Sequence[GameRecord]) -> bool:
     """Return whether, of three players or more, nobody has met two opponents in a round."""
-    opponents = defaultdict[tuple[str, int], set[str]](set)
-    for game in games:
-        key = GameId.parse(game.round)
-        if key is not None:
-            opponents[game.white, key.round].add(game.black)
-            opponents[game.black, key.round].add(game.white)
-    players = {name for name, _ in opponents}
-    return len(players) > 2 and all(len(others) == 1 for others in opponents.values())
+    sides = [(game.round.partition(".")[0], game.white, game.black) for game in games]
+    meetings = {*sides, *((round_, black, white) for round_, white, black in sides)}
+    players = {white for _, white, _ in meetings}
+    return len(players) > 2 and len(meetings) == len({meeting[:2] for meeting in meetings})
 
 
 def _knockout_result(found: Standings, event: EventFormat) -> EventResult:

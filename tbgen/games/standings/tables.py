@@ -38,11 +38,7 @@ def crosstable(standings: Standings) -> StandingsTable:
     """
     meetings = [meeting for player in standings.players for meeting in player.meetings.values()]
     most = max(len(meeting.seats) for meeting in meetings)
-    note, per_line, show = (
-        "Games in the order of their rounds: 1 won, = drawn, 0 lost",
-        2 * ceil(sqrt(most) / 2),
-        _marks,
-    )
+    note, per_line, show = "Games by round: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
     if most > _MAX_MARKS:
         note, per_line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
     dots = "·" * max(len(show(meeting)) for meeting in meetings)
@@ -342,10 +338,10 @@ def _places_table(standings: Standings) -> StandingsTable:
     columns += [each.column for each in standings.tiebreaks if each.title and each.key not in shown_keys]
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
-    sentences, result = [standings.certainty.sentence], standings.result
+    result, summary = standings.result, standings.certainty.sentence
     if result is not None and result.decision is not Decision.STANDINGS:
-        sentences.insert(0, result.sentence)
-    return replace(table, summary=" ".join(sentences))
+        summary = f"{result.sentence} {summary}"
+    return replace(table, summary=summary)
 
 
 def _places_note(standings: Standings) -> str:

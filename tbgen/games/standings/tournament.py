@@ -221,7 +221,7 @@ class LeftOutCounts:
 
 
 class Decision(StrEnum):
-    """What decides an event."""
+    """The fact that decides an event."""
 
     STANDINGS = "standings"
     """The order of the players."""
