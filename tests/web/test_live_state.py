@@ -243,7 +243,9 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
             assert change[1]["result"].sentence == "B is first: 1 to 0 points."
             state.apply(EventEnd(Termination.FINISHED), ())
             assert state.needs_ranking
-            assert state.update_standings(())[1]["result"].sentence == "B wins: 1 to 0 points."
+            change = state.update_standings(())
+            assert change is not None
+            assert change[1]["result"].sentence == "B wins: 1 to 0 points."
     last = state.document()["standings"]["tables"][0]["rows"][-1]
     assert (last[1:4], last[-3:]) == (["C", "0", "0"], ["", "", ""])
     files.live.close()
