@@ -264,7 +264,7 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
         expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no")
         Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
         expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
-        expect(page.locator("#event")).to_have_text("A, B; 1 game played.")
+        expect(page.locator("#event")).to_have_text("A, B; round-robin, 1 game played.")
         expect(page.locator("#status")).to_contain_text("no readable live file beside it")
         expect(page.locator("#banner")).to_have_text("-G0.0, 0.0000-1.0000: Black mates")
         expect(page.locator("#finished tbody tr")).to_have_count(1)
