@@ -18,12 +18,13 @@ from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.lines import Hold, Line, LineMaker, Plan, find_holds
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
-from tbgen.board.score import GScore, Signed, code_of, to_gscore
+from tbgen.board.score import Code, GScore, Signed, code_of, merit, signed_of, to_gscore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
 from tbgen.cells.cell import MAX_MOBILE
 from tbgen.cells.window import Interval
 from tbgen.errors import build_command
+from tbgen.probe.moves import preference
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.beyond.proof import Prover
@@ -265,7 +266,9 @@ class BoundsCollector:
         :param with_line: whether to include lines that demonstrate the value or the bounds.
         """
         board, best = self._board, self.best
-        ranked_moves = sorted(self._moves.items(), key=lambda each: _move_sort_key(each[1], board.turn))
+        ranked_moves = sorted(
+            self._moves.items(), key=lambda each: _move_sort_key(*each, board.turn, self.accrued)
+        )
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(then.bounds), then.depth)
             for move, then in ranked_moves
@@ -334,7 +337,10 @@ def scores(interval: Interval) -> tuple[GScore, GScore]:
     return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
 
 
-def _move_sort_key(answer: Answer, white: bool) -> tuple[int, int, int]:
-    """Return the sort key of a move: the bound that the mover is sure of, the other bound, and the depth."""
-    lower, upper = answer.bounds
-    return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)
+def _move_sort_key(move: chess.Move, answer: Answer, white: bool, accrued: Code) -> tuple[int | str, ...]:
+    """Return the sort key of a move: the bound that the mover is sure of, then the other bound, and then the
+    order of :func:`preference`."""
+    lower, upper = map(signed_of, answer.bounds)
+    sure, other = (lower, upper) if white else (upper, lower)
+    order = preference(white, signed_of(accrued), sure, answer.depth, move.uci())
+    return -merit(sure, white), -merit(other, white), *order

@@ -114,23 +114,33 @@ def reached_states(board: AnyBoard, accrued: Signed, variant: Variant) -> list[R
 def sort_successors(
     board: AnyBoard, accrued: Signed, reached: Sequence[ReachedState], goals: Sequence[Goal]
 ) -> list[Successor]:
-    """Combine states with their goals, and return these successors, the best value for the mover first.
+    """Combine states with their goals, and return these successors, the best for the mover first."""
+
+    def sort_key(successor: Successor) -> tuple[int, bool, int, str]:
+        value, depth = successor.goal
+        return preference(board.turn, accrued, value, depth, successor.reached.move.uci())
+
+    return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=sort_key)
+
+
+def preference(
+    white: bool, accrued: Signed, value: Signed, depth: int | None, uci: str
+) -> tuple[int, bool, int, str]:
+    """Return the sort key of a move: every list of moves is in this order, the best for the mover first.
 
     Among moves to the same value, the quickest comes first if the value is better for the mover than the
     accrued score; the slowest comes first if the value is worse. Moves without a stored depth follow. Ties
     are sorted by UCI notation.
+
+    :param white: whether White moves.
+    :param accrued: the accrued score before the move.
+    :param value: the value of the state that the move leads to.
+    :param depth: the depth of that state, in plies; None if it is unavailable.
     """
-    white = board.turn
-    accrued_merit = merit(accrued, white)
-
-    def sort_key(successor: Successor) -> tuple[int, bool, int, str]:
-        value, depth = successor.goal
-        gain = merit(value, white) - accrued_merit
-        lacks_depth = depth is None and gain != 0
-        delay = 0 if depth is None or not gain else depth if gain > 0 else -depth
-        return -gain, lacks_depth, delay, successor.reached.move.uci()
-
-    return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=sort_key)
+    gain = merit(value, white) - merit(accrued, white)
+    lacks_depth = depth is None and gain != 0
+    delay = 0 if depth is None or not gain else depth if gain > 0 else -depth
+    return -gain, lacks_depth, delay, uci
 
 
 def check_mark(position: Position) -> str:

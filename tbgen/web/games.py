@@ -13,7 +13,7 @@ import chess
 
 from tbgen.board.material import MAX_MEN
 from tbgen.board.san import sans_without_check_signs
-from tbgen.board.score import GScore
+from tbgen.board.score import GScore, to_signed
 from tbgen.board.scoring import EXPONENTIAL, Scoring
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.pgn.reader import Game, VariationMove, Variations, read_game, read_variations
@@ -21,6 +21,7 @@ from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import Category, points_document
+from tbgen.probe.moves import preference
 from tbgen.probe.states import ProbeResult, read_chess
 from tbgen.probe.tablebase import Tablebase
 from tbgen.web.documents import (
@@ -122,9 +123,11 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     ]
 
     def sort_key(state: GameState) -> tuple[Any, ...]:
-        """Return a key that puts the best value for the mover first, and moves without a value last."""
-        value = state.value
-        return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
+        """Return a key that puts the best move first, and moves without a value last."""
+        if state.value is None:
+            return True, state.uci
+        value, accrued = to_signed(state.value), to_signed(first.accrued)
+        return False, *preference(board.turn, accrued, value, state.depth, state.uci)
 
     return LegalMovesDocument(
         **(_with_best_value(first, after) if first.value is None else first).fields(),

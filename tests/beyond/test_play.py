@@ -5,6 +5,7 @@ from itertools import cycle
 
 import chess
 
+from tbgen.beyond import solution
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import States
 from tbgen.beyond.play import Play, PlayFollower, followed_moves
@@ -44,6 +45,14 @@ def test_black_hopes_for_the_lower_end() -> None:
     board.turn = chess.BLACK
     known = [answer(245, 8, 5, 0), answer(246, 10, 30, 0), answer(246, 244, 4, 50), answer(240, 8, 1, 1)]
     assert chosen(known, answer(246, 8), board) == [2, 1]
+
+
+def test_solved_moves_are_in_the_order_of_those_of_tables() -> None:
+    """Who loses a score prefers the longest way, whoever moves."""
+    for white, worse in ((True, 250), (False, 5)):
+        answers = [answer(worse, worse, depth, depth) for depth in (3, 8)]
+        quick, slow = (solution._move_sort_key(chess.Move.null(), each, white, Code(128)) for each in answers)
+        assert slow < quick
 
 
 def test_moves_that_the_window_does_not_distinguish_are_left_out() -> None:
