@@ -63,12 +63,21 @@ export function reached({accrued}, move, rules) {
 /** Return the states that all legal moves lead to, each with its `move`. @type {(state: PositionState, rules: string) => ReachedState[]} */
 const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
 
-/** Return the states after all moves with their `goal`, best for the mover first. Of equal values, gains with less depth and losses with more depth come first. @type {(state: PositionState, rules: string) => Promise<(ReachedState & {goal: Goal})[]>} */
+/**
+ * Return the order of moves from a state, best for the mover first. Of equal values, gains with less depth and losses with more
+ * depth come first. Moves without a goal come last.
+ * @type {(state: PositionState) => (one: ReachedState & {goal: Goal}, two: ReachedState & {goal: Goal}) => number}
+ */
+function preference({position: {side}, accrued}) {
+    const gain = (/** @type {Goal} */ {value}) => merit(value, side) - merit(accrued, side)
+    return ({goal: one, ...first}, {goal: two, ...second}) => one && two && (gain(two) - gain(one) || Math.sign(gain(one)) * (one.depth - two.depth))
+        || Number(!one) - Number(!two) || (first.move.uci < second.move.uci ? -1 : 1)
+}
+
+/** Return the states after all moves with their `goal`, best for the mover first. @type {(state: PositionState, rules: string) => Promise<(ReachedState & {goal: Goal})[]>} */
 async function rankedMoves(state, rules) {
-    const {position: {side}, accrued} = state
     const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
-    const gain = (/** @type {{goal: Goal}} */ {goal}) => merit(goal.value, side) - merit(accrued, side)
-    return found.sort((one, two) => gain(two) - gain(one) || Math.sign(gain(one)) * (one.goal.depth - two.goal.depth) || (one.move.uci < two.move.uci ? -1 : 1))
+    return found.sort(preference(state))
 }
 
 /** @type {(position: Studied, reached: ReachedState) => {uci: string, san: string, zeroing: boolean}} */
@@ -187,12 +196,10 @@ async function legalMoves(parameters, rules) {
         if (error instanceof Refused) return {code: error.code, message: error.message}
         throw error
     })
-    const moves = after.map((each, index) => ({...moveNames(position, each), ...endOf(each.position), ...stateDocument(each, goals[index]), goal: goals[index]}))
-    const worth = (/** @type {{goal: Goal}} */ {goal}) => goal ? merit(goal.value, position.side) : -Infinity
-    moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Number(Boolean(two.goal)) - Number(Boolean(one.goal)) || (one.san < two.san ? -1 : 1))
+    const moves = after.map((each, index) => ({...each, goal: goals[index]})).sort(preference(state))
     return {
         ...stateDocument(state, own ?? goalByMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
-        position_score: textOf(position.positionScore), refusal, moves: moves.map(({goal, ...move}) => move),
+        position_score: textOf(position.positionScore), refusal, moves: moves.map(each => ({...moveNames(position, each), ...endOf(each.position), ...stateDocument(each, each.goal)})),
     }
 }
 
