@@ -208,13 +208,22 @@ def memory_needed(size: int) -> int:
     return memory_of("cell", size) + (RATES.min_mib["cells"] << 20)
 
 
-SOLVE_COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
-"""Beginning of the command line of a solving process. ``-P`` prevents imports from the current directory."""
+_CHILD: Final = "from tbgen.system.processes import end_with_parent; end_with_parent(); "
+"""Beginning of the program of a child process, whose standard input must be a pipe."""
+SOLVE_COMMAND: Final = (
+    sys.executable,
+    "-P",
+    "-c",
+    f"{_CHILD}from tbgen.cli import entry_point; entry_point()",
+    "solve",
+)
+"""Beginning of the command line of a solving process, which ends with its parent. ``-P`` prevents imports
+from the current directory."""
 KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 """Module that compiles the kernels needed for solving."""
 COMPILE_COMMAND: Final = (
     *SOLVE_COMMAND[:2],
     "-c",
-    f"from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()",
+    f"{_CHILD}from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()",
 )
 """Command line of a process that only compiles the kernels of :data:`KERNEL_MODULE`."""

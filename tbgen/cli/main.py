@@ -34,6 +34,9 @@ COMMANDS: Final = {
 }
 """The commands and their summaries. A command is the module of the same name in this package."""
 
+_WITHOUT_OUTPUT: Final = ("match", "serve")
+"""Commands that may run without standard output, as daemons do: their results are elsewhere."""
+
 COMPLETION_VARIABLE: Final = "_TBGEN_COMPLETE"
 """The environment variable with which a shell's script asks for completions."""
 
@@ -78,7 +81,7 @@ def tbgen() -> None:
       tbgen build KBvK
       tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
     """
-    ensure_output_open()
+    ensure_output_open(needed=click.get_current_context().invoked_subcommand not in _WITHOUT_OUTPUT)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -38,7 +38,7 @@ def run(
     The API returns values, moves, best play, statistics of tables and the accrued score of games, as JSON
     modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants.
     Without --host it accepts connections from this machine only; docs/deploy.md explains how to serve other
-    machines. It runs until Ctrl-C or SIGTERM.
+    machines. It runs until Ctrl-C or SIGTERM, and then ends with exit code 0. It needs no standard streams.
 
     \b
     For example:

@@ -79,13 +79,16 @@ def prepare_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
-def ensure_output_open() -> None:
+def ensure_output_open(*, needed: bool) -> None:
     """Check that an answer can be printed, before the work for it begins.
 
-    :raises TbgenError: if standard output is closed.
+    :param needed: whether standard output is needed; if not, and it is closed, what is printed is lost.
+    :raises TbgenError: if standard output is needed, but closed.
     """
     if isinstance(sys.stdout, ClosedOutput):
-        sys.stdout.write("")
+        if needed:
+            sys.stdout.write("")
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 def print_json(document: Any, indent: int | None = 2) -> None:

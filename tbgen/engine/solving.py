@@ -56,7 +56,7 @@ class BackgroundSolving:
             self._errors = files.enter_context(tempfile.TemporaryFile())
             self._process = subprocess.Popen(
                 [*command, self._board.fen(), *options],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # the process ends when this pipe closes
                 stdout=self._output,
                 stderr=self._errors,
             )
@@ -68,8 +68,8 @@ class BackgroundSolving:
 
     def close(self) -> None:
         """Kill the process if it is still running, and discard its output."""
-        self._process.kill()
-        self._process.wait()
+        with self._process:
+            self._process.kill()
         self._files.close()
 
     def advice(self, allowed: Sequence[chess.Move]) -> Advice:

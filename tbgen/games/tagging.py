@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections import Counter, deque
@@ -12,10 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
-from multiprocessing import active_children, get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing import active_children, get_context
 from os import PathLike
-from threading import Thread
 from typing import Any, Final
 
 from tbgen.board.score import GScore
@@ -39,6 +36,7 @@ from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, download_url
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import pool_size
+from tbgen.system.processes import end_with_parent
 from tbgen.system.signals import ignore_terminal_signals, signals_blocked
 from tbgen.text import counted
 
@@ -354,16 +352,8 @@ def _start(adjudicator: Adjudicator) -> None:
     """Prepare a process of the pool for its work."""
     global _adjudicator
     ignore_terminal_signals()
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _adjudicator = adjudicator
-
-
-def _end_with_parent() -> None:
-    """End this process if its parent terminates without ending it, for example after ``kill -9``."""
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 def _judge_batch(batch: list[RawGame]) -> list[_OutcomeOrError]:

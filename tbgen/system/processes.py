@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from threading import Thread
 from typing import Any, Final
 
 from tbgen.errors import UsageError
@@ -89,6 +90,24 @@ def run_guard() -> None:
         (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
     for root_id in watched:
         kill_tree(root_id)
+
+
+def end_with_parent() -> None:
+    """From now on, end this process as soon as its parent ends, even by ``kill -9``.
+
+    The parent has started this process by ``multiprocessing``, or with a pipe to its standard input, which
+    stays empty and open.
+    """
+    from multiprocessing import connection, parent_process
+
+    def wait() -> None:
+        if parent := parent_process():
+            connection.wait([parent.sentinel])
+        else:
+            os.read(0, 1)
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 @functools.cache

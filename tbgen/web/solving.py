@@ -95,7 +95,7 @@ class PositionSolver:
 async def _run_command(command: Sequence[str], output: int) -> AsyncIterator[Process]:
     """Run a command at low priority. Its process is killed at the end of the block."""
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=DEVNULL, stdout=output, stderr=output, limit=_MAX_LINE_BYTES
+        *command, stdin=PIPE, stdout=output, stderr=output, limit=_MAX_LINE_BYTES
     )
     try:
         lower_priority(process.pid)

@@ -137,6 +137,7 @@ def closed(redirection: str, *words: str) -> tuple[int, str, str]:
         ("0>/dev/null", ["probe", "-"], 1, "standard input cannot be read: Bad file descriptor"),
         (">&-", ["probe", KBK], 1, "standard output is closed"),
         ("<&- >&- 2>&-", ["info"], 1, ""),
+        (">&-", ["match"], 2, "name it with --pgn"),
         *exhaustive(
             [
                 ("<&-", ["probe", "-"], 1, "standard input is closed"),

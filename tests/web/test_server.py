@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +90,29 @@ def test_it_starts_and_answers_and_ends(
         if workers == "2":
             running.send_signal(number)
         assert end(running) == (0, "")
+
+
+def answers(port: int) -> bool:
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/r?fen={KBK}") as response:
+            return bool(json.load(response)["value"] == "G1.5")
+    except OSError:
+        return False
+
+
+def test_a_daemon_and_its_workers(three_men: Path) -> None:
+    """A server needs no standard streams, and its workers end with it, even if it is killed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["serve", "--dir", str(three_men), "--port", str(port), "--workers", "2"]
+    shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-m", "tbgen", *words]
+    with subprocess.Popen(shell) as running:
+        while not answers(port):
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.kill()
+    while answers(port):
+        time.sleep(0.05)
 
 
 def test_attacks_and_slow_clients(reference_dir: Path) -> None:

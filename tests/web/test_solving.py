@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -13,7 +14,7 @@ import chess
 import pytest
 from starlette.testclient import TestClient
 
-from tbgen.beyond.budget import Budget
+from tbgen.beyond.budget import SOLVE_COMMAND, Budget
 from tbgen.board.variant import Variant
 from tbgen.web.app import make_app
 from tbgen.web.exchange import EventStream, Refusal
@@ -135,6 +136,16 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(
     monkeypatch.setattr(asyncio, "create_subprocess_exec", starting)
     asyncio.run(run())
     assert [process.returncode for process in begun] == [-signal.SIGKILL] * 2
+
+
+def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    command = [*SOLVE_COMMAND, LOCKED, "--time", "60m"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as child:
+        assert child.communicate() == (
+            None,
+            b"",
+        )  # closes its standard input, as the end of this process would
+    assert child.returncode == 1
 
 
 def test_solving_is_charged_to_the_client(program: Program, tmp_path: Path) -> None:
