@@ -163,7 +163,7 @@ class _Service:
                 if endpoint.body is not None:
                     values["body"] = await body_of(request, endpoint.body.max_bytes)
                 async with self._queue.turn(request) if endpoint.queued else nullcontext():
-                    document = await pool.run(partial(find, **values), bill)
+                    document = await pool.run(partial(find, **values), bill, request)
                 return answer(request, document, endpoint.caching)
 
         return handler
@@ -172,7 +172,7 @@ class _Service:
         """Render a preview for the query of a request, charge the client, and return the result."""
         with self._limiter.charged(client_of(request)) as bill:
             query = dict(request.query_params)
-            return await pool.run(partial(render, *self._stocks.values(), query=query), bill)
+            return await pool.run(partial(render, *self._stocks.values(), query=query), bill, request)
 
     async def _head_and_caption(self, request: Request) -> tuple[str, Caption]:
         """Return tags for the page's head, and the caption that it shows at first; both are empty if the

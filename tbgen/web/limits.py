@@ -5,6 +5,7 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar
 from ipaddress import IPv6Address, ip_address
 from math import ceil
 from time import monotonic, perf_counter, thread_time
@@ -24,10 +25,11 @@ _UNKNOWN_CLIENT: Final = "unknown"
 
 
 class Bill:
-    """The processor time of one request, in seconds."""
+    """The processor time of one request, in seconds, and whether the client still waits for the answer."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.client_left = False
 
     @contextmanager
     def timed(self, clock: Callable[[], float] = perf_counter) -> Iterator[None]:
@@ -37,6 +39,20 @@ class Bill:
             yield
         finally:
             self.seconds += clock() - began
+
+
+_bill: Final[ContextVar[Bill | None]] = ContextVar("bill", default=None)
+"""The bill of the request that the current thread works for."""
+
+
+def stop_if_client_left() -> None:
+    """Between two parts of a long answer: stop if nobody waits for it.
+
+    :raises Refusal: if the client has closed the connection.
+    """
+    bill = _bill.get()
+    if bill is not None and bill.client_left:
+        raise Refusal(400, "bad_input", "the request broke off")
 
 
 class Limiter:
@@ -183,6 +199,12 @@ async def _closed(request: Request) -> None:
         pass
 
 
+async def _note_leaving(request: Request, bill: Bill) -> None:
+    """Note on the bill when the client closes the connection."""
+    await _closed(request)
+    bill.client_left = True
+
+
 Result = TypeVar("Result")
 
 
@@ -203,24 +225,31 @@ class WorkerPool:
         self.pending = 0
         """Number of running and waiting calls."""
 
-    async def run(self, function: Callable[[], Result], bill: Bill) -> Result:
+    async def run(self, function: Callable[[], Result], bill: Bill, request: Request | None = None) -> Result:
         """Call a function in one of the threads, and return its result.
 
         :param bill: the bill to which the processor time of the call is added.
-        :raises Refusal: if too many calls are waiting.
+        :param request: the request for which the function works, whose body has been read; if its client
+            leaves, a call that has not begun is dropped.
+        :raises Refusal: if too many calls are waiting, or the client has left.
         """
 
         def work() -> Result:
+            _bill.set(bill)
+            stop_if_client_left()
             with bill.timed(thread_time), self._context():
                 return function()
 
         if self.pending >= self._max_pending:
             raise Refusal(503, "busy", "the server is overloaded: try again later", {"Retry-After": "5"})
         self.pending += 1
+        watch = None if request is None else asyncio.create_task(_note_leaving(request, bill))
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
         finally:
             self.pending -= 1
+            if watch is not None:
+                watch.cancel()
 
     def close(self) -> None:
         """Drop the waiting calls. Do not wait until the running calls have ended."""

@@ -1,7 +1,8 @@
 """Looking up positions and lines. All functions block, and are called from worker threads."""
 
 from collections.abc import Callable, Iterable
-from itertools import repeat
+from contextlib import suppress
+from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, TypeVar
 
 import chess
@@ -13,7 +14,7 @@ from tbgen.board.rules import FRESH, position_score
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError, UsageError, quote
+from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.index.position import validate
 from tbgen.probe.documents import (
     Category,
@@ -203,12 +204,24 @@ def sample(
     """
     if side and side not in chess.COLOR_NAMES:
         raise Refusal(400, "bad_input", f"{quote(side)} is not a side: expected white or black")
-    board = stock.sample(
+    boards = stock.samples(
         Material.parse(material) if material else None,
         GScore.parse(value) if value else None,
         chess.COLOR_NAMES.index(side) == chess.WHITE if side else None,
     )
-    return position(stock, board.fen(), None)
+    first = next(boards)
+    return first_answer(stock, chain([first], boards)) or position(stock, first.fen(), None)
+
+
+def first_answer(stock: Stock, boards: Iterable[AnyBoard]) -> PositionMovesDocument | None:
+    """Return the values of the first position whose moves lead to no missing table, and of its moves.
+
+    The result is None if there is no such position.
+    """
+    for board in boards:
+        with suppress(MissingTableError):  # a capture can lead to a missing table
+            return position(stock, board.fen(), None)
+    return None
 
 
 def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:

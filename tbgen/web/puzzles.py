@@ -5,9 +5,8 @@ Tests compare its positions with those of this module.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from random import Random, SystemRandom
 from typing import Final, TypeVar
 
@@ -17,17 +16,17 @@ from msgspec.structs import asdict
 
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
-from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
+from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import board_of, random_positions
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.store.inventory import MAX_EXPECTED_MEN
 from tbgen.store.schema import VALUE
 from tbgen.store.table_file import TableFile
 from tbgen.web.documents import DayText, Level, LevelText, MaterialText, PositionMovesDocument, PuzzleDocument
 from tbgen.web.exchange import Refusal
-from tbgen.web.lookups import position
+from tbgen.web.limits import stop_if_client_left
+from tbgen.web.lookups import first_answer, position
 from tbgen.web.stock import Stock
 
 _MAX_CHUNKS: Final = 60
@@ -81,6 +80,7 @@ def picked_positions(
     """
     names = sorted(materials, key=str)
     for _ in range(_MAX_CHUNKS if names else 0):
+        stop_if_client_left()
         material = names[rng.next_below(len(names))]
         layout, side = layout_of(material), Side(rng.next_below(2))
         for slot in _pick_slots(rng, stock, material, side, max_rank, depths):
@@ -118,9 +118,10 @@ _CHALLENGE_DEPTHS: Final = {
 }
 """Maps each level to the allowed depths of a challenge, in plies."""
 _MIN_MEN: Final = 3
-_BATCH_POSITIONS: Final = 128
+_BATCH_POSITIONS: Final = 64
 """Number of random positions in a batch. A batch has one material, so that materials are equally likely."""
 _MAX_BATCHES: Final = 128
+"""Maximum number of batches of one search."""
 
 _random: Final = SystemRandom()
 
@@ -134,21 +135,27 @@ def puzzle(
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     required = _parse_level(level)
-    batches = (
-        _positions_of_day(stock, required, material, _parse_day(day))
-        if day
-        else _random_batches(stock, material, _DEPTHS)
-    )
-    for boards in batches:
-        for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
-            if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
-                continue
-            tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
-            found_level = next(each for each, numbers in _TEMPTING_COUNTS.items() if len(tempting) in numbers)
-            if required in (None, found_level):
-                fields = asdict(position(stock, board.fen(), None))
-                return PuzzleDocument(**fields, level=found_level, tempting=tempting)
-    raise _no_position_refusal("puzzle")
+
+    def find() -> PuzzleDocument | None:
+        batches = (
+            _positions_of_day(stock, required, material, _parse_day(day))
+            if day
+            else _random_batches(stock, material, _DEPTHS)
+        )
+        for boards in batches:
+            for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
+                if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
+                    continue
+                tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
+                found_level = next(
+                    each for each, numbers in _TEMPTING_COUNTS.items() if len(tempting) in numbers
+                )
+                if required in (None, found_level):
+                    fields = asdict(position(stock, board.fen(), None))
+                    return PuzzleDocument(**fields, level=found_level, tempting=tempting)
+        return None
+
+    return _found(stock.search(f"puzzle {required} {material} {day}", find), "puzzle")
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
@@ -157,16 +164,23 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    depths = _CHALLENGE_DEPTHS[_parse_level(level) or _random.choice(list(Level))]
-    for boards in _random_batches(stock, material, depths):
-        for board in boards:
-            with suppress(MissingTableError):  # a capture can lead to a missing table
-                return position(stock, board.fen(), None)
-    raise _no_position_refusal("position to play")
+    required = _parse_level(level) or _random.choice(list(Level))
+
+    def find() -> PositionMovesDocument | None:
+        batches = _random_batches(stock, material, _CHALLENGE_DEPTHS[required])
+        return first_answer(stock, chain.from_iterable(batches))
+
+    return _found(stock.search(f"challenge {required} {material}", find), "position to play")
 
 
-def _no_position_refusal(kind: str) -> Refusal:
-    return Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
+def _found(answer: Item | None, kind: str) -> Item:
+    """Return an answer, unless it is None.
+
+    :raises Refusal: if there is no answer.
+    """
+    if answer is None:
+        raise Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
+    return answer
 
 
 def _parse_level(text: str | None) -> Level | None:
@@ -222,8 +236,7 @@ def _materials(stock: Stock, material_name: str | None) -> Sequence[Material]:
         if material.is_described:
             raise UsageError(f"{material} has described men: puzzles have only men of chess")
         return [material]
-    of_chess = (each for each in stock.tables.materials if not each.is_described)
-    return [each for each in of_chess if _MIN_MEN <= each.men <= MAX_EXPECTED_MEN]
+    return [each for each in stock.small_materials() if each.men >= _MIN_MEN and not each.is_described]
 
 
 def _random_batches(
@@ -238,6 +251,7 @@ def _random_batches(
     """
     materials = _materials(stock, material_name)
     for _ in range(_MAX_BATCHES if materials else 0):
+        stop_if_client_left()
         picked = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
         # For the type checker: always true, because these materials have no described men.
         of_chess = (board for board in picked if isinstance(board, chess.Board))

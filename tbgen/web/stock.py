@@ -1,12 +1,13 @@
 """The tables of a server, their counts, and random positions from them. All calls block."""
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from random import SystemRandom
 from threading import Lock
-from typing import Final
+from typing import Final, TypeVar
 
 import chess
 
@@ -23,16 +24,21 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, inventory
 from tbgen.web.exchange import Refusal
+from tbgen.web.limits import stop_if_client_left
 
 _MAX_TRIES: Final = 1 << 14
 """Maximum number of random positions of a packed table that are tried in search of the required value."""
 _BATCH_TRIES: Final = 1 << 10
 """Number of random positions of a packed table that are looked up at once."""
+_MAX_SAMPLES: Final = 16
+"""Maximum number of positions that are sampled to find one whose moves lead to no missing table."""
 
 _MAX_ENTRIES: Final = 1 << 12
-"""Maximum number of cached entries, each about one table."""
+"""Maximum number of cached entries, each about one table, and of remembered searches."""
 
 _random: Final = SystemRandom()
+
+Answer = TypeVar("Answer")
 
 
 class Stock:
@@ -46,6 +52,10 @@ class Stock:
         self.tables: Final = tables
         self.variant: Final = tables.rules
         self._lock = Lock()
+        self._stamp = list[int]()
+        """Times at which the directories of the tables had last changed."""
+        self._vain = set[str]()
+        """What has been searched for since then, and not been found."""
 
     def compile_kernels(self) -> None:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
@@ -70,19 +80,49 @@ class Stock:
             raise entry.error
         return entry
 
-    def sample(self, material: Material | None, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a random position of a table, without exchanging the colours of the table.
+    def small_materials(self) -> list[Material]:
+        """Return the materials from which one is drawn if none is named: those of tables with few men.
+
+        :raises Refusal: if there are no tables.
+        """
+        materials = self.tables.materials
+        if not materials:
+            raise Refusal(404, "no_position", f"there are no tables of {self.variant.label} here")
+        return [material for material in materials if material.men <= MAX_EXPECTED_MEN]
+
+    def search(self, wanted: str, find: Callable[[], Answer | None]) -> Answer | None:
+        """Return what a search finds; None if it finds nothing, or an earlier search found nothing.
+
+        Earlier searches are forgotten when the directories of the tables change.
+
+        :param wanted: what is searched for.
+        :param find: searches at random, and returns None if it finds nothing.
+        """
+        stamp = [directory.stat().st_mtime_ns for directory in self.tables.directories if directory.is_dir()]
+        if stamp != self._stamp or len(self._vain) > _MAX_ENTRIES:
+            self._stamp, self._vain = stamp, set()
+        vain = self._vain
+        found = None if wanted in vain else find()
+        if found is None:
+            vain.add(wanted)
+        return found
+
+    def samples(
+        self, material: Material | None, value: GScore | None, side: chess.Color | None
+    ) -> Iterator[AnyBoard]:
+        """Yield a few random positions of a table, without exchanging the colours of the table.
 
         All matching positions are equally likely.
 
-        :param material: material of the table; None for any table of up to four men with matching positions.
+        :param material: material of the table; None for all tables of up to four men, in random order.
         :param value: the required fresh value, None for any.
         :param side: the side to move, None for either.
         :raises Refusal: if no position matches, or none is found in a packed table.
         :raises TbgenError: if the table is missing, or cannot be used.
         """
         if material is None:
-            return self._sample_any(value, side)
+            yield from self._samples_of_any(value, side)
+            return
         entry = self.usable_entry(material, with_counts=True)
         assert entry.counts is not None
         assert entry.info is not None
@@ -90,33 +130,39 @@ class Stock:
         counts = [entry.counts[mover] for mover in sides]
         if not any(counts if value is None else (side.get(value) for side in counts)):
             raise Refusal(404, "no_position", f"{material} has no such position")
-        if not entry.info.packed:
+        if entry.info.packed:
+            yield from self._samples_of_packed(material, value, side)
+            return
+        for _ in range(_MAX_SAMPLES):
             sampled = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
-            return any_board_of(sampled.layout, Side(int(sampled.side[0])), Slot(int(sampled.slot[0])))
-        return self._sample_packed(material, value, side)
+            yield any_board_of(sampled.layout, Side(int(sampled.side[0])), Slot(int(sampled.slot[0])))
 
-    def _sample_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a matching position of any table except the large ones, whose values take too long to
+    def _samples_of_any(self, value: GScore | None, side: chess.Color | None) -> Iterator[AnyBoard]:
+        """Yield matching positions of all tables except the large ones, whose values take too long to
         count."""
-        materials = [material for material in self.tables.materials if material.men <= MAX_EXPECTED_MEN]
+        materials = self.small_materials()
         for material in _random.sample(materials, len(materials)):
-            try:
-                return self.sample(material, value, side)
-            except Refusal:  # the table has no such position
-                continue
+            with suppress(Refusal):  # the table has no such position
+                yield from self.samples(material, value, side)
         sentence = f"no table of up to {MAX_EXPECTED_MEN} men here has such a position: name a larger one"
         raise Refusal(404, "no_position", sentence)
 
-    def _sample_packed(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a matching position of a packed table, found by trying random positions."""
+    def _samples_of_packed(
+        self, material: Material, value: GScore | None, side: chess.Color | None
+    ) -> Iterator[AnyBoard]:
+        """Yield matching positions of a packed table, found by trying random positions."""
         boards = random_positions(material, _random, side)
+        if value is None:
+            yield from islice(boards, _MAX_SAMPLES)
+            return
         for _ in range(_MAX_TRIES // _BATCH_TRIES):
-            batch = list(islice(boards, _BATCH_TRIES if value is not None else 1))
+            stop_if_client_left()
+            batch = list(islice(boards, _BATCH_TRIES))
             for board, result in zip(batch, self.tables.probe_many(batch, FRESH), strict=True):
                 if isinstance(result, TbgenError):
                     raise result
-                if value in (None, result.value):
-                    return board
+                if value == result.value:
+                    yield board
         sentence = f"none of {_MAX_TRIES:,} random positions of {material} has that value, which is rare"
         raise Refusal(404, "no_position", sentence)
 

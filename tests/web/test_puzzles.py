@@ -12,9 +12,10 @@ from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.web import puzzles
+from tbgen.web import lookups, puzzles
 from tbgen.web.app import make_app
 from tbgen.web.documents import Level
+from tbgen.web.exchange import Refusal
 from tbgen.web.settings import Settings
 from tbgen.web.stock import Stock
 from tests.support.exhaustive import sample
@@ -96,8 +97,9 @@ def test_challenges_take_their_plies(api: TestClient) -> None:
 def test_what_cannot_be_found_is_said(reference_dir: Path) -> None:
     with TestClient(make_app(Settings((reference_dir,), limit=0))) as client:
         for path, status, words in (
-            ("/wg/puzzle", 404, "no puzzle was found"),
-            ("/wg/challenge", 404, "no position to play was found"),
+            ("/wg/puzzle", 404, "there are no tables of whole-game mobility here"),
+            ("/wg/challenge", 404, "there are no tables of whole-game mobility here"),
+            ("/wg/sample", 404, "there are no tables of whole-game mobility here"),
             ("/r/puzzle?level=harder", 400, "'harder' is not a level"),
             ("/r/puzzle?day=today", 400, "'today' is not a date"),
             ("/r/challenge?material=KRvK", 404, "tbgen build KRvK"),
@@ -113,3 +115,29 @@ def test_a_missing_sub_table_is_no_reason_to_fail(reference_dir: Path, tmp_path:
     with open_tablebase(tmp_path, rules=Variant.R_MOBILITY) as tables, pytest.MonkeyPatch.context() as patch:
         patch.setattr(puzzles, "random_positions", lambda *_: boards)
         assert puzzles.challenge(Stock(tables), "easy", None).plain()["material"] == "KBvK"
+        patch.setattr(Stock, "samples", lambda *_: iter(boards))
+        assert lookups.sample(Stock(tables), "KBvK", None, None).fen == boards[1].fen()
+
+
+def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of a search is bounded, and only new tables are a reason for another one."""
+    looked_up, probe_many = list[int](), Tablebase.probe_many
+
+    def counting(tables: Tablebase, boards: list[chess.Board], accrued: GScore) -> Any:
+        looked_up.append(len(boards))
+        return probe_many(tables, boards, accrued)
+
+    assert puzzles._MAX_BATCHES * puzzles._BATCH_POSITIONS <= 1 << 13
+    monkeypatch.setattr(Tablebase, "probe_many", counting)
+    monkeypatch.setattr(puzzles, "_MAX_BATCHES", 2)
+    with open_tablebase(own, rules=Variant.R_MOBILITY) as tables:
+        stock = Stock(tables)
+        for name, searches in (("old", 1), ("old", 1), ("new", 2)):
+            (own / name).touch()
+            for ask in (
+                lambda: puzzles.puzzle(stock, "hard", "KQvK", None),
+                lambda: puzzles.challenge(stock, "hard", "KQvK"),
+            ):
+                with pytest.raises(Refusal, match="was found: try another level"):
+                    ask()
+            assert sum(looked_up) == searches * 2 * 2 * puzzles._BATCH_POSITIONS

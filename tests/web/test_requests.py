@@ -17,7 +17,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.web.app import make_app
 from tbgen.web.exchange import Refusal
-from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool
+from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool, stop_if_client_left
 from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_BODY_BYTES, Settings
 from tests.support.paths import rows
 
@@ -231,6 +231,23 @@ def test_work_that_waits_is_bounded() -> None:
         assert await asyncio.gather(*under_way) == [True, True]
         assert await pool.run(int, Bill()) == 0
         assert pool.pending == 0
+        pool.close()
+
+    asyncio.run(main())
+
+
+def test_work_ends_when_its_client_leaves() -> None:
+    async def receive() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    def work() -> None:
+        while True:
+            stop_if_client_left()
+
+    async def main() -> None:
+        pool = WorkerPool("some", threads=1, max_waiting=1)
+        with pytest.raises(Refusal, match="broke off"):
+            await pool.run(work, Bill(), Request({"type": "http"}, receive))
         pool.close()
 
     asyncio.run(main())
