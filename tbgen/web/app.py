@@ -112,7 +112,8 @@ class _Service:
             lifespan=self._lifespan,
         )
         inner.router.redirect_slashes = False  # a redirect would echo the client's Host header
-        return ResponseMiddleware(inner, self._monitor)
+        open_paths = [endpoint.path for endpoint in ENDPOINTS if endpoint.open]
+        return ResponseMiddleware(inner, self._monitor, open_paths)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -142,6 +143,9 @@ class _Service:
         """Yield the routes of the API, then those of pages, which OpenAPI does not describe."""
         for endpoint in ENDPOINTS:
             yield Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
+            if endpoint.open:
+                preflight = partial(_answer_preflight, endpoint.method)
+                yield Route(endpoint.path, preflight, methods=["OPTIONS"], include_in_schema=False)
         yield Route(SOLVE_PATH, self._solving.answer)
         yield Route(REPLY_PATH, self._opponent.answer, methods=["POST"])
         yield Route("/monitor", self._answer_monitor)
@@ -217,6 +221,17 @@ class _Service:
 
     async def _answer_openapi(self, request: Request) -> Response:
         return answer(request, self._openapi, STORE_ONE_HOUR)
+
+
+async def _answer_preflight(method: str, _: Request) -> Response:
+    """Tell a browser that scripts of any site may send requests of this method."""
+    headers = {
+        "Allow": f"{method}, OPTIONS",
+        "Access-Control-Allow-Methods": method,
+        "Access-Control-Allow-Headers": "Content-Type",
+        "Access-Control-Max-Age": "86400",
+    }
+    return Response(status_code=204, headers=headers)
 
 
 async def _refuse_not_offered(sentence: str, _: Request) -> Response:

@@ -3,6 +3,7 @@
 from asyncio import TimerHandle, Transport
 from typing import Final
 
+from h11 import IDLE, SEND_RESPONSE
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tbgen.system.processes import raise_file_limit
@@ -54,6 +55,16 @@ class Connection(H11Protocol):
         """Stop waiting for a request."""
         super().connection_lost(error)
         self._timer.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse data that are not HTTP. A request that they belong to gets no other answer."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (IDLE, SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:  # the answer has begun
+            self.transport.close()
 
     def is_idle(self) -> bool:
         """Return whether no request is being answered."""

@@ -4,6 +4,7 @@
 its answer follow from the signature of its function.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -65,6 +66,8 @@ class Endpoint:
     """Value of the header ``Cache-Control``."""
     may_lack: bool = True
     """Whether the tables may lack the answer."""
+    open: bool = False
+    """Whether scripts of any site may send POST requests; all sites may send GET requests."""
 
     @property
     def method(self) -> str:
@@ -116,7 +119,9 @@ _VARIANT_ENDPOINTS: Final = (
     ),
     Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NO_STORE),
     Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, caching=REVALIDATE),
-    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH_BODY, caching=NO_STORE),
+    Endpoint(
+        "/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH_BODY, caching=NO_STORE, open=True
+    ),
     Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN_BODY, caching=NO_STORE),
     Endpoint("/{}/games", "Results of many games by {}", games, body=_GAMES_BODY, caching=NO_STORE),
 )
@@ -198,6 +203,10 @@ def openapi(version: str) -> dict[str, Any]:
         "/monitor": {"get": _operation("Metrics of the process, for Prometheus", metrics)},
         OPENAPI_PATH: {"get": _operation("This document", document, [304])},
     }
+    for path, methods in paths.items():
+        words = re.findall(r"\w+", re.sub(r"\{\w+\}|\.json", "", path))
+        for method, operation in methods.items():
+            operation["operationId"] = "_".join([method, *words])
     return {
         "openapi": "3.1.0",
         "info": {

@@ -2,13 +2,15 @@
 responses."""
 
 import os
+import re
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate
 from time import perf_counter
 from typing import Final
+from urllib.parse import unquote
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -82,17 +84,20 @@ _CORS: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Heade
 
 
 class ResponseMiddleware:
-    """Middleware that adds headers to the responses of an application and counts the responses."""
+    """Middleware that adds headers to the responses of an application and counts the responses.
 
-    def __init__(self, app: ASGIApp, monitor: Monitor) -> None:
-        self._app, self._monitor = app, monitor
+    :param open_paths: paths to which scripts of any site may send requests of every method.
+    """
+
+    def __init__(self, app: ASGIApp, monitor: Monitor, open_paths: Container[str]) -> None:
+        self._app, self._monitor, self._open_paths = app, monitor, open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start = perf_counter()
+        start, scope = perf_counter(), _in_origin_form(scope)
         app = _refuse_two_lengths if _has_two_lengths(scope) else self._app
 
         async def send_with_headers(message: Message) -> None:
@@ -102,13 +107,31 @@ class ResponseMiddleware:
                     headers.setdefault(name, value)
                 if headers["Content-Security-Policy"].endswith("frame-ancestors *"):
                     del headers["X-Frame-Options"]  # this header cannot allow all sites
-                if scope["method"] in ("GET", "HEAD"):
+                if scope["method"] in ("GET", "HEAD") or scope["path"] in self._open_paths:
                     headers.update(_CORS)
                 path = scope["route"].path.removesuffix("/{name:path}") if "route" in scope else _NO_ENDPOINT
                 self._monitor.count_request(path, message["status"], perf_counter() - start)
             await send(message)
 
         await app(scope, receive, send_with_headers)
+
+
+_ABSOLUTE_FORM: Final = re.compile(rb"https?://([^/]*)", re.IGNORECASE)
+
+
+def _in_origin_form(scope: Scope) -> Scope:
+    """Return a request whose target is a path, as clients send it unless they speak to a proxy.
+
+    Of a target in absolute form, the host counts, and not the header ``Host`` [1].
+
+    [1] RFC 9112, section 3.2.2.
+    """
+    absolute = _ABSOLUTE_FORM.match(scope.get("raw_path") or b"")
+    if absolute is None:
+        return scope
+    path = scope["raw_path"][absolute.end() :] or b"/"
+    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    return {**scope, "raw_path": path, "path": unquote(path), "headers": [(b"host", absolute[1]), *headers]}
 
 
 def _has_two_lengths(scope: Scope) -> bool:

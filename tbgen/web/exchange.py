@@ -4,10 +4,12 @@ Server-sent events are defined by the WHATWG, *HTML Living Standard*, section 9.
 """
 
 import asyncio
+import gzip
 import hashlib
 import html
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -71,10 +73,12 @@ def refusal_of(error: Exception) -> Refusal:
         case KernelsMissingError():
             return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
         case HTTPException(status_code=405):
-            sentence = f"this method is not allowed here; {OPENAPI_PATH} lists the methods"
+            sentence = "this method is not allowed here: the header Allow lists those that are"
             return Refusal(405, "method_not_allowed", sentence, error.headers)
         case HTTPException():
-            sentence = f"there is nothing here; {OPENAPI_PATH} lists all addresses"
+            sentence = (
+                f"there is nothing here: {OPENAPI_PATH} lists the addresses of the API, and / is the explorer"
+            )
             return Refusal(error.status_code, "not_found", sentence)
     return Refusal(500, "fault", "the server has failed; its log says why")
 
@@ -102,6 +106,9 @@ _MEDIA_TYPES: Final = {
     "png": "image/png",
     "svg": "image/svg+xml",
 }
+_COMPRESSED_TYPES: Final = ("image/png", "image/gif")
+_MIN_COMPRESSED_BYTES: Final = 2 << 10
+_COMPRESSION_LEVEL: Final = 6
 
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -163,11 +170,28 @@ def answer(request: Request, document: Document | dict[str, Any], caching: str) 
     return answer_content(request, msgspec.json.encode(document), JSON_TYPE, {"Cache-Control": caching})
 
 
-def answer_content(request: Request, content: bytes, media_type: str, headers: dict[str, str]) -> Response:
+def compress(content: bytes) -> bytes:
+    """Return bytes compressed by gzip."""
+    return gzip.compress(content, _COMPRESSION_LEVEL, mtime=0)
+
+
+def answer_content(
+    request: Request,
+    content: bytes,
+    media_type: str,
+    headers: dict[str, str],
+    compress: Callable[[bytes], bytes] = compress,
+) -> Response:
     """Return bytes as the answer to a request, or status 304 if the client has them already.
+
+    Large contents are compressed if the client accepts that, except pictures, which are compressed already.
 
     :param headers: ``Cache-Control`` and others.
     """
+    if len(content) >= _MIN_COMPRESSED_BYTES and media_type not in _COMPRESSED_TYPES:
+        headers = {**headers, "Vary": "Accept-Encoding"}
+        if _accepts_gzip(request.headers.get("accept-encoding", "")):
+            content, headers["Content-Encoding"] = compress(content), "gzip"
     if headers["Cache-Control"] != NO_STORE:
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers = {**headers, "ETag": tag}
@@ -177,13 +201,35 @@ def answer_content(request: Request, content: bytes, media_type: str, headers: d
     return Response(content, headers=headers, media_type=media_type)
 
 
-def answer_file(request: Request, name: str, content: bytes, policy: str, **headers: str) -> Response:
+def _accepts_gzip(header: str) -> bool:
+    """Return whether a header ``Accept-Encoding`` [1] accepts gzip, with a weight other than zero.
+
+    [1] RFC 9110, section 12.5.3.
+
+    >>> [_accepts_gzip(text) for text in ("br, gzip", "GZIP;q=0.5", "gzip; q=0.0, br", "identity", "")]
+    [True, True, False, False, False]
+    """
+    for coding in header.lower().split(","):
+        name, _, weight = (part.strip() for part in coding.partition(";"))
+        if name == "gzip":
+            return not re.fullmatch(r"q\s*=\s*0(\.0*)?", weight)
+    return False
+
+
+def answer_file(
+    request: Request,
+    name: str,
+    content: bytes,
+    policy: str,
+    compress: Callable[[bytes], bytes] = compress,
+) -> Response:
     """Return a file as the answer to a request. A file of unknown suffix, such as a licence, is sent as text.
 
     :param policy: the file's ``Content-Security-Policy``.
     """
-    headers |= {"Cache-Control": REVALIDATE, "Content-Security-Policy": policy}
-    return answer_content(request, content, _MEDIA_TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
+    headers = {"Cache-Control": REVALIDATE, "Content-Security-Policy": policy}
+    media_type = _MEDIA_TYPES.get(name.rpartition(".")[2], "text/plain")
+    return answer_content(request, content, media_type, headers, compress)
 
 
 def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:

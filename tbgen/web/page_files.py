@@ -1,6 +1,5 @@
 """The files of the page, which are kept in memory, with content security policies and preload links."""
 
-import gzip
 import html
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from starlette.responses import Response
 from tbgen.board.named import named_men
 from tbgen.html.diagrams import picture_of_man
 from tbgen.html.style import men_svg, scheme_script, style_sheet
-from tbgen.web.exchange import Endpoints, Handler, answer_file
+from tbgen.web.exchange import Endpoints, Handler, answer_file, compress
 
 if TYPE_CHECKING:  # a site without a server is written without the library for pictures
     from tbgen.html.cards import Caption
@@ -115,7 +114,7 @@ class Page:
             before, _, rest = content.partition(f'<p id="{name}">'.encode())
             escaped, end = html.escape(text).encode(), rest.index(b"<")
             content = b"".join([before, f'<p id="{name}">'.encode(), escaped, rest[end:]])
-        return _answer(request, _INDEX_FILE, content, _POLICY_WITHOUT_FRAMES, _compress)
+        return answer_file(request, _INDEX_FILE, content, _POLICY_WITHOUT_FRAMES)
 
     def _file_handler(self, fixed_name: str | None, policy: str = _POLICY_WITHOUT_FRAMES) -> Handler:
         """Return a handler that answers with a fixed file, or with the file named by the path."""
@@ -124,7 +123,7 @@ class Page:
             name = fixed_name or request.path_params["name"]
             if name not in self.files:
                 raise HTTPException(404)
-            return _answer(request, name, self.files[name], policy, _compress_cached)
+            return answer_file(request, name, self.files[name], policy, _compress_cached)
 
         return handler
 
@@ -150,16 +149,6 @@ def page_files(parts: Sequence[str]) -> dict[str, bytes]:
     return files | {name: text.encode() for name, text in generated.items()}
 
 
-def _answer(
-    request: Request, name: str, content: bytes, policy: str, compress: Callable[[bytes], bytes]
-) -> Response:
-    """Answer with a file, compressed if the client accepts compressed files."""
-    headers = {"Vary": "Accept-Encoding"}
-    if _accepts_gzip(request.headers.get("accept-encoding", "")):
-        content, headers["Content-Encoding"] = compress(content), "gzip"
-    return answer_file(request, name, content, policy, **headers)
-
-
 async def _answer_man(request: Request) -> Response:
     """Answer with the picture of a described man of side ``w`` or ``b``."""
     side, letters = request.path_params["side"], request.path_params["letters"]
@@ -170,24 +159,5 @@ async def _answer_man(request: Request) -> Response:
     )
 
 
-def _accepts_gzip(header: str) -> bool:
-    """Return whether a header ``Accept-Encoding`` [1] accepts gzip, with a weight other than zero.
-
-    [1] RFC 9110, section 12.5.3.
-
-    >>> [_accepts_gzip(text) for text in ("br, gzip", "GZIP;q=0.5", "gzip; q=0.0, br", "identity", "")]
-    [True, True, False, False, False]
-    """
-    for coding in header.lower().split(","):
-        name, _, weight = (part.strip() for part in coding.partition(";"))
-        if name == "gzip":
-            return not re.fullmatch(r"q\s*=\s*0(\.0*)?", weight)
-    return False
-
-
-def _compress(content: bytes) -> bytes:
-    return gzip.compress(content, mtime=0)
-
-
-_compress_cached = cache(_compress)
+_compress_cached = cache(compress)
 """Cached compression, for the files of the page, which are few."""

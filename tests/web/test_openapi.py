@@ -125,6 +125,12 @@ def test_every_route_is_described(api: TestClient, whole_game_tables: Path) -> N
         assert f"`{method.upper()} {re.sub('^/wg', '/r', path)}`" in page
 
 
+def test_every_operation_has_a_name() -> None:
+    names = [each["operationId"] for methods in DOCUMENT["paths"].values() for each in methods.values()]
+    assert len(set(names)) == len(names)
+    assert {"get_r", "get_r_stats", "post_wg_batch", "get_stalemate_wins", "get_openapi"} <= set(names)
+
+
 def test_every_field_is_explained() -> None:
     page = (ROOT / "docs" / "web.md").read_text()
     for schema in DOCUMENT["components"]["schemas"].values():

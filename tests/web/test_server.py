@@ -132,6 +132,7 @@ def test_attacks_and_slow_clients(reference_dir: Path) -> None:
         b"GET /tables HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
         post + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /tables HTTP/1.1\r\n",
         b"\x16\x03\x01\x02\x00nonsense\r\n\r\n",
+        f"GET /r?fen={KBK} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n".encode(),
     ]
     hurry = "import tbgen.web.settings\ntbgen.web.settings.BODY_SECONDS = 1.0"
     with serving(reference_dir, before=hurry) as (running, host, port):
@@ -148,6 +149,10 @@ def test_attacks_and_slow_clients(reference_dir: Path) -> None:
         broken_off.close()
         with urlopen(f"http://{host}:{port}/r?fen={KBK}") as response:
             assert response.status == 200
+        absolute = f"GET http://{host}:{port}/?fen={KBK} HTTP/1.1\r\nHost: other\r\nConnection: close\r\n\r\n"
+        received = exchange(host, port, absolute.encode())
+        assert received.startswith(b"HTTP/1.1 200 ")
+        assert f'content="http://{host}:{port}/picture.png?fen='.encode() in received
         for connection in slow:
             connection.close()
         running.send_signal(signal.SIGINT)
