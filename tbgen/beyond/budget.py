@@ -208,22 +208,13 @@ def memory_needed(size: int) -> int:
     return memory_of("cell", size) + (RATES.min_mib["cells"] << 20)
 
 
-_CHILD: Final = "from tbgen.system.processes import end_with_parent; end_with_parent(); "
-"""Beginning of the program of a child process, whose standard input must be a pipe."""
-SOLVE_COMMAND: Final = (
-    sys.executable,
-    "-P",
-    "-c",
-    f"{_CHILD}from tbgen.cli import entry_point; entry_point()",
-    "solve",
-)
-"""Beginning of the command line of a solving process, which ends with its parent. ``-P`` prevents imports
-from the current directory."""
+_PYTHON: Final = (sys.executable, "-P", "-c")
+"""Beginning of the command lines below. ``-P`` prevents imports from the current directory."""
+_TIED: Final = "from tbgen.system.processes import end_with_parent; end_with_parent(); "
+"""Beginning of their programs. The standard input of each process must be a pipe."""
+SOLVE_COMMAND: Final = (*_PYTHON, f"{_TIED}from tbgen.cli import entry_point; entry_point()", "solve")
+"""Beginning of the command line of a solving process, which ends with its parent."""
 KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 """Module that compiles the kernels needed for solving."""
-COMPILE_COMMAND: Final = (
-    *SOLVE_COMMAND[:2],
-    "-c",
-    f"{_CHILD}from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()",
-)
-"""Command line of a process that only compiles the kernels of :data:`KERNEL_MODULE`."""
+COMPILE_COMMAND: Final = (*_PYTHON, f"{_TIED}from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()")
+"""Command line of a process that only compiles these kernels, and ends with its parent."""

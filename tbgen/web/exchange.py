@@ -107,7 +107,9 @@ _MEDIA_TYPES: Final = {
     "svg": "image/svg+xml",
 }
 _COMPRESSED_TYPES: Final = ("image/png", "image/gif")
+"""Types of contents that are compressed already."""
 _MIN_COMPRESSED_BYTES: Final = 2 << 10
+"""Size from which other contents are compressed."""
 _COMPRESSION_LEVEL: Final = 6
 
 
@@ -170,21 +172,20 @@ def answer(request: Request, document: Document | dict[str, Any], caching: str) 
     return answer_content(request, msgspec.json.encode(document), JSON_TYPE, {"Cache-Control": caching})
 
 
+Compress: TypeAlias = Callable[[bytes], bytes]
+
+
 def compress(content: bytes) -> bytes:
     """Return bytes compressed by gzip."""
     return gzip.compress(content, _COMPRESSION_LEVEL, mtime=0)
 
 
 def answer_content(
-    request: Request,
-    content: bytes,
-    media_type: str,
-    headers: dict[str, str],
-    compress: Callable[[bytes], bytes] = compress,
+    request: Request, content: bytes, media_type: str, headers: dict[str, str], compress: Compress = compress
 ) -> Response:
     """Return bytes as the answer to a request, or status 304 if the client has them already.
 
-    Large contents are compressed if the client accepts that, except pictures, which are compressed already.
+    Large contents are compressed if the client accepts that.
 
     :param headers: ``Cache-Control`` and others.
     """
@@ -217,11 +218,7 @@ def _accepts_gzip(header: str) -> bool:
 
 
 def answer_file(
-    request: Request,
-    name: str,
-    content: bytes,
-    policy: str,
-    compress: Callable[[bytes], bytes] = compress,
+    request: Request, name: str, content: bytes, policy: str, compress: Compress = compress
 ) -> Response:
     """Return a file as the answer to a request. A file of unknown suffix, such as a licence, is sent as text.
 

@@ -155,7 +155,7 @@ def puzzle(
                     return PuzzleDocument(**fields, level=found_level, tempting=tempting)
         return None
 
-    return _found(stock.search(f"puzzle {required} {material} {day}", find), "puzzle")
+    return stock.search("puzzle", f"{required} {material} {day}", find)
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
@@ -170,17 +170,7 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
         batches = _random_batches(stock, material, _CHALLENGE_DEPTHS[required])
         return first_answer(stock, chain.from_iterable(batches))
 
-    return _found(stock.search(f"challenge {required} {material}", find), "position to play")
-
-
-def _found(answer: Item | None, kind: str) -> Item:
-    """Return an answer, unless it is None.
-
-    :raises Refusal: if there is no answer.
-    """
-    if answer is None:
-        raise Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
-    return answer
+    return stock.search("position to play", f"{required} {material}", find)
 
 
 def _parse_level(text: str | None) -> Level | None:

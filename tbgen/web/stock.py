@@ -90,21 +90,23 @@ class Stock:
             raise Refusal(404, "no_position", f"there are no tables of {self.variant.label} here")
         return [material for material in materials if material.men <= MAX_EXPECTED_MEN]
 
-    def search(self, wanted: str, find: Callable[[], Answer | None]) -> Answer | None:
-        """Return what a search finds; None if it finds nothing, or an earlier search found nothing.
+    def search(self, kind: str, wanted: str, find: Callable[[], Answer | None]) -> Answer:
+        """Return what a search finds.
 
-        Earlier searches are forgotten when the directories of the tables change.
+        After a search in vain, nothing more is searched for until the directories of the tables change.
 
-        :param wanted: what is searched for.
+        :param kind: the kind of position that is searched for, and with ``wanted`` its details.
         :param find: searches at random, and returns None if it finds nothing.
+        :raises Refusal: if nothing is found.
         """
         stamp = [directory.stat().st_mtime_ns for directory in self.tables.directories if directory.is_dir()]
         if stamp != self._stamp or len(self._vain) > _MAX_ENTRIES:
             self._stamp, self._vain = stamp, set()
-        vain = self._vain
-        found = None if wanted in vain else find()
+        vain, key = self._vain, f"{kind} {wanted}"
+        found = None if key in vain else find()
         if found is None:
-            vain.add(wanted)
+            vain.add(key)
+            raise Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
         return found
 
     def samples(
