@@ -6,6 +6,7 @@ Mobile men may move within the cell in which the position is solved (docs/glossa
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import chess
@@ -266,9 +267,8 @@ class BoundsCollector:
         :param with_line: whether to include lines that demonstrate the value or the bounds.
         """
         board, best = self._board, self.best
-        ranked_moves = sorted(
-            self._moves.items(), key=lambda each: _move_sort_key(*each, board.turn, self.accrued)
-        )
+        sort_key = partial(_move_sort_key, white=board.turn, accrued=self.accrued)
+        ranked_moves = sorted(self._moves.items(), key=sort_key)
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(then.bounds), then.depth)
             for move, then in ranked_moves
@@ -337,9 +337,12 @@ def scores(interval: Interval) -> tuple[GScore, GScore]:
     return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
 
 
-def _move_sort_key(move: chess.Move, answer: Answer, white: bool, accrued: Code) -> tuple[int | str, ...]:
+def _move_sort_key(
+    move_and_answer: tuple[chess.Move, Answer], white: bool, accrued: Code
+) -> tuple[int | str, ...]:
     """Return the sort key of a move: the bound that the mover is sure of, then the other bound, and then the
     order of :func:`preference`."""
+    move, answer = move_and_answer
     lower, upper = map(signed_of, answer.bounds)
     sure, other = (lower, upper) if white else (upper, lower)
     order = preference(white, signed_of(accrued), sure, answer.depth, move.uci())

@@ -55,7 +55,7 @@ class Stock:
         self._stamp = list[int]()
         """Times at which the directories of the tables had last changed."""
         self._vain = set[str]()
-        """What has been searched for since then, and not been found."""
+        """Searches since then that have found nothing."""
 
     def compile_kernels(self) -> None:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""

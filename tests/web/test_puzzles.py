@@ -123,11 +123,12 @@ def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest
     """The work of a search is bounded, and only new tables are a reason for another one."""
     looked_up, probe_many = list[int](), Tablebase.probe_many
     assert puzzles._MAX_BATCHES * puzzles._BATCH_POSITIONS <= 1 << 13
-    monkeypatch.setattr(
-        Tablebase,
-        "probe_many",
-        lambda tables, boards, accrued: looked_up.append(len(boards)) or probe_many(tables, boards, accrued),
-    )
+
+    def counting(tables: Tablebase, boards: list[chess.Board], accrued: Any) -> Any:
+        looked_up.append(len(boards))
+        return probe_many(tables, boards, accrued)
+
+    monkeypatch.setattr(Tablebase, "probe_many", counting)
     monkeypatch.setattr(puzzles, "_MAX_BATCHES", 2)
     with open_tablebase(own, rules=Variant.R_MOBILITY) as tables:
         stock = Stock(tables)
