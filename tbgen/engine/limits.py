@@ -12,6 +12,8 @@ from typing import Any, Final
 _INTEGER_PATTERN: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _LIMITS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
 _KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_LIMITS)
+_LEAST: Final = {"movetime": 1, "depth": 1, "nodes": 1, "mate": 1, "movestogo": 1, "winc": 0, "binc": 0}
+"""The least number that each keyword accepts. A clock may have run out, so it has no least number."""
 _DEPTH_KEYWORDS: Final = (("depth", 1), ("mate", 2))
 """Keywords that limit the depth, each with the number of plies in its unit: 1 for a ply, 2 for a move by each
 side."""
@@ -29,6 +31,8 @@ _LAST_START_SHARE: Final = 0.5
 
 A fixed time (``movetime``) is used in full, because no later move can use the rest of it.
 """
+_LINES_SHARE: Final = 0.25
+"""Share of a move's target time after which lines of best play, which are only for display, are cut."""
 _MAX_DEDUCTED_SHARE: Final = 0.02
 """Largest share of a fixed time that is deducted as overhead. Other engines deduct nothing."""
 _MIN_SECONDS: Final = 0.005
@@ -41,42 +45,45 @@ class Go:
 
     :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
     :ivar numbers: maps each keyword to its number; times are in milliseconds.
-    :ivar malformed_words: the keywords that lack their number.
+    :ivar faults: a sentence about each limit that is malformed or too small.
     """
 
     moves: tuple[str, ...] = ()
     ponder: bool = False
     infinite: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
-    malformed_words: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Go":
         """Parse the words after ``go``, skipping unknown words.
 
         >>> Go.parse("depth 3 searchmoves e2e4 d2d4".split())
-        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, malformed_words=())
+        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, faults=())
         """
         moves: list[str] = []
         numbers: dict[str, int] = {}
-        malformed: list[str] = []
+        faults: list[str] = []
         keyword = ""
         for word, following in zip_longest(words, words[1:], fillvalue=""):
             if word in _LIMITS and _INTEGER_PATTERN.fullmatch(following):
-                numbers[word] = int(following)
+                least = _LEAST.get(word, int(following))
+                numbers[word] = max(int(following), least)
+                if int(following) < least:
+                    faults.append(f"go {word} {following} is too small: {least} is used")
             elif word in _LIMITS:
-                malformed.append(word)
+                faults.append(f"go {word} needs a whole number and is ignored")
             if word in _KEYWORDS:
                 keyword = word
             elif keyword == "searchmoves":
                 moves.append(word)
-        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(malformed))
+        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(faults))
 
     @property
     def depth(self) -> int | None:
         """Maximum number of plies to search; None for no limit. A mate in n moves takes at most 2n plies."""
         limits = [plies * self.numbers[word] for word, plies in _DEPTH_KEYWORDS if word in self.numbers]
-        return max(min(limits), 1) if limits else None
+        return min(limits, default=None)
 
     def time_limits(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
         """Return the target and the maximum thinking time of a side, in seconds; None for no limit.
@@ -90,9 +97,9 @@ class Go:
         clock = self.numbers.get("wtime" if white else "btime")
         if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
-        increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
+        increment = self.numbers.get("winc" if white else "binc", 0) / 1000
         available, spendable = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_FACTOR * overhead, 0)
-        moves = min(max(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), 1), _DEFAULT_MOVES_TO_GO)
+        moves = min(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
         share = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
         target = min(max(share, _MIN_SECONDS), maximum)
@@ -181,6 +188,10 @@ class Timer:
             name: max(value - used, _MIN_SECONDS) if "clock" in name else _usable_part(value, self._overhead)
             for name, value in times.items()
         }
+
+    def must_show_lines(self) -> bool:
+        """Return whether lines of best play in tables have used their share of the move's time."""
+        return self._is_past(_LINES_SHARE, self.target)
 
     def is_half_over(self) -> bool:
         """Return whether half of the maximum time has passed."""

@@ -106,10 +106,13 @@ class PartnerOwner:
                 self._future = load_in_thread("the partner", start, self._announce) if command else None
             return self._running_partner()
 
-    def wait(self) -> None:
-        """Wait until the partner has started or has failed to start."""
+    def wait(self, say: Callable[[str], object]) -> None:
+        """Wait until the partner has started or has failed to start.
+
+        :param say: called with a sentence every few seconds.
+        """
         if self._future:
-            wait_until_loaded([self._future], self._announce)
+            wait_until_loaded([self._future], say)
 
     def new_game(self) -> None:
         """Tell the partner that a new game begins. A failed partner may be started again."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from itertools import permutations
+from itertools import count, permutations
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -76,7 +76,11 @@ def _gain(value: GScore, old_value: GScore, white: bool) -> float:
 
 _POLL_SECONDS: Final = 0.02
 """Interval at which the timer is checked."""
-_MAX_LINE_PLIES: Final = 256
+_MAX_LINE_PLIES: Final = 1000
+"""Maximum length of a line, in case tables contradict each other."""
+_MAX_LINE_SEARCHES: Final = 20
+"""Maximum number of parts of the search for depths that tables do not store, for one line. With packed
+tables, each part takes up to a third of a second."""
 _MAX_CASTLING_MEN: Final = 4
 """Positions with castling rights are looked up if they have at most this many men. With more men, a look-up
 takes minutes."""
@@ -120,16 +124,18 @@ class EngineTables:
         """Lock that a background thread holds while it reads tables."""
         self._is_open, self._open_lock = False, threading.Lock()
 
-    def load(self, wait: bool) -> None:
-        """Open all tables, load or compile the code for packed tables, and report the time taken.
-
-        :param wait: whether to return only when the code is ready.
-        """
+    def load(self) -> None:
+        """Open all tables, start to load or compile the code for look-ups, and report the time taken."""
         with self._open_lock:  # the thread that looks up leaves may be opening the tables
             if not self._is_open:
                 self._open_all()
-        if wait:
-            wait_until_loaded(self._kernels.values(), self._say)
+
+    def wait(self, say: Callable[[str], object]) -> None:
+        """Wait until the code is loaded.
+
+        :param say: called with a sentence every few seconds.
+        """
+        wait_until_loaded(self._kernels.values(), say)
 
     def _open_all(self) -> None:
         self._is_open, began = True, time.perf_counter()
@@ -146,7 +152,7 @@ class EngineTables:
     @property
     def is_loading_done(self) -> bool:
         """Whether loading the code of :meth:`values` has succeeded or failed. Reading this starts loading."""
-        self.load(wait=False)
+        self.load()
         code = self._kernels.get(packed.ensure_compiled)
         return code is not None and code.done()
 
@@ -221,32 +227,32 @@ class EngineTables:
 
     def ranked_advice(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return advice on each allowed move, best first; empty if tables do not cover all legal moves."""
-        ranked = (move for move in self._moves(game) if move.move in allowed)
+        ranked = list[RankedMove]()
+        with suppress(TbgenError):
+            ranked = [move for move in self._base.moves(game.live, game.accrued) if move.move in allowed]
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
     def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
         """Return best play from the first move of ``best`` until the accrued score equals the value.
 
-        The line ends earlier if tables store no depths or time runs out.
+        The line ends earlier if depths are neither stored nor found, and when the time for lines runs out.
         """
-        before = game.position_count
-        move: chess.Move | None = best.moves[0]
-        line = []
-        while move:
-            line.append(move)
-            game.play(move)
-            unfinished = game.accrued != best.value and len(line) < _MAX_LINE_PLIES
-            ranked = self._moves(game) if unfinished and not timer.must_stop_deepening() else ()
-            move = ranked[0].move if ranked and ranked[0].depth is not None else None
+        before, line, searches = game.position_count, [best.moves[0]], count()
+
+        def is_patient() -> bool:
+            return next(searches) < _MAX_LINE_SEARCHES and not timer.must_show_lines()
+
+        game.play(line[0])
+        with suppress(TbgenError):
+            while game.accrued != best.value and len(line) < _MAX_LINE_PLIES and not timer.must_show_lines():
+                ply = self._base.next_move(game.live, game.accrued, patience=is_patient)
+                if ply is None:
+                    break
+                line.append(ply.move)
+                game.play(ply.move)
         while game.position_count > before:
             game.pop()
         return tuple(line)
-
-    def _moves(self, game: SearchGame) -> Sequence[RankedMove]:
-        """Return the moves of the current state, best first; empty if tables do not cover all of them."""
-        with suppress(TbgenError):
-            return self._base.moves(game.live, game.accrued)
-        return ()
 
     def _find_advice(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, prefer_tempting: bool

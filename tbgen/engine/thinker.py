@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 MIN_AUTO_SOLVE_SECONDS: Final = 30.0
 """Minimum thinking time for which ``auto`` solves. The first compilation of kernels may take that long."""
-_MIN_LINE_SECONDS: Final = 0.5
-"""Minimum thinking time for which the whole line of best play is computed, for display."""
 _MAX_PARTNER_QUERIES: Final = 3
 """Maximum number of moves that the partner checks. After that, the partner's own move is made."""
 
@@ -99,16 +97,19 @@ class Thinker:
         timer: Timer,
     ) -> MoveChoice:
         """Return the move that the tables advise. If they advise several moves, search among these."""
-        single = len(advice.moves) == 1
-        if single and (timer.target is None or timer.target >= _MIN_LINE_SECONDS):
-            advice = replace(advice, line=tables.line(game, advice, timer))
         reported = [advice]
         if self.options.best_count > 1:
             others = tables.ranked_advice(game, allowed)
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
-        for place, each in enumerate(reported[: self.options.best_count], 1):
-            self._report(report.advice_info(game, each, "tables", timer.elapsed, self._shown_place(place)))
-        return MoveChoice(*advice.line[:2]) if single else self._choose_by_search(game, advice.moves, timer)
+        del reported[self.options.best_count :]
+        for number, each in enumerate(reported):
+            if len(each.moves) == 1:
+                each = reported[number] = replace(each, line=tables.line(game, each, timer))
+            place = self._shown_place(number + 1)
+            self._report(report.advice_info(game, each, "tables", timer.elapsed, place))
+        if len(advice.moves) > 1:
+            return self._choose_by_search(game, advice.moves, timer)
+        return MoveChoice(*reported[0].line[:2])
 
     def _choose_by_thinking(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer

@@ -10,7 +10,9 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 import chess
@@ -47,14 +49,18 @@ class UciEngine:
         self, write: Callable[[str], None], directories: Sequence[Path] = (), partner: str = ""
     ) -> None:
         self._write, self._lock = write, threading.Lock()
+        self._unsaid = SimpleQueue[str]()
+        """Sentences about loading that wait for the next search, because clients expect no lines between
+        searches, and nothing but ``readyok`` in answer to ``isready``."""
         self._options = Options(directories, partner)
-        self._partner_owner = PartnerOwner(self._note)
+        self._partner_owner = PartnerOwner(self._note_loading)
         self._search_future: Future[None] | None = None
         """Future of loading the compiled search; None until the search is first needed."""
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
-        self._new_game("")
+        self._position: Sequence[str] = ["startpos"]
+        self._search_workspace = None
         self._output_closed = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._move_due = threading.Event()
@@ -79,6 +85,7 @@ class UciEngine:
         finally:
             self._stop()
             self._partner_owner.close()
+            self._say_unsaid()
             if self._tables:
                 self._tables.close()
                 self._tables, self._tables_open = None, False
@@ -110,12 +117,14 @@ class UciEngine:
         if not self._is_thinking:
             tables = self._open_tables()
             if tables:
-                tables.load(wait=self._options.waits_for_loading)
+                tables.load()
             search = self._load_search()
             self._partner()
             if self._options.waits_for_loading:
-                wait_until_loaded([search], self._note)
-                self._partner_owner.wait()
+                if tables:
+                    tables.wait(self._note_waiting)
+                wait_until_loaded([search], self._note_waiting)
+                self._partner_owner.wait(self._note_waiting)
         self._say("readyok")
 
     def _set_option(self, rest: str) -> None:
@@ -135,9 +144,8 @@ class UciEngine:
                 self._partner_owner.allow_restart()
 
     def _new_game(self, _rest: str) -> None:
+        """Forget what was learned in the last game. The position stays until the next ``position``."""
         self._search_workspace = None
-        self._position: Sequence[str] = ["startpos"]
-        self._game = None
         self._partner_owner.new_game()
 
     def _set_position(self, rest: str) -> None:
@@ -172,8 +180,8 @@ class UciEngine:
             return
         thinker = Thinker(self._say, self._open_tables(), self._options, self._workspace, self._partner)
         go = Go.parse(rest.split())
-        for word in go.malformed_words:
-            self._note(f"go {word} needs a whole number and is ignored")
+        for fault in go.faults:
+            self._note(fault)
         timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
         self._move_due.clear()
@@ -183,6 +191,7 @@ class UciEngine:
     def _think(self, thinker: Thinker, game: SearchGame, timer: Timer) -> None:
         """Choose a move and print it; called in a thread of its own."""
         board = game.live.copy(stack=False)
+        self._say_unsaid()
         try:
             chosen = thinker.choose(game, timer)
         except Exception as error:  # an error in the engine must not lose the game on time
@@ -216,9 +225,10 @@ class UciEngine:
         def load() -> None:
             from tbgen.engine.compiled_search import ensure_compiled  # imports numba
 
-            ensure_compiled(self._note)
+            ensure_compiled(self._note_loading)
 
-        self._search_future = self._search_future or load_in_thread("the compiled search", load, self._note)
+        if self._search_future is None:
+            self._search_future = load_in_thread("the compiled search", load, self._note_loading)
         return self._search_future
 
     def _workspace(self) -> "SearchWorkspace | None":
@@ -239,13 +249,29 @@ class UciEngine:
         if not self._tables_open:
             self._tables, self._tables_open = None, True
             try:
-                self._tables = EngineTables(self._options.directories, self._note)
+                self._tables = EngineTables(self._options.directories, self._note_loading)
             except TbgenError as error:
-                self._note(str(error))
+                self._note_loading(str(error))
         return self._tables
 
     def _note(self, sentence: str) -> None:
         self._say(f"info string {printable(sentence)}")
+
+    def _note_loading(self, sentence: str) -> None:
+        """Say a sentence about loading during this search or, between searches, at the next one."""
+        self._unsaid.put(sentence)
+        if self._is_thinking:
+            self._say_unsaid()
+
+    def _note_waiting(self, sentence: str) -> None:
+        """Say, in answer to ``isready``, that loading takes long, so that clients do not give up."""
+        self._say_unsaid()
+        self._note(sentence)
+
+    def _say_unsaid(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._note(self._unsaid.get_nowait())
 
     def _say(self, line: str) -> None:
         with self._lock:

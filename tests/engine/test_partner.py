@@ -184,23 +184,25 @@ def test_a_terminated_partner_is_reported_once_and_the_engine_plays_on(mode: str
         assert not has_failed(engine)
         command = engine.engine._options.partner_command
         for words in ("ucinewgame", f"setoption name Partner value {command}"):
-            said = engine.say(words, "isready")
-            assert any(line.startswith("info string loading the partner") for line in said)
+            engine.say(words, "isready")
             assert moved(engine) == "g5g6"
+            assert any(line.startswith("info string loading the partner") for line in engine.said)
             assert has_failed(engine), engine.said
 
 
 def test_a_missing_partner_is_reported(tmp_path: Path) -> None:
     with talk(ready=False) as engine:
-        said = engine.say(f"setoption name Partner value {tmp_path / 'nobody'}", "isready")
-        (sentence,) = [line for line in said if "partner" in line]
+        engine.say(f"setoption name Partner value {tmp_path / 'nobody'}")
+        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("isready", "go depth 1")))
+        (sentence,) = [line for line in engine.said if "partner" in line]
         assert sentence.startswith("info string the partner ")
         assert sentence.endswith(
             "nobody' does not start (No such file or directory): the engine plays on alone"
         )
-        assert not any("partner" in line for line in engine.say("isready"))
-        assert any("does not start" in line for line in engine.say("ucinewgame", "isready"))
-        assert chess.Board().is_legal(chess.Move.from_uci(engine.move("position startpos", "go depth 1")))
+        engine.move("isready", "go depth 1")
+        assert not any("partner" in line for line in engine.said)
+        engine.move("ucinewgame", "isready", "go depth 1")
+        assert any("does not start" in line for line in engine.said)
 
 
 def test_options_of_a_partner() -> None:
@@ -210,15 +212,15 @@ def test_options_of_a_partner() -> None:
         engine.say(
             "setoption name PartnerOptions value Best  move = f7e7|UCI_ShowWDL=True|ponder=true", "isready"
         )
-        assert any("option.ponder=true has no effect: " in line for line in engine.said)
         assert moved(engine) == "f7e7"
+        assert any("option.ponder=true has no effect: " in line for line in engine.said)
         (sentence,) = engine.say("setoption name PartnerOptions value Threads")
         assert "NAME=VALUE" in sentence
-        said = engine.say("setoption name PartnerOptions value Threads=2", "isready")
-        (sentence,) = [line for line in said if "Threads" in line]
+        engine.say("setoption name PartnerOptions value Threads=2", "isready")
+        assert moved(engine) == "g5g6"
+        (sentence,) = [line for line in engine.said if "Threads" in line]
         assert "rejects its options (" in sentence
         assert sentence.endswith("): the engine plays on alone")
-        assert moved(engine) == "g5g6"
 
 
 def test_a_partner_gets_new_games_and_the_clock_of_the_game(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def started(board: chess.Board, accrued: GScore | None) -> SearchGame:
     return game(board.fen() if accrued is None else f"{board.fen()} {accrued}")
 
 
-QUICK = "movetime 99"
+QUICK = "movetime 1"
 """A time too short to compute whole lines, on which the advice of tables does not depend otherwise."""
 
 
@@ -203,7 +203,8 @@ def test_a_damaged_table_does_not_affect_leaves_of_others(
     (tmp_path / "KvK.r.h5").write_bytes(whole[: len(whole) // 2])
     told: list[str] = []
     playing = EngineTables([tmp_path], told.append)
-    playing.load(wait=True)
+    playing.load()
+    playing.wait(print)
     assert sum("KvK.r.h5" in sentence for sentence in told) == 1
     asked = (
         np.array([[chess.E5, chess.D1, chess.G5]]),
@@ -219,7 +220,8 @@ def test_the_end_waits_for_tables_that_are_being_read(small: Path, monkeypatch: 
     """A thread within HDF5 would prevent the interpreter from ending."""
     inside, go, told = threading.Event(), threading.Event(), list[object]()
     playing = EngineTables([small], print)
-    playing.load(wait=True)
+    playing.load()
+    playing.wait(print)
 
     def slowly(*_: object) -> bool:
         inside.set()

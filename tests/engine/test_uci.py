@@ -49,15 +49,16 @@ def test_a_move_with_its_lines() -> None:
 
 def test_the_best_moves_each_with_its_line(small: Path) -> None:
     """The option sets their number; tables give the values of a probe, a search descending ones."""
-    pattern = re.compile(r"info depth (\d+) .* multipv (\d) score cp (-?\d+) .* pv (\w+)")
+    pattern = re.compile(r"info depth (\d+) .* multipv (\d) score cp (-?\d+) .* pv (\w+)((?: \w+)*)")
     with talk(small) as engine, open_tablebase(small) as truth:
         engine.say("setoption name MultiPV value 3")
-        engine.move(f"position fen {KBK}", "go depth 1")
+        engine.move(f"position fen {KBK}", "go movetime 300")
         told = [found for line in engine.said if (found := pattern.match(line))]
         values = [line.split("G-score ")[1].split(", ")[0] for line in engine.said if "G-score" in line]
         moves = truth.moves(KBK)
         assert [found[2] for found in told] == ["1", "2", "3"]
         assert [found[4] for found in told] == [move.uci for move in moves]
+        assert [len(found[5].split()) for found in told] == [move.depth for move in moves]
         assert [value.split(" pl")[0] for value in values] == [
             f"{move.value} in {1 + (move.depth or 0)}" for move in moves
         ]
@@ -123,7 +124,7 @@ def test_unknown_words_are_ignored() -> None:
 def test_a_move_from_tables_waits_for_stop_without_a_limit(small: Path) -> None:
     with talk(small) as engine:
         for words in ("infinite", "ponder wtime 1000 btime 1000", ""):
-            engine.say(f"position fen {KBK}", f"go {words}")
+            engine.say(f"position fen {KBK}", "ucinewgame", f"go {words}")  # the position stays
             engine.hear("G-score")
             assert not [line for line in engine.said if line.startswith("bestmove")]
             assert engine.move("ponderhit" if "ponder" in words else "stop") == "g5h5"
@@ -163,12 +164,13 @@ def test_a_missing_directory_is_reported_and_the_engine_plays(tmp_path: Path) ->
     """Any white space separates words; a value keeps its own white space."""
     with talk() as engine:
         engine.say(f"setoption name Directory value {'x' * 300}")
-        (said,) = engine.say("isready")[:-1]
-        assert said.startswith("info string there is no directory x"), "too long for a name"
+        assert engine.say("isready") == ["readyok"]
+        engine.move("position startpos", "go depth 1")
+        assert any(line.startswith("info string there is no directory x") for line in engine.said)
         engine.say(f"\t setoption\tname  Directory\tvalue \t{tmp_path / 'no  where'} \t")
         position = f"position fen {KBK.replace(' - - ', ' - e6 ')}".replace(" ", " \t")
         assert engine.move(position, "go\tdepth\v2\r") in ("g5h4", "g5h5", "g5h6")
-        passed, missing = engine.said[:2]
+        passed, missing, *_ = engine.said
         assert passed == f"info string {Doubt.EN_PASSANT.sentence}"
         assert f"info string there is no directory {tmp_path / 'no  where'}" in missing
 
@@ -245,8 +247,8 @@ def test_quit_and_the_end_of_input_stop_an_engine_that_thinks(rest: list[str]) -
 def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first lookup in a table is slow, as if its code were compiled.
 
-    Messages say that loading continues. The times taken are reported before ``readyok``, which follows the
-    lookup. The search looks up many positions at once, in plain tables too.
+    Messages say that loading continues. ``readyok`` follows the lookup; the times taken are reported by the
+    next search. The search looks up many positions at once, in plain tables too.
     """
     too_soon, look_up = [], Tablebase.get
 
@@ -260,8 +262,11 @@ def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.Monke
     monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling the kernels"))
     monkeypatch.setattr(Tablebase, "get", slowly)
     with talk(small, ready=False) as engine:
-        said = engine.say("isready")
-        assert too_soon == [False]
+        said = [*engine.say("isready")]
+        assert (too_soon, said[-1]) == ([False], "readyok")
+        assert engine.say("ucinewgame", "isready") == ["readyok"]  # nothing is opened again
+        engine.move("go depth 1")
+        said += engine.said
         assert re.fullmatch(r"info string opening \d+ tables took \d+\.\d\d s", said[0])
         assert "info string compiling the kernels" in said
         took = re.findall(r"info string (loading .*) took \d+\.\d\d s", "\n".join(said))
@@ -269,8 +274,6 @@ def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.Monke
             "loading the code that looks positions up in tables",
             "loading the compiled search",
         ]
-        assert said[-1] == "readyok"
-        assert engine.say("ucinewgame", "isready") == ["readyok"]  # nothing is opened again
 
 
 def test_without_waiting_it_is_ready_at_once(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,9 +287,9 @@ def test_without_waiting_it_is_ready_at_once(small: Path, monkeypatch: pytest.Mo
         assert engine.move(f"position fen {KBK}", "go movetime 1") in ("g5h4", "g5h5", "g5h6")
         assert any("is not ready: searching instead" in line for line in engine.said)
         compiled.set()
-        engine.say("setoption name Wait value true", "isready")
+        assert engine.say("setoption name Wait value true", "isready")[-1] == "readyok"
+        engine.move("go depth 1")
         assert any(line.startswith("info string loading the code") for line in engine.said)
-        assert engine.said[-1] == "readyok"
 
 
 def test_code_that_cannot_be_loaded_is_not_waited_for(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ class Talk:
         self._moved = threading.Condition()
         self.engine = UciEngine(self._write, directories)
         if ready:
-            self.say("isready")
+            self.move("isready", "go nodes 1")  # what loading has to say comes with the first search
 
     def _write(self, line: str) -> None:
         with self._moved:
