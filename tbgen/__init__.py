@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from tbgen.beyond.solution import Solution as Solution
     from tbgen.beyond.solution import SolvedMove as SolvedMove
     from tbgen.beyond.solver import solve as solve
+    from tbgen.board.fen import DescribedBoard as DescribedBoard
     from tbgen.board.material import Material as Material
     from tbgen.board.rules import FRESH as FRESH
     from tbgen.board.score import GScore as GScore
@@ -126,6 +127,7 @@ _EXPORTS = {
     "tbgen.beyond.lines": ("Hold", "PlanMove"),
     "tbgen.beyond.solution": ("Solution", "SolvedMove"),
     "tbgen.beyond.solver": ("solve",),
+    "tbgen.board.fen": ("DescribedBoard",),
     "tbgen.board.material": ("Material",),
     "tbgen.board.rules": ("FRESH",),
     "tbgen.board.score": ("GScore",),
@@ -154,18 +156,20 @@ _MODULES_BY_NAME = {name: module for module, names in _EXPORTS.items() for name 
 __all__ = ["__version__", *_MODULES_BY_NAME]
 
 
-def __getattr__(name: str) -> Any:
-    # Modules are imported when they are used: `tbgen --help` needs neither numpy nor h5py.
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # else type checkers would accept any name
 
-        value: Any = version("tbgen")
-    elif name in _MODULES_BY_NAME:
-        value = getattr(import_module(_MODULES_BY_NAME[name]), name)
-    else:
-        raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        # Modules are imported when they are used: `tbgen --help` needs neither numpy nor h5py.
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value: Any = version("tbgen")
+        elif name in _MODULES_BY_NAME:
+            value = getattr(import_module(_MODULES_BY_NAME[name]), name)
+        else:
+            raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -163,6 +163,10 @@ class DamagedTableError(TbgenError, OSError):
     code = "damaged_table"
 
 
+class ClosedError(TbgenError, ValueError):
+    """A tablebase is used after it was closed. It is also a ValueError, as for closed files."""
+
+
 class LimitError(TbgenError, OverflowError):
     """A number that a table or its proof needs is greater than the program can store."""
 
@@ -206,9 +210,13 @@ def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result 
     """Return the result of a function, or the TbgenError that it raises.
 
     The traceback is removed, since it would keep the function's local variables in memory.
+
+    :raises ClosedError: if the function does, because then nothing can be looked up.
     """
     try:
         return function(*arguments)
+    except ClosedError:
+        raise
     except TbgenError as error:
         return error.with_traceback(None)
 

@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from unittest.mock import MagicMock, create_autospec
 
 import pytest
 
+import tbgen
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import COMMANDS, main
+from tbgen.games import referee
 from tbgen.generator import build
 from tests.support.builds import Silent
 from tests.support.exhaustive import exhaustive
@@ -34,6 +37,13 @@ SHOWN: defaultdict[str, list[str]] = defaultdict(list)
 """Outputs shown on pages of docs, by command."""
 for command, printed in examples(PAGES):
     SHOWN[command].append(printed)
+
+PYTHON = {
+    path.name: blocks
+    for path in (ROOT / "README.md", *DOCS.glob("*.md"))
+    if (blocks := re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL))
+}
+"""Examples in Python by page: with the answers shown, which each page must explain by itself, or without."""
 
 COMMAND = re.compile(r"((?P<before>.*) \| )?tbgen (?P<words>.*?)( (?P<joint>\||&&) (?P<after>.*))?")
 """A command of tbgen, and the commands of the shell before and after it."""
@@ -115,13 +125,21 @@ def shell(command: str, sent: str = "") -> str:
     return subprocess.run(["bash", "-c", command], input=sent, capture_output=True, text=True).stdout
 
 
-def test_python(directory: Path, tables: Path) -> None:
+@pytest.mark.parametrize("name", PYTHON)
+def test_python(name: str, directory: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solving, which takes minutes, is replaced by functions that have the same parameters."""
     (directory / "data").symlink_to(tables)
-    blocks = re.findall(r"^```python\n(.*?)^```$", README + PAGES, re.MULTILINE | re.DOTALL)
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", None, None)
-    assert test.examples
-    said: list[str] = []
+    shown, plain = (
+        "\n".join(each for each in PYTHON[name] if each.startswith(">>>") == is_shown)
+        for is_shown in (True, False)
+    )
+    test, said = doctest.DocTestParser().get_doctest(shown, {}, name, None, None), list[str]()
     assert doctest.DocTestRunner().run(test, out=said.append).failed == 0, "".join(said)
+    for solving, answer in ((tbgen.solve, tbgen.Solution), (referee.adjudicate, tbgen.Outcome)):
+        replaced = create_autospec(solving, return_value=MagicMock(spec=answer))
+        monkeypatch.setattr(sys.modules[solving.__module__], solving.__name__, replaced)
+        monkeypatch.setattr(tbgen, solving.__name__, replaced)
+    exec(compile(plain, name, "exec"), {})
 
 
 def test_every_command_has_an_example() -> None:
@@ -130,6 +148,7 @@ def test_every_command_has_an_example() -> None:
 
 
 def test_no_example_is_lost() -> None:
+    assert len(PYTHON) >= 8
     assert len([*examples(README + PAGES)]) == (README + PAGES).count("\n$ ") >= 10
     assert same("about 3 s\n", "about 4.2 s\n")
     assert not same("3 positions, 3 s\n", "4 positions, 3 s\n")

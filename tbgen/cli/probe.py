@@ -35,6 +35,7 @@ def run(
     no_moves: bool,
     depths: bool,
     view: View | None,
+    check: bool,
     variant: Rules = Variant.R_MOBILITY,
     scoring_options: ScoringOptions,
     json: AsJson,
@@ -82,11 +83,12 @@ def run(
     :param depths: compute depths of accrued scores that a table does not store, and store them beside the
         table; for each score this may take minutes and several GiB of memory (a message says so first)
     :param view: answer for another game: classical, stalemate-wins, lasker
+    :param check: compare each table that is read with its digest first, which reads the whole file
     :param json: print one JSON document, for several positions a list
     """
     if view is not None:
         _check_view(click.get_current_context())
-    with Tablebase(directory, rules=variant, depths=depths) as tables:
+    with Tablebase(directory, rules=variant, depths=depths, check=check) as tables:
         prober = _Prober(tables, accrued, not no_moves, line, scoring_options.scoring, view)
         if list(words) == ["-"]:
             return _print_lines(prober)

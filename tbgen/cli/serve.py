@@ -31,6 +31,7 @@ def run(
     engine: Annotated[str | None, Setting(metavar="COMMAND")],
     engine_time: Time = 1.0,
     live: Annotated[Path | None, Setting(metavar="EVENT.pgn")],
+    check: bool,
     in_browser: Annotated[bool, Setting("--open")],
 ) -> None:
     """Serve a page for exploring positions, and an HTTP API for their values.
@@ -61,6 +62,7 @@ def run(
         its own process; off for no engine (default: tbgen engine)
     :param engine_time: time for each move of the engine (default: 1s)
     :param live: show, at /live, the event that tbgen match writes to this PGN file
+    :param check: compare each table with its digest when its file is opened, which reads the whole file
     :param in_browser: open the page in a browser
     """
     from tbgen.match.engine_process import find_command
@@ -94,6 +96,7 @@ def run(
         move_seconds=None if engine == _NO_ENGINE else engine_time,
         solve_budget=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,
+        check=check,
     )
     serve(settings, host, port, workers, announce)
 

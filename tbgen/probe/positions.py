@@ -26,12 +26,13 @@ from tbgen.store.table_file import TableFile
 BLOCK_SLOTS: Final = 1 << 20
 """Number of slots to decode together. Their values and depths take 3 MiB."""
 
-SCORE_NAMES: Final = np.array(
+_NAMES: Final = np.array(
     [
         "" if MAX_CODED_RANK < code < 255 - MAX_CODED_RANK else str(GScore.from_code(code))
         for code in range(256)
     ]
 )
+SCORE_NAMES: Final[NDArray[np.str_]] = np.frombuffer(_NAMES.tobytes(), _NAMES.dtype)  # read-only
 """Names of scores, indexed by their table codes: 256 texts, empty for codes that do not stand for a score."""
 
 _EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))

@@ -407,6 +407,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     :param cache_bytes: maximum number of bytes of decoded chunks to keep.
     :param depths: whether to compute depths with accrued scores if tables do not store them. This may take
         minutes and several GiB of memory for each score. If False, these depths are None.
+    :param check: whether to compare each table with its digest when its file is opened.
 
     :ivar directories: the directories of tables, in the order of search.
     :ivar directory: the first of the directories.
@@ -420,6 +421,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
         depths: bool = False,
+        check: bool = False,
     ) -> None:
         paths = [directory for directory in directories if directory is not None]
         values_type: type[Values] = Values
@@ -432,6 +434,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             variant=Variant.parse(rules),
             max_open_files=max_open_files,
             cache_bytes=cache_bytes,
+            check=check,
             make_castling_lookup=_castling_lookup,
         )
         self.directories: Final = self._values.directories
@@ -444,6 +447,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             max_open_files=max_open_files,
             cache_bytes=cache_bytes,
             depths=depths,
+            check=check,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -462,7 +466,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         self.close()
 
     def close(self) -> None:
-        """Close all files, each as soon as no other thread is reading it."""
+        """Close all files, each as soon as no other thread is reading it. Later calls raise a ValueError."""
         self._values.close()
 
     def table_file(self, material: Material) -> AnyTable:
@@ -697,6 +701,7 @@ def open_tablebase(
     rules: Variant | str = "r",
     cache_bytes: int = CACHE_BYTES,
     depths: bool = False,
+    check: bool = False,
 ) -> Tablebase:
     """Open the given directories of tables; by default, the directory ``$TBGEN_DIR``, else ``data``.
 
@@ -708,6 +713,9 @@ def open_tablebase(
     :param depths: whether to compute depths with accrued scores, which packed tables do not store. This may
         take minutes and several GiB of memory for each score; the depths are kept beside the table. If
         False, these depths are None.
+    :param check: whether to compare each table with its digest when its file is opened. This reads the whole
+        file. Otherwise a file that was altered together with its checksums is not noticed; ``tbgen verify``
+        also proves that the values are right.
 
     :raises UsageError: if a directory, passed or named by ``$TBGEN_DIR``, does not exist, or the rules are
         unknown.
@@ -720,4 +728,4 @@ def open_tablebase(
             )
         if directory is not None and not os.path.isdir(directory):
             raise UsageError(f"there is no directory {directory}: give those in which tables were built")
-    return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes, depths=depths)
+    return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes, depths=depths, check=check)

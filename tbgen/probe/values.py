@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code, Signed, code_of, rank_of, signed_of
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, result_or_error
+from tbgen.errors import ClosedError, MissingLayerError, MissingTableError, TbgenError, result_or_error
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.table import NO_SCORE
 from tbgen.packed.tables import AnyTable, open_table
@@ -73,6 +73,7 @@ class Values:
         from the first directory that contains it.
     :param max_open_files: maximum number of files to keep open.
     :param cache_bytes: maximum number of bytes of decoded chunks to keep.
+    :param check: whether to compare each table with its digest when its file is opened.
     :param make_castling_lookup: makes the function that looks up positions with castling rights; None if no
         such positions will be looked up.
     """
@@ -84,6 +85,7 @@ class Values:
         variant: Variant,
         max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
+        check: bool = False,
         make_castling_lookup: "Callable[[Values], CastlingLookup] | None" = None,
     ) -> None:
         self.directories: Final = directories_of(paths)
@@ -94,7 +96,7 @@ class Values:
         self._files = LruCache[AnyTable](max_open_files, lambda _: 1)
         self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.nbytes)
         self._lock = Lock()
-        self._closed = False
+        self._closed, self._checks = False, check
         self._copies = ExitStack()
         self._make_lookup: Final = make_castling_lookup
         self._castling_lookup: CastlingLookup | None = None
@@ -324,11 +326,11 @@ class Values:
 
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if the table's file cannot be used.
-        :raises ValueError: if the tablebase is closed.
+        :raises ClosedError: if the tablebase is closed.
         """
         with self._lock:
             if self._closed:
-                raise ValueError("the tablebase is closed")
+                raise ClosedError("the tablebase is closed: open it again with tbgen.open_tablebase")
             file = self._files.get(material)
             if file is None:
                 try:
@@ -338,5 +340,7 @@ class Values:
                     error.__context__ = None
                     first, *others = self.directories
                     raise MissingTableError(material.name, first, self.variant, others) from None
+                if self._checks:
+                    file.check()
                 self._files.put(material, file)
             return file

@@ -71,7 +71,8 @@ class _Service:
     def __init__(self, settings: Settings) -> None:
         self._precompiles = settings.precompiles
         self._stocks: Final = {
-            variant: Stock(open_tablebase(*settings.directories, rules=variant)) for variant in Variant
+            variant: Stock(open_tablebase(*settings.directories, rules=variant, check=settings.check))
+            for variant in Variant
         }
         self._quick = WorkerPool("quick", settings.quick_threads, settings.max_waiting)
         self._slow = WorkerPool("slow", settings.slow_threads, settings.max_waiting)

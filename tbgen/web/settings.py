@@ -35,6 +35,8 @@ class Settings:
 
     directories: tuple[Path, ...] = ()
     """Directories of the tables; empty for the default one."""
+    check: bool = False
+    """Whether each table is compared with its digest when its file is opened."""
     report_directory: Path | None = None
     """Directory of a site written by ``tbgen report``, served under ``/report/``; None if there is none."""
     solve_budget: Budget | None = None

@@ -1,8 +1,10 @@
 """Probing: values of all states, folding, moves, lines, refusals, faults and threads."""
 
+import ast
 import dataclasses
 import inspect
 import os
+import pickle
 import pydoc
 import random
 import re
@@ -24,12 +26,13 @@ from tbgen.board.fen import parse_fen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore, Signed, fold, merit, signed_of, to_gscore, to_signed
 from tbgen.board.variant import Variant
-from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError
+from tbgen.errors import ClosedError, DamagedTableError, MissingTableError, TbgenError, UsageError
 from tbgen.index.position import locate, validate
 from tbgen.probe.moves import LinePly, RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.format import table_path
+from tests.support.damage import edit, replaced
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.paths import rows
@@ -219,6 +222,18 @@ def test_a_damaged_table(tmp_path: Path, reference_dir: Path) -> None:
         tables.get(BISHOP)
 
 
+def test_a_rewritten_table_is_noticed_if_it_is_checked(own: Path) -> None:
+    """Its checksums are valid again, but its digest is not; the other tables are read as before."""
+    edit(own / "KBvK.r.h5", replaced("value", lambda values: np.where(values == 3, 5, values)))
+    with open_tablebase(own) as tables:
+        assert isinstance(tables.probe(BISHOP), ProbeResult)
+    with open_tablebase(own, check=True) as checked, pickle.loads(pickle.dumps(checked)) as again:
+        for each in (checked, again):
+            assert isinstance(each.probe(KINGS), ProbeResult)
+            with pytest.raises(DamagedTableError, match="its value does not match its digest"):
+                each.probe(BISHOP)
+
+
 def test_a_closed_tablebase(own: Path) -> None:
     board = chess.Board(BISHOP)
     open_files = len(os.listdir("/proc/self/fd"))
@@ -226,7 +241,8 @@ def test_a_closed_tablebase(own: Path) -> None:
         tables.probe(board)
         assert len(os.listdir("/proc/self/fd")) == open_files + 1
     assert len(os.listdir("/proc/self/fd")) == open_files
-    with pytest.raises(ValueError, match="closed"):
+    assert issubclass(ClosedError, ValueError)
+    with pytest.raises(ClosedError, match="the tablebase is closed: open it again"):
         tables.probe(board)
     with pytest.raises(UsageError, match="rules"):
         open_tablebase(own, rules="x")
@@ -288,4 +304,14 @@ def test_help_is_complete() -> None:
         assert not fields or set(re.findall(r":ivar (\w+): ", pydoc.getdoc(public))) == fields, name
     assert inspect.signature(tbgen.solve) == inspect.signature(import_module("tbgen.beyond.solver").solve)
     with pytest.raises(AttributeError, match="nonsense"):
-        tbgen.nonsense  # noqa: B018
+        getattr(tbgen, "nonsense")  # noqa: B009
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        tbgen.SCORE_NAMES.setflags(write=True)
+    tree = ast.parse(Path(tbgen.__file__).read_text())
+    typed = [
+        node.names[0].name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    assert set(typed) - {"import_module", "version", "TYPE_CHECKING"} == set(tbgen.__all__) - {"__version__"}
+    assert not any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body), (
+        "type checkers would accept any name"
+    )
