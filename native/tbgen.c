@@ -1837,7 +1837,8 @@ outcome tbgen_read_score(const char *text, tbgen_score *score) {
 
 void tbgen_write_score(tbgen_score score, char text[TBGEN_SCORE_SIZE]) {
     int rank = tbgen_rank(score) % (TBGEN_MOST_RANK + 1);
-    snprintf(text, TBGEN_SCORE_SIZE, "%sG%d.%d", score < 0 ? "-" : "", rank / 2, rank % 2 ? 5 : 0);
+    if (rank != tbgen_rank(score)) strcpy(text, score == TBGEN_FRESH ? "fresh" : "none");
+    else snprintf(text, TBGEN_SCORE_SIZE, "%sG%d.%d", score < 0 ? "-" : "", rank / 2, rank % 2 ? 5 : 0);
 }
 
 /* Read the first field of a FEN. */

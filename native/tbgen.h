@@ -3,8 +3,7 @@
  * Copyright (C) 2026 The tbgen developers
  * Licence: GPL-3.0-or-later, see LICENSE.
  *
- * docs/native.md explains this interface; docs/theory.md what the values mean. C11, POSIX or Windows,
- * libc alone.
+ * docs/native.md explains this interface, docs/theory.md the values. C11, POSIX or Windows, libc alone.
  *
  * Every function that can fail returns an enum tbgen_error, which tbgen_sentence() puts into words.
  * A struct tbgen may be used by any number of threads at once; each takes a room of its own, so that a
@@ -50,7 +49,7 @@ enum tbgen_rules {
 typedef int tbgen_score;
 
 enum {
-    TBGEN_FRESH = 0x7fff, /* in the place of an accrued score: there is none but the position's own */
+    TBGEN_FRESH = 0x7fff, /* no score: in the place of an accrued one, there is none but the position's own */
     TBGEN_NO_DEPTH = -1,  /* packed tables do not store all depths of accrued scores */
     TBGEN_MOST_RANK = 1999,
     TBGEN_MOST_MOVES = 128,
@@ -131,7 +130,7 @@ int tbgen_compare(tbgen_score one, tbgen_score other);
 enum tbgen_error tbgen_read_fen(
     const char *fen, enum tbgen_rules rules, struct tbgen_position *position, tbgen_score *accrued);
 
-/* Read a score such as "G3.5" or "-G2.0", and write one. */
+/* Read a score such as "G3.5" or "-G2.0"; write one, TBGEN_FRESH as "fresh", what is no score as "none". */
 enum tbgen_error tbgen_read_score(const char *text, tbgen_score *score);
 void tbgen_write_score(tbgen_score score, char text[TBGEN_SCORE_SIZE]);
 

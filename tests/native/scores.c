@@ -29,7 +29,13 @@ int main(int count, char *arguments[]) {
     if (count != 3 || tbgen_open(arguments[1], TBGEN_R_MOBILITY, &tables)) return 1;
     struct tbgen_room *room = tbgen_room_open(tables);
     if (!room || tbgen_read_fen(arguments[2], TBGEN_R_MOBILITY, &position, &unused)) return 1;
-    printf("\n%d\n", tbgen_count(tables));
+    printf("\n%d", tbgen_count(tables));
+    for (int at = 0; at < ASKED; at++) {
+        char text[TBGEN_SCORE_SIZE];
+        tbgen_write_score(at ? asked[at] : TBGEN_FRESH, text);
+        printf(" %s", text);
+    }
+    putchar('\n');
     for (int at = 0; at < ASKED; at++)
         printf("%u%u ", tbgen_probe(room, &position, asked[at], &result),
                tbgen_moves(room, &position, asked[at], moves, &found));

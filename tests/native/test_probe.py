@@ -153,6 +153,8 @@ def test_scores(build: Build, three: Path, tmp_path: Path) -> None:
     program = build(tmp_path / "scores", Path(__file__).with_name("scores.c"), SANITIZED)
     for fen, codes in ((BISHOP, ["88"] * 2 + ["00"] * 3 + ["77"] * 4), (MATED, ["00"] * 9)):
         order, count, told = run(program, three / "flat", fen).splitlines()
+        count, *written = count.split()
+        assert written == ["fresh", "-G0.5", "G1.0", "G999.5", "-G999.5", *["none"] * 4]
         assert list(map(int, order.split())) == [
             (one > other) - (one < other) for one in scores for other in scores
         ]
