@@ -53,6 +53,12 @@ _DEFAULT_HEADING: Final = "Options"
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 
 
+_STRIPPED_HELP: Final = (
+    "Python's option -OO (PYTHONOPTIMIZE=2) removes the explanations. PYTHONOPTIMIZE=1 keeps them."
+)
+"""Help of commands whose docstrings Python has removed."""
+
+
 class Setting:
     """The attributes of an option for click, and its names if they differ from the parameter's name.
 
@@ -220,7 +226,7 @@ def command(function: Callable[..., int | None]) -> Command:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         callback=run,
         params=list(_parameters(function)),
-        help=_PARAMETER_TEXT.sub("", inspect.getdoc(function) or ""),
+        help=_PARAMETER_TEXT.sub("", inspect.getdoc(function) or _STRIPPED_HELP),
     )
 
 

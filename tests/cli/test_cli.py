@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tbgen
 from tbgen.cli.main import main
+from tbgen.cli.options import command
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started, wait_for
@@ -162,3 +163,9 @@ def test_an_answer_without_stdin_and_stderr() -> None:
     code, out, err = closed("<&- 2>&-", "probe", KBK)
     assert (code, err) == (0, "")
     assert "G1.5" in out
+
+
+def test_help_without_docstrings_says_why_it_explains_nothing() -> None:
+    def run(*, accrued: bool) -> None: ...
+
+    assert "PYTHONOPTIMIZE=2" in str(command(run).help)
