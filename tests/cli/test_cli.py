@@ -40,10 +40,10 @@ def test_what_the_help_says(capsys: Capture) -> None:
     """The help of a command for one variant has no option for rules."""
     assert answer(capsys, "--version") == f"tbgen {tbgen.__version__}\n"
     assert "For example:\n" in answer(capsys, "--help")
-    for command in ("probe", "build", "info", "solve"):
-        text = answer(capsys, command, "--help")
+    for name in ("probe", "build", "info", "solve"):
+        text = answer(capsys, name, "--help")
         assert "For example:\n" in text
-        assert ("--rules" in text) == (command != "solve")
+        assert ("--rules" in text) == (name != "solve")
 
 
 @pytest.mark.parametrize(
