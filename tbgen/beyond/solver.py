@@ -34,7 +34,7 @@ from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess
 from tbgen.probe.syzygy import Syzygy
-from tbgen.probe.tablebase import Tablebase
+from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
 from tbgen.text import duration, size_text
 
@@ -87,14 +87,14 @@ def solve(
     :param progress: called with the progress from time to time.
     :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution found so far.
     :raises WrongBoundError: if the proof finds a wrong bound.
-    :raises UsageError: if the position, the accrued score or the mobile men are invalid, or if the mobile men
-        need more memory than the budget allows.
+    :raises UsageError: if the position, the accrued score or the mobile men are invalid, if there is no such
+        directory, or if the mobile men need more memory than the budget allows.
     :raises DamagedTableError: if a table cannot be used.
     """
     board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
-    with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:
+    with nullcontext(tables) if isinstance(tables, Tablebase) else open_tablebase(tables) as opened:
         solution = _solution_from_tables(opened, board, stated_score, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution

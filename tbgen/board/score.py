@@ -118,12 +118,12 @@ class GScore:
     def from_code(cls, code: SupportsIndex) -> GScore:
         """Return the score with the given code; equal codes give the same object.
 
-        :raises ValueError: if no score has that code, as with :data:`NONE`.
+        :raises UsageError: if no score has that code, as with :data:`NONE`.
         """
         try:
             return _SCORE_BY_CODE[code]
         except KeyError:
-            raise ValueError(f"{code} is not the code of a G-score") from None
+            raise UsageError(f"{code} is not the code of a G-score") from None
 
     @classmethod
     def of_board(cls, board: chess.Board) -> GScore:

@@ -39,13 +39,12 @@ class Variant(StrEnum):
 
         :raises UsageError: if there is no variant of that name.
         """
-        try:
-            return cls(text)
-        except ValueError:
-            names = " and ".join(f"{variant.value!r} ({variant.label})" for variant in cls)
-            raise UsageError(
-                f"there are no rules {quote(text)}; tables are built for the rules {names}"
-            ) from None
+        return cls(text)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        names = " and ".join(f"{variant.value!r} ({variant.label})" for variant in cls)
+        raise UsageError(f"there are no rules {quote(str(value))}; tables are built for the rules {names}")
 
     @property
     def label(self) -> str:

@@ -135,7 +135,7 @@ class EngineTables:
 
         :param say: called with a sentence every few seconds.
         """
-        wait_until_loaded(self._kernels.values(), say)
+        wait_until_loaded([*self._kernels.values()], say)
 
     def _open_all(self) -> None:
         self._is_open, began = True, time.perf_counter()

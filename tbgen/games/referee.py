@@ -93,7 +93,7 @@ class Arbiter:
         bare_kings: bool | None = None,
     ) -> None:
         rule = FiftyMoveRule(fifty_move_rule)
-        cutoff_score = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
+        cutoff_score = cutoff if isinstance(cutoff, GScore) else parse_cutoff(str(cutoff))
         settings = GameOptions(Variant.parse(rules), rule, cutoff_score, bare_kings).settings({})
         board, start_accrued = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
@@ -194,7 +194,10 @@ class Arbiter:
         """Make a move.
 
         :raises UsageError: if the move is illegal.
+        :raises TypeError: if the move is not a :class:`chess.Move`.
         """
+        if not isinstance(move, chess.Move):
+            raise TypeError(f"the move cannot be {type(move).__name__}: expected a chess.Move")
         if self._board.is_legal(move):
             self._push(move)
         else:  # the move may be castling in the notation that the board does not use
@@ -234,6 +237,8 @@ class Arbiter:
 
     def _parse(self, parser: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
         """Return the legal move that a string in the given notation stands for."""
+        if not isinstance(text, str):
+            raise TypeError(f"the move cannot be {type(text).__name__}: expected text in {notation}")
         with suppress(ValueError):
             if move := parser(text):
                 return move

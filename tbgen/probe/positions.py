@@ -273,8 +273,8 @@ def _make_selector(value: ValueChoice, depth: DepthChoice) -> _Selector:
         raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
     if plies is None:
         return lambda values, _: codes[values]
-    wanted = np.array(plies, np.int64)
-    return lambda values, depths: codes[values] & np.isin(depths, wanted)
+    wanted = np.array([ply in plies for ply in range(1 << 16)])  # a range may be endless
+    return lambda values, depths: codes[values] & wanted[depths]
 
 
 def _scores(value: ValueChoice) -> Iterator[GScore]:

@@ -469,13 +469,14 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """Close all files, each as soon as no other thread is reading it. Later calls raise a ValueError."""
         self._values.close()
 
-    def table_file(self, material: Material) -> AnyTable:
+    def table_file(self, material: Material | str) -> AnyTable:
         """Return the open file of a table. Closing the tablebase closes the file.
 
+        :raises UsageError: if the text does not name a material.
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if the file cannot be used.
         """
-        return self._values.table(material)
+        return self._values.table(_material(material))
 
     def probe(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult:
         """Return the value and the depth of a position.
@@ -686,8 +687,11 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """
         from tbgen.probe.positions import PositionTable
 
-        parsed = material if isinstance(material, Material) else Material.parse(material)
-        return PositionTable(self, self._values.plain_table(parsed), self._arrays)
+        return PositionTable(self, self._values.plain_table(_material(material)), self._arrays)
+
+
+def _material(material: Material | str) -> Material:
+    return material if isinstance(material, Material) else Material.parse(material)
 
 
 def _castling_lookup(values: Values) -> CastlingLookup:

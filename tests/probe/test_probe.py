@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.variant
@@ -232,6 +233,24 @@ def test_a_rewritten_table_is_noticed_if_it_is_checked(own: Path) -> None:
             assert isinstance(each.probe(KINGS), ProbeResult)
             with pytest.raises(DamagedTableError, match="its value does not match its digest"):
                 each.probe(BISHOP)
+
+
+def test_other_arguments_get_a_sentence(own: Path) -> None:
+    wrong: Any = 3
+    with open_tablebase(own) as tables:
+        table, game = tables.table("KBvK"), tbgen.Arbiter()
+        assert tables.table_file("KBvK").info.material == "KBvK"
+        assert table.count(depth=range(10**12)) == table.count()
+        for call, error, words in (
+            (lambda: GScore.from_code(127), UsageError, "127 is not the code of a G-score"),
+            (lambda: Variant("x"), UsageError, "there are no rules 'x'"),
+            (lambda: tbgen.Arbiter(cutoff=wrong), UsageError, "'3' is not a cutoff"),
+            (lambda: game.push(wrong), TypeError, "the move cannot be int: expected a chess.Move"),
+            (lambda: game.push_uci(wrong), TypeError, "the move cannot be int: expected text"),
+            (lambda: tbgen.solve(KINGS, tables=own / "no"), UsageError, "there is no directory"),
+        ):
+            with pytest.raises(error, match=words):
+                call()
 
 
 def test_a_closed_tablebase(own: Path) -> None:
