@@ -184,7 +184,7 @@ def test_positions_without_a_table_are_solved(tmp_path: Path) -> None:
         ("-G2.5 G2.5", Basis.PLAYED, "End"),
     ):
         proof = SolveProof(ProvedValue(ScoreInterval.parse(bounds), None))
-        with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
+        with tbgen.Tablebase(tmp_path) as tables:
             judge = Judge(tables, Solver(prove=lambda *_, proof=proof, **__: proof))
             outcome, ending = asyncio.run(judge.outcome_of_stopped_game(arbiter, Ending(None, None, "End")))
             assert asyncio.run(judge.outcome_by_tables(arbiter.board, arbiter)) is None
@@ -212,6 +212,6 @@ def test_an_interruption_stops_the_solver(tmp_path: Path) -> None:
         await asyncio.wait({judging})
         return judging.cancelled()
 
-    with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
+    with tbgen.Tablebase(tmp_path) as tables:
         assert asyncio.run(interrupted(Judge(tables, Solver(prove=prove))))
     assert ended.is_set()
