@@ -19,7 +19,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.answers import MobilityAnswer, ViewAnswer
 from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, TableDirectory, command
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
-from tbgen.errors import MissingLayerError, TbgenError, UsageError, quote, result_or_error
+from tbgen.errors import MissingLayerError, TbgenError, UsageError, printable, quote, result_or_error
 from tbgen.probe.moves import LinePly
 from tbgen.probe.tablebase import BATCH_SIZE, MOVES_BATCH_SIZE, Tablebase, View
 
@@ -135,7 +135,7 @@ def _print(texts: list[str], answers: Iterable[Answer]) -> int:
     If there are several positions, each answer and remark names its position.
     """
     separator, worst = "", 0
-    for text, answer in zip(texts, answers, strict=True):
+    for text, answer in zip(map(printable, texts), answers, strict=True):
         prefix = f"{text}: " if len(texts) > 1 else ""
         if isinstance(answer, TbgenError):
             say(f"tbgen: {prefix}{answer}")
@@ -157,7 +157,8 @@ def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
     documents = list(map(_document, texts, all_answers))
     if len(texts) > 1:
         print_json(documents)
-        return max(_say_remarks(answer, f"{text}: ") for text, answer in zip(texts, all_answers, strict=True))
+        names = map(printable, texts)
+        return max(_say_remarks(answer, f"{text}: ") for text, answer in zip(names, all_answers, strict=True))
     if isinstance(all_answers[0], TbgenError):
         raise all_answers[0]
     print_json(documents[0])

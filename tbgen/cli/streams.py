@@ -13,7 +13,7 @@ from threading import Timer
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from tbgen.errors import TbgenError
+from tbgen.errors import TbgenError, printable
 from tbgen.system.signals import TERMINATION_WORDS, has_input, send_to_main_thread
 
 _READ_BYTES: Final = 1 << 16
@@ -117,13 +117,16 @@ def fields(source: object, *names: str, **renamed: str) -> dict[str, Any]:
 
 
 def say(sentence: str) -> None:
-    """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written to."""
+    """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written to.
+
+    Names of files and positions in it must not command the terminal.
+    """
     try:
         sys.stdout.flush()
     except OSError:
         redirect_to_null(sys.stdout.fileno())
     try:
-        print(sentence, file=sys.stderr, flush=True)
+        print("\n".join(map(printable, sentence.split("\n"))), file=sys.stderr, flush=True)
     except OSError:
         redirect_to_null(sys.stderr.fileno())
 

@@ -238,6 +238,11 @@ def test_several_positions_of_which_some_are_bad(capsys: Capture) -> None:
     assert [line.split(",")[0] for line in out.splitlines() if " to move" in line] == ["KBvK", "KvK"]
     assert told == [f"tbgen: {each['fen']}: {each['error']}" for each in documents[1:4]]
     said(capsys, 2, "probe", "--json", "--no-moves", KBK, "8/8/8/8 w")
+    _, told = said(capsys, 2, "probe", "--no-moves", KBK, "a\x1b[31m\nb")
+    assert told == [told[0]]
+    assert told[0].isprintable()
+    (sentence,) = said(capsys, 3, "info", "KvK", "--dir", "no\x1b[31m")[1]
+    assert "\x1b" not in sentence
 
 
 def test_a_position_with_operations(capsys: Capture) -> None:
