@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -136,10 +137,15 @@ def test_with_nothing_to_gain_it_chooses_the_most_tempting_move(
     assert gains[chosen] == max(gains.values()) > min(gains.values())
 
 
-def test_the_whole_line_of_best_play_is_shown(small: Path, truth: Tablebase) -> None:
+@pytest.mark.parametrize("words", ["infinite", "movetime 99"])
+def test_the_whole_line_of_best_play_is_shown(
+    words: str, small: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short time suffices where look-ups take none of it."""
+    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
     said: list[str] = []
     arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
-    chosen = thinker(said, EngineTables([small], print)).choose(arbiter, timer("infinite"))
+    chosen = thinker(said, EngineTables([small], print)).choose(arbiter, timer(words))
     assert chosen is not None
     line = truth.line(arbiter.board, arbiter.accrued)
     assert said[1].split(" pv ")[1] == " ".join(ply.uci for ply in line)
