@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from pkgutil import resolve_name
 from unittest.mock import MagicMock, create_autospec
 
 import pytest
@@ -17,7 +18,7 @@ import tbgen
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import COMMANDS, main
-from tbgen.games import referee
+from tbgen.games.outcome import Outcome
 from tbgen.generator import build
 from tests.support.builds import Silent
 from tests.support.exhaustive import exhaustive
@@ -125,21 +126,22 @@ def shell(command: str, sent: str = "") -> str:
     return subprocess.run(["bash", "-c", command], input=sent, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("name", PYTHON)
-def test_python(name: str, directory: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python(directory: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solving, which takes minutes, is replaced by functions that have the same parameters."""
     (directory / "data").symlink_to(tables)
-    shown, plain = (
-        "\n".join(each for each in PYTHON[name] if each.startswith(">>>") == is_shown)
-        for is_shown in (True, False)
-    )
-    test, said = doctest.DocTestParser().get_doctest(shown, {}, name, None, None), list[str]()
-    assert doctest.DocTestRunner().run(test, out=said.append).failed == 0, "".join(said)
-    for solving, answer in ((tbgen.solve, tbgen.Solution), (referee.adjudicate, tbgen.Outcome)):
-        replaced = create_autospec(solving, return_value=MagicMock(spec=answer))
-        monkeypatch.setattr(sys.modules[solving.__module__], solving.__name__, replaced)
-        monkeypatch.setattr(tbgen, solving.__name__, replaced)
-    exec(compile(plain, name, "exec"), {})
+    for name, blocks in PYTHON.items():
+        shown = "\n".join(each for each in blocks if each.startswith(">>>"))
+        test, said = doctest.DocTestParser().get_doctest(shown, {}, name, None, None), list[str]()
+        assert doctest.DocTestRunner().run(test, out=said.append).failed == 0, "".join(said)
+        with monkeypatch.context() as patch:
+            for place, answer in (
+                ("tbgen.solve", tbgen.Solution),
+                ("tbgen.games.referee.adjudicate", Outcome),
+            ):
+                replaced = create_autospec(resolve_name(place), return_value=MagicMock(spec=answer))
+                patch.setattr(place, replaced)
+            for plain in (each for each in blocks if not each.startswith(">>>")):
+                exec(compile(plain, name, "exec"), {})
 
 
 def test_every_command_has_an_example() -> None:

@@ -131,10 +131,11 @@ class EngineTables:
                 self._open_all()
 
     def wait(self, say: Callable[[str], object]) -> None:
-        """Wait until the code is loaded.
+        """Do the work of :meth:`load`, and wait until the code is loaded.
 
         :param say: called with a sentence every few seconds.
         """
+        self.load()
         wait_until_loaded([*self._kernels.values()], say)
 
     def _open_all(self) -> None:

@@ -102,7 +102,6 @@ def test_it_plays_on_after_the_end_of_a_game() -> None:
 def test_the_value_of_a_search_with_tables_is_that_of_the_tables(small: Path) -> None:
     """If a table decides, the search finds its exact value and its number of plies."""
     leaves, decided = EngineTables([small], print), 0
-    leaves.load()
     leaves.wait(print)
     rng = random.Random(8)
     with open_tablebase(small) as truth:
@@ -128,7 +127,6 @@ def test_requests_from_before_the_tables_are_ready_are_answered_later(
 ) -> None:
     """The search begins while the code of the tables is being loaded."""
     leaves, work, arbiter = EngineTables([small], print), SearchWorkspace.of(1), game(CAPTURE)
-    leaves.load()
     leaves.wait(print)
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):

@@ -209,7 +209,6 @@ def test_a_damaged_table_does_not_affect_leaves_of_others(
     (tmp_path / "KvK.r.h5").write_bytes(whole[: len(whole) // 2])
     told: list[str] = []
     playing = EngineTables([tmp_path], told.append)
-    playing.load()
     playing.wait(print)
     assert sum("KvK.r.h5" in sentence for sentence in told) == 1
     asked = (
@@ -226,7 +225,6 @@ def test_the_end_waits_for_tables_that_are_being_read(small: Path, monkeypatch: 
     """A thread within HDF5 would prevent the interpreter from ending."""
     inside, go, told = threading.Event(), threading.Event(), list[object]()
     playing = EngineTables([small], print)
-    playing.load()
     playing.wait(print)
 
     def slowly(*_: object) -> bool:

@@ -1,6 +1,5 @@
 """Probing: values of all states, folding, moves, lines, refusals, faults and threads."""
 
-import ast
 import dataclasses
 import inspect
 import os
@@ -228,11 +227,10 @@ def test_a_rewritten_table_is_noticed_if_it_is_checked(own: Path) -> None:
     edit(own / "KBvK.r.h5", replaced("value", lambda values: np.where(values == 3, 5, values)))
     with open_tablebase(own) as tables:
         assert isinstance(tables.probe(BISHOP), ProbeResult)
-    with open_tablebase(own, check=True) as checked, pickle.loads(pickle.dumps(checked)) as again:
-        for each in (checked, again):
-            assert isinstance(each.probe(KINGS), ProbeResult)
-            with pytest.raises(DamagedTableError, match="its value does not match its digest"):
-                each.probe(BISHOP)
+    with pickle.loads(pickle.dumps(Tablebase(own, check=True))) as checked:
+        assert isinstance(checked.probe(KINGS), ProbeResult)
+        with pytest.raises(DamagedTableError, match="its value does not match its digest"):
+            checked.probe(BISHOP)
 
 
 def test_other_arguments_get_a_sentence(own: Path) -> None:
@@ -326,11 +324,6 @@ def test_help_is_complete() -> None:
         getattr(tbgen, "nonsense")  # noqa: B009
     with pytest.raises(ValueError, match="WRITEABLE"):
         tbgen.SCORE_NAMES.setflags(write=True)
-    tree = ast.parse(Path(tbgen.__file__).read_text())
-    typed = [
-        node.names[0].name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
-    ]
-    assert set(typed) - {"import_module", "version", "TYPE_CHECKING"} == set(tbgen.__all__) - {"__version__"}
-    assert not any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body), (
-        "type checkers would accept any name"
-    )
+    source = Path(tbgen.__file__).read_text()
+    assert {*re.findall(r" as (\w+)$", source, re.MULTILINE), "__version__"} == set(tbgen.__all__)
+    assert "\ndef __getattr__" not in source, "type checkers would accept any name"
