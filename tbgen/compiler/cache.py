@@ -17,15 +17,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, local
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
+from tbgen.errors import TbgenError
 from tbgen.system.locks import lock
 from tbgen.system.processes import parent_death_prefix
+
+T = TypeVar("T")
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _IMPORT_PATTERN: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
@@ -33,51 +36,151 @@ _IMPORT_PATTERN: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\
 _logger = logging.getLogger(__name__)
 
 
+_UNSTORABLE: Final = (
+    "compiled kernels cannot be stored in {} ({}), so every start compiles them again: "
+    "set NUMBA_CACHE_DIR to a directory that can be written"
+)
+
+
+class NoHomeError(TbgenError, OSError):
+    """The user has no home directory, and therefore no cache directory."""
+
+    exit_code = 2
+    code = "bad_input"
+
+    def __str__(self) -> str:
+        return _UNSTORABLE.format("~/.cache", "this user has no home directory")
+
+
 def shared_directory() -> Path:
     """Return the directory of the kernels of all versions of tbgen.
 
     It is ``$NUMBA_CACHE_DIR/kernels`` if that variable is set, else ``tbgen/kernels`` in the user's cache
     directory. On Linux, the cache directory is ``$XDG_CACHE_HOME`` or ``~/.cache``.
+
+    :raises NoHomeError: if the variable is not set, and the user has no home directory.
     """
     from platformdirs import user_cache_path
 
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("tbgen", appauthor=False), "kernels")
+    try:
+        return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("tbgen", appauthor=False), "kernels")
+    except RuntimeError:  # $HOME is not set, and the system does not know the user
+        raise NoHomeError from None
 
 
 _FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
 """Name of the environment variable that passes the path of :func:`fallback_directory` to child processes."""
 
 
-@cache
-def directory() -> Path:
-    """Return the directory in which kernels are stored, and create it if necessary.
-
-    The result is :func:`shared_directory`, or :func:`fallback_directory` if the former is not
-    writable. The process that creates the fallback directory logs a warning.
-    """
-    try:
-        shared_directory().mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=shared_directory()).close()
-    except OSError as error:
-        with suppress(FileExistsError):
-            fallback_directory().mkdir(mode=0o700)
-            _logger.warning(
-                "compiled kernels cannot be stored in %s (%s), so every start compiles them again: "
-                "set NUMBA_CACHE_DIR to a directory that can be written",
-                shared_directory(),
-                error.strerror,
-            )
-        return fallback_directory()
-    return shared_directory()
-
-
 def fallback_directory() -> Path:
-    """Return the path of a temporary directory, used if :func:`shared_directory` is not writable.
+    """Return the path of a temporary directory. It exists once :func:`shared_directory` could not be written.
 
     The first process that calls this function shares the path with all processes that it starts afterwards.
     """
-    name = f"tbgen-kernels-{os.getpid()}-{token_hex(8)}"
-    return Path(os.environ.setdefault(_FALLBACK_VARIABLE, str(Path(tempfile.gettempdir(), name))))
+    if _FALLBACK_VARIABLE not in os.environ:
+        try:
+            parent = tempfile.gettempdir()
+        except FileNotFoundError:  # no directory can be written, so none will be made
+            parent = os.devnull
+        name = f"tbgen-kernels-{os.getpid()}-{token_hex(8)}"
+        os.environ.setdefault(_FALLBACK_VARIABLE, os.path.join(parent, name))
+    return Path(os.environ[_FALLBACK_VARIABLE])
+
+
+def directory() -> Path:
+    """Return the directory in which kernels are stored.
+
+    It is :func:`shared_directory` until that could not be written, then :func:`fallback_directory`.
+
+    :raises NoHomeError: as :func:`shared_directory` does.
+    """
+    return fallback_directory() if os.path.exists(fallback_directory()) else shared_directory()
+
+
+def _directories() -> Iterator[Path]:
+    """Yield the directories in which kernels may be found."""
+    with suppress(NoHomeError):
+        yield shared_directory()
+    yield fallback_directory()
+
+
+def _write(action: Callable[[Path], T]) -> T | None:
+    """Call a function that writes into a directory, with :func:`directory`, and return its result.
+
+    If it fails, it is called again with :func:`fallback_directory`; if that fails too, the result is None.
+    """
+    with suppress(OSError):
+        try:
+            path = directory()
+            path.mkdir(parents=True, exist_ok=True)
+            return action(path)
+        except OSError as error:
+            _make_fallback(error)
+            return action(fallback_directory())
+    return None
+
+
+def _make_fallback(error: OSError) -> None:
+    """Make the temporary directory and log a warning, unless the directory exists.
+
+    :param error: the reason, from writing into :func:`shared_directory`.
+    """
+    with suppress(OSError):
+        try:
+            fallback_directory().mkdir(mode=0o700)
+        except FileExistsError:  # this process or a related one has logged the warning
+            return
+    has_home = not isinstance(error, NoHomeError)
+    _warn(_UNSTORABLE.format(shared_directory(), error.strerror) if has_home else str(error))
+
+
+@cache
+def _warn(sentence: str) -> None:
+    """Log a warning, once in a process."""
+    _logger.warning("%s", sentence)
+
+
+def store(name: str, content: bytes) -> bool:
+    """Store a file of the cache with its checksum, in one step; return False if no directory can be written.
+
+    :param name: the path of the file in the cache.
+    """
+
+    def write(path: Path) -> bool:
+        file = path / name
+        file.parent.mkdir(exist_ok=True)
+        temporary = file.with_name(f"{file.name}.tmp-{token_hex(8)}")
+        try:
+            temporary.write_bytes(_checksum(name, content) + content)
+            temporary.replace(file)
+        except OSError:
+            if load(name) is None:  # on Windows, a file that another process reads is not replaced
+                raise
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+        return True
+
+    return _write(write) or False
+
+
+def load(name: str) -> bytes | None:
+    """Return the content of a file that was stored; None if it is missing or damaged."""
+    for path in _directories():
+        with suppress(OSError):
+            data = (path / name).read_bytes()
+            checksum, content = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+            if checksum == _checksum(name, content):
+                return content
+            _warn(f"compiled kernels in {path} are damaged, and are compiled again")
+    return None
+
+
+_CHECKSUM_BYTES: Final = 16
+
+
+def _checksum(name: str, content: bytes) -> bytes:
+    return hashlib.blake2b(name.encode() + b"\0" + content, digest_size=_CHECKSUM_BYTES).digest()
 
 
 @atexit.register
@@ -173,8 +276,12 @@ _COMPILING_LOCK: Final = Lock()
 """Protects ``_COMPILING_FAMILIES``."""
 
 
-def _marker_path(family: str) -> Path:
-    return directory() / f"{folder_name(family)}.compiled"
+_UNMARKED_FAMILIES: Final[set[str]] = set()
+"""Families that are compiled in this process, although no directory can be written."""
+
+
+def _marker_name(family: str) -> str:
+    return f"{folder_name(family)}.compiled"
 
 
 def is_compiled(family: str) -> bool:
@@ -182,12 +289,14 @@ def is_compiled(family: str) -> bool:
 
     A family consists of the kernels that one module compiles together, and has the name of that module.
     """
-    return _marker_path(family).exists()
+    name = _marker_name(family)
+    return family in _UNMARKED_FAMILIES or any(os.path.exists(path / name) for path in _directories())
 
 
 def mark_compiled(family: str) -> None:
     """Record that the cache has all kernels of a family."""
-    _marker_path(family).touch()
+    if not store(_marker_name(family), b""):
+        _UNMARKED_FAMILIES.add(family)
 
 
 class KernelsMissingError(Exception):
@@ -229,14 +338,16 @@ def compiling(family: str, description: str, duration: str, emit: Callable[[str]
         yield False
         return
     try:
-        with _marker_path(family).with_suffix(".lock").open("w") as file:
-            with suppress(OSError):  # on file systems without locks, each process compiles
-                lock(file.fileno())
+        with ExitStack() as stack:
+            if file := _write(lambda path: (path / f"{folder_name(family)}.lock").open("w")):
+                stack.enter_context(file)
+                with suppress(OSError):  # on file systems without locks, each process compiles
+                    lock(file.fileno())
             must_compile = not is_compiled(family)
             if must_compile:
                 emit(sentence)
             else:
-                file.close()  # release the lock: no other process has to wait for the block
+                stack.close()  # release the lock: no other process has to wait for the block
             yield must_compile
             mark_compiled(family)
     finally:
@@ -253,7 +364,8 @@ def compile_side_by_side(child_job: Callable[[], object], parent_job: Callable[[
 
     :param child_job: a function at the top level of a module.
     """
-    child = _start_child(child_job) if directory() == shared_directory() and os.cpu_count() != 1 else None
+    shares = not os.path.exists(fallback_directory())
+    child = _start_child(child_job) if shares and os.cpu_count() != 1 else None
     try:
         parent_job()
         if child is not None:

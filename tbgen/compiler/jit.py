@@ -3,17 +3,20 @@
 Importing this module imports numba, which takes about half a second, so probing must not import it.
 """
 
+import pickle
 from collections.abc import Callable
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numba
 import numba.extending
 import numpy as np
-from numba.core.caching import CacheImpl, _CacheLocator
+from numba.core.caching import NullCache
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
 from numba.np import arrayobj
 
 from tbgen.compiler import cache as kernel_cache
@@ -23,37 +26,34 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-class KernelLocator(_CacheLocator):
-    """Makes numba store the kernels of the package in the cache of :mod:`tbgen.compiler.cache`.
+class KernelCache(NullCache):
+    """Keeps the machine code of a kernel in the cache of :mod:`tbgen.compiler.cache`, one file per signature.
 
-    numba's own cache does not notice edits to the functions that a kernel calls, and it depends on the path
-    of the package.
+    numba's own cache does not notice edits to the functions that a kernel calls, depends on the path of the
+    package, loads damaged files, and mixes up signatures that two processes store at the same time.
     """
 
-    def __init__(self, function: Callable[..., Any], file: str) -> None:
-        self._py_file = file
-        self._line = function.__code__.co_firstlineno
-        self._name = kernel_cache.folder_name(function.__module__)
+    def __init__(self, function: Callable[..., Any]) -> None:
+        folder = kernel_cache.folder_name(function.__module__)
+        self._stem = f"{folder}/{function.__qualname__}-{function.__code__.co_firstlineno}"
 
-    def get_cache_path(self) -> str:
-        """Return the folder of the kernel's module."""
-        return str(kernel_cache.directory() / self._name)
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the stored code for a signature; None if there is none."""
+        target_context.refresh()
+        content = kernel_cache.load(self._name(sig, target_context.codegen()))
+        if content is None:
+            return None
+        return CompileResult._rebuild(target_context, *pickle.loads(content))
 
-    def get_source_stamp(self) -> str:
-        """Return the stamp of the sources: the name of the folder, which contains their digest."""
-        return self._name
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Store the code for a signature, unless it contains addresses of this process."""
+        if not data.library.has_dynamic_globals:
+            kernel_cache.store(self._name(sig, data.codegen), dumps(data._reduce()))
 
-    def get_disambiguator(self) -> str:
-        """Return a string that distinguishes kernels of the same name in a module."""
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> "KernelLocator | None":
-        """Return the locator of a function of the package; None for any other function."""
-        return cls(function, file) if function.__module__.startswith("tbgen.") else None
-
-
-CacheImpl._locator_classes.insert(0, KernelLocator)
+    def _name(self, signature: Any, codegen: Any) -> str:
+        """Return the name of the file for a signature and this kind of processor."""
+        key = repr((signature, codegen.magic_tuple()))
+        return f"{self._stem}-{sha256(key.encode()).hexdigest()[:16]}.nbc"
 
 
 _fix_integer_index = arrayobj.fix_integer_index
@@ -141,7 +141,7 @@ class KernelDispatcher(CPUDispatcher):
         entry = CPUDispatcher(self.py_func, {}, self.targetoptions, EntryCompiler)
         # Functions outside the package are not cached, since edits to what they call would not be noticed.
         if self.py_func.__module__.startswith("tbgen."):
-            entry.enable_caching()
+            entry._cache = KernelCache(self.py_func)
         return entry
 
     def __call__(self, *args: Any) -> Any:

@@ -1,10 +1,12 @@
 """The compilation of kernels, and its announcement."""
 
+import errno
 import fcntl
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,14 +17,22 @@ import pytest
 
 from tbgen.compiler import cache as kernel_cache
 from tbgen.compiler.cache import compiling, is_compiled
+from tbgen.compiler.jit import compile_for, jit
 
 FAMILY = "tbgen.errors"
 """A module that compiles nothing, in place of one that compiles kernels."""
 
 
-def test_kernels_are_compiled_once_and_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of a cache of kernels, which does not exist yet; the fallback is ``temporary`` beside it."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TBGEN_KERNELS", str(tmp_path / "temporary"))
+    return tmp_path / "kernels"
+
+
+def test_kernels_are_compiled_once_and_announced(kernels: Path) -> None:
     """A family whose compilation fails is compiled again."""
-    monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
     said: list[str] = []
     sentence = "compiling the kernels of tests, once for this version of tbgen: a second"
     with pytest.raises(ZeroDivisionError), compiling(FAMILY, "of tests", "a second", said.append):
@@ -35,8 +45,7 @@ def test_kernels_are_compiled_once_and_announced(tmp_path: Path, monkeypatch: py
     assert said == [sentence] * 2
 
 
-def test_a_thread_of_the_block_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
+def test_a_thread_of_the_block_does_not_wait_for_it(kernels: Path) -> None:
     found: list[bool] = []
 
     def work() -> None:
@@ -52,15 +61,15 @@ def test_a_thread_of_the_block_does_not_wait_for_it(tmp_path: Path, monkeypatch:
     assert is_compiled(FAMILY)
 
 
-def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
+def test_only_one_thread_waits_for_another_process(kernels: Path) -> None:
     found: SimpleQueue[bool] = SimpleQueue()
 
     def work() -> None:
         with compiling(FAMILY, "of tests", "a second", str) as needed:
             found.put(needed)
 
-    with (tmp_path / f"{kernel_cache.folder_name(FAMILY)}.lock").open("w") as lock:
+    kernels.mkdir()
+    with (kernels / f"{kernel_cache.folder_name(FAMILY)}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that compiles them
         for _ in range(2):
             Thread(target=work, daemon=True).start()
@@ -112,3 +121,64 @@ def test_sizes_and_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert kernel_cache.cached_kernels()[1:] == (14, 12)
     assert kernel_cache.clear()[1:] == (14, 12)
     assert [path.name for path in tmp_path.iterdir()] == ["of others"]
+
+
+def plus_one(number: int) -> int:
+    return number + 1
+
+
+plus_one.__module__ = FAMILY  # kernels outside the package are not cached
+
+
+def test_damaged_kernels_are_compiled_anew(kernels: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are stored anew, too; what is under a wrong name counts as damaged."""
+    assert compile_for(jit(plus_one), 1)(1) == 2
+    for damage in (lambda whole: b"", lambda whole: whole[:-9], lambda whole: whole[:40] + b"?" + whole[41:]):
+        damaged = {file: damage(file.read_bytes()) for file in kernels.rglob("*.nb?")}
+        assert [file.write_bytes(content) for file, content in damaged.items()]
+        assert compile_for(jit(plus_one), 1)(1) == 2
+        assert not [file for file, content in damaged.items() if file.read_bytes() == content]
+    assert kernel_cache.store("one", b"code")
+    (kernels / "one").rename(kernels / "other")
+    assert kernel_cache.load("other") is None
+    assert caplog.text.count(f"compiled kernels in {kernels} are damaged") == 1
+
+
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_what_cannot_be_stored(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, anywhere: bool
+) -> None:
+    """On a full disk, what was stored is used, the rest goes to the temporary directory if that has room."""
+    write = Path.write_bytes
+
+    def write_bytes(path: Path, content: bytes) -> int:
+        if anywhere or kernels in path.parents:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, content)
+
+    kernel_cache.store("old/one", b"old")
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    found = []
+    for _ in range(2):
+        with compiling(FAMILY, "of tests", "a second", str) as needed:
+            found.append(needed)
+            assert kernel_cache.store("new/one", b"new") is not anywhere
+    assert found == [True, False]
+    assert kernel_cache.load("old/one") == b"old"
+    assert kernel_cache.load("new/one") == (None if anywhere else b"new")
+    assert not list(kernels.rglob("*.compiled")) + list(kernels.rglob("*.tmp-*"))
+    (record,) = caplog.records
+    for part in (str(kernels), "No space left on device", "NUMBA_CACHE_DIR"):
+        assert part in record.message
+
+
+def test_a_complete_cache_is_only_read(kernels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it may belong to somebody else."""
+    kernel_cache.mark_compiled(FAMILY)
+    kernel_cache.store("one", b"code")
+    for name in ("open", "mkdir", "write_bytes", "touch"):
+        monkeypatch.setattr(Path, name, lambda path, *_, **__: pytest.fail(f"{path} is written"))
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: pytest.fail("a file is written"))
+    with compiling(FAMILY, "of tests", "a second", str) as needed:
+        assert not needed
+    monkeypatch.undo()
