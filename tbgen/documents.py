@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -140,7 +141,7 @@ def option_in_errors(option: str) -> Iterator[None]:
 
 def _parse_value(value_type: type, text: str) -> Any:
     """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
-    return Path(text).expanduser() if value_type is Path else value_type.parse(text)  # type: ignore[attr-defined]
+    return Path(expanduser(text)) if value_type is Path else value_type.parse(text)  # type: ignore[attr-defined]
 
 
 def settable_options(

@@ -1,10 +1,14 @@
 """``tbgen cache``: the directory of compiled kernels, and their removal."""
 
+import pwd
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Capture, answer, document
+from tbgen.compiler import cache as kernel_cache
+from tbgen.errors import UsageError
+from tbgen.match.engine_process import find_command
+from tests.support.commands import Capture, answer, document, failure
 
 
 def test_the_cache_is_shown_and_cleared(
@@ -23,3 +27,16 @@ def test_the_cache_is_shown_and_cleared(
     }
     assert list(tmp_path.iterdir()) == []
     assert answer(capsys, "cache").endswith(": 0.0 KiB of this version, 0.0 KiB of others\n")
+
+
+def test_a_user_without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """Kernels are stored until the process ends, and ~ is a name like others."""
+    monkeypatch.setenv("TBGEN_KERNELS", str(tmp_path / "temporary"))
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
+    assert "set NUMBA_CACHE_DIR" in failure(capsys, 2, "cache")
+    assert kernel_cache.store("one", b"code")
+    assert (tmp_path / "temporary" / "one").exists()
+    with pytest.raises(UsageError, match="there is no program"):
+        find_command("~/engine", (), tmp_path)
