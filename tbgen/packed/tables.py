@@ -25,19 +25,21 @@ if TYPE_CHECKING:
 
 
 KERNEL_FAMILY: Final = __name__
-"""Name, in the cache, of the kernels that probe packed tables."""
+"""Name, in the cache, of the kernels that look up positions."""
 
 _logger = logging.getLogger(__name__)
 
 
 def ensure_compiled(emit: Callable[[str], object] = _logger.warning) -> None:
-    """Compile the kernels that probe packed tables if they are not in the cache.
+    """Compile the kernels that look up positions if they are not in the cache.
+
+    Packed tables need them, and arrays of positions with accrued scores, whatever the form of the table.
 
     :param emit: called with a message before the compilation.
     """
     from tbgen.compiler.cache import compiling  # imports numba
 
-    with compiling(KERNEL_FAMILY, "that probe packed tables", "about ten seconds", emit) as needed:
+    with compiling(KERNEL_FAMILY, "that look up positions", "about ten seconds", emit) as needed:
         if needed:
             from tbgen.packed.packed_warmup import compile_look_up
 
