@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -58,6 +59,17 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
         if package in ("", "tbgen"):
             raise
         raise MissingExtraError(feature, package, extra) from error
+
+
+@contextmanager
+def without_variable(name: str) -> Iterator[None]:
+    """Remove an environment variable during the block, for an import that its value could break."""
+    value = os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ[name] = value
 
 
 def packages_of(extra: str) -> list[str]:

@@ -4,8 +4,10 @@ import errno
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from traceback import walk_tb
 from typing import Final
 
 import click
@@ -86,6 +88,8 @@ def tbgen() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    # numba would print its warning about a wrong setting with a traceback.
+    warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -109,6 +113,13 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(f"{error.filename or source}: {error.strerror or error}", 1)
     except MemoryError:
         return _fail("not enough memory", 1)
+    except (ValueError, RuntimeWarning) as error:
+        package = _package_importing(error)
+        if package is None:
+            raise
+        names = ", ".join(sorted(name for name in os.environ if name.startswith(package.upper())))
+        reason = str(error).partition("\n")[0].rstrip(".")
+        return _fail(f"the package {package} rejects its settings ({reason}): correct or unset {names}", 2)
     return code
 
 
@@ -120,6 +131,13 @@ def _run(arguments: Sequence[str]) -> int:
     with tbgen.make_context("tbgen", list(arguments)) as context:
         code: int | None = tbgen.invoke(context)
     return code or 0
+
+
+def _package_importing(error: Exception) -> str | None:
+    """Return the package, other than tbgen, whose import has raised an error; None if there is none."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+    packages = [str(frame.f_globals["__name__"]).partition(".")[0] for frame in frames]
+    return next((package for package in packages if package != "tbgen"), None)
 
 
 def _fail(sentence: str, code: int) -> int:

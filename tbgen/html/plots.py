@@ -7,22 +7,31 @@ lines in dashes and markers, and maps have numbers.
 from __future__ import annotations
 
 import io
+import os
 import re
+import sys
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from tbgen.extras import needs_extra
+from tbgen.extras import needs_extra, without_variable
 
-with needs_extra("a plot", "report"):
+_MATPLOTLIB_WAS_LOADED: Final = "matplotlib" in sys.modules
+
+# Files are drawn without a screen, so an unknown backend does not matter.
+with needs_extra("a plot", "report"), without_variable("MPLBACKEND"):
     from markupsafe import Markup, escape
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcParams
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullLocator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+if not _MATPLOTLIB_WAS_LOADED:
+    with suppress(KeyError, ValueError):  # for a caller who also plots on a screen
+        rcParams["backend"] = os.environ["MPLBACKEND"]
 
 INK: Final = "#1c1c1c"
 """Colour of text, axes and outlines on a light page."""

@@ -102,6 +102,26 @@ def test_an_interrupt_amid_the_first_imports() -> None:
         assert end(process) == (130, "tbgen: interrupted\n")
 
 
+SETTINGS = """
+import os
+from tbgen.cli.main import main
+
+for os.environ["NUMBA_OPT"], os.environ["NUMBA_NUM_THREADS"] in (("x", "1"), ("3", "0")):
+    assert main(["verify", "KvK"]) == 2
+os.environ["MPLBACKEND"] = "module://of.a.notebook"
+import tbgen.html.plots
+"""
+
+
+def test_settings_that_other_packages_reject() -> None:
+    """Those of numba end a command; no backend of matplotlib is needed."""
+    done = subprocess.run([sys.executable, "-c", SETTINGS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    optimisation, threads = done.stderr.splitlines()
+    assert "must be > 0): correct or unset" in threads
+    assert "(Environment variable 'NUMBA_OPT' is defined but" in optimisation
+
+
 def test_output_that_nobody_reads() -> None:
     reading, writing = os.pipe()
     os.close(reading)
