@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from tbgen.errors import TbgenError, printable
-from tbgen.system.signals import TERMINATION_WORDS, has_input, send_to_main_thread
+from tbgen.system.signals import TERMINATION_WORDS, has_input, make_blocking, send_to_main_thread
 
 _READ_BYTES: Final = 1 << 16
 _RESEND_SECONDS: Final = 0.05
@@ -62,10 +62,12 @@ class ClosedOutput(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Replace closed streams, which Python sets to None. Make open streams accept any text."""
+    """Replace closed streams, which Python sets to None. Make open streams accept any text, and wait until
+    it has been read."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
+            make_blocking(descriptor)
         except OSError:
             # Otherwise the next file opened, perhaps a table, would get a descriptor that libraries print to.
             os.open(os.devnull, os.O_RDWR)

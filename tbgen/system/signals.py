@@ -1,9 +1,10 @@
-"""Signals that end a process, and the check for available input.
+"""Signals that end a process, the check for available input, and streams that wait.
 
 Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, its processes receive SIGHUP. On
 Windows they receive SIGBREAK instead, which Ctrl-Break also sends. Services and job schedulers send SIGTERM.
 """
 
+import os
 import select
 import signal
 import sys
@@ -65,3 +66,14 @@ def has_input(descriptor: int) -> bool:
     On Windows, which supports this check for sockets only, the result is always False.
     """
     return sys.platform != "win32" and bool(select.select([descriptor], [], [], 0)[0])
+
+
+def make_blocking(descriptor: int) -> None:
+    """Let writing to a stream wait for its reader, and reading for its writer.
+
+    Another program that shares the stream may have changed that. On Windows nothing is changed.
+
+    :raises OSError: if the stream is closed.
+    """
+    if sys.platform != "win32":
+        os.set_blocking(descriptor, True)
