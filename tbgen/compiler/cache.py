@@ -68,6 +68,8 @@ def shared_directory() -> Path:
         raise NoHomeError from None
 
 
+_CHECKSUM_BYTES: Final = 16
+
 _FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
 """Name of the environment variable that passes the path of :func:`fallback_directory` to child processes."""
 
@@ -105,9 +107,9 @@ def _directories() -> Iterator[Path]:
 
 
 def _write(action: Callable[[Path], T]) -> T | None:
-    """Call a function that writes into a directory, with :func:`directory`, and return its result.
+    """Call a function that writes into :func:`directory`, and return its result.
 
-    If it fails, it is called again with :func:`fallback_directory`; if that fails too, the result is None.
+    If it fails, it is called again for :func:`fallback_directory`; if that fails too, the result is None.
     """
     with suppress(OSError):
         try:
@@ -151,7 +153,7 @@ def store(name: str, content: bytes) -> bool:
         file.parent.mkdir(exist_ok=True)
         temporary = file.with_name(f"{file.name}.tmp-{token_hex(8)}")
         try:
-            temporary.write_bytes(_checksum(name, content) + content)
+            temporary.write_bytes(_with_checksum(name, content))
             temporary.replace(file)
         except OSError:
             if load(name) is None:  # on Windows, a file that another process reads is not replaced
@@ -169,18 +171,16 @@ def load(name: str) -> bytes | None:
     for path in _directories():
         with suppress(OSError):
             data = (path / name).read_bytes()
-            checksum, content = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
-            if checksum == _checksum(name, content):
+            content = data[_CHECKSUM_BYTES:]
+            if data == _with_checksum(name, content):
                 return content
             _warn(f"compiled kernels in {path} are damaged, and are compiled again")
     return None
 
 
-_CHECKSUM_BYTES: Final = 16
-
-
-def _checksum(name: str, content: bytes) -> bytes:
-    return hashlib.blake2b(name.encode() + b"\0" + content, digest_size=_CHECKSUM_BYTES).digest()
+def _with_checksum(name: str, content: bytes) -> bytes:
+    data = name.encode() + b"\0" + content
+    return hashlib.blake2b(data, digest_size=_CHECKSUM_BYTES).digest() + content
 
 
 @atexit.register

@@ -30,7 +30,7 @@ class KernelCache(NullCache):
     """Keeps the machine code of a kernel in the cache of :mod:`tbgen.compiler.cache`, one file per signature.
 
     numba's own cache does not notice edits to the functions that a kernel calls, depends on the path of the
-    package, loads damaged files, and mixes up signatures that two processes store at the same time.
+    package, loads damaged files, and confuses signatures that two processes store at the same time.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -138,7 +138,7 @@ class KernelDispatcher(CPUDispatcher):
     @cached_property
     def entry(self) -> Any:
         """The machine code that Python calls."""
-        entry = CPUDispatcher(self.py_func, {}, self.targetoptions, EntryCompiler)
+        entry: Any = CPUDispatcher(self.py_func, {}, self.targetoptions, EntryCompiler)
         # Functions outside the package are not cached, since edits to what they call would not be noticed.
         if self.py_func.__module__.startswith("tbgen."):
             entry._cache = KernelCache(self.py_func)

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,13 +18,6 @@ from tbgen.compiler import cache
 def work():
     with cache.compiling("tbgen.errors", "of tests", "a second", logging.getLogger("tbgen").warning):
         assert cache.directory().is_dir()
-"""
-
-TWICE = f"""{COMPILING}
-logging.basicConfig(format="%(message)s")
-work()
-work()
-print(cache.directory())
 """
 
 INTERRUPTED = f"""{COMPILING}
@@ -69,16 +60,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def left(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "temporary").iterdir())
-
-
-def test_in_one_process(tmp_path: Path, environment: dict[str, str]) -> None:
-    done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    unwritable, compiling = done.stderr.splitlines()
-    assert "NUMBA_CACHE_DIR" in unwritable
-    assert compiling.startswith("compiling the kernels of tests")
-    assert Path(done.stdout.strip()).parent == tmp_path / "temporary"
-    assert left(tmp_path) == []
 
 
 @pytest.mark.parametrize(
