@@ -4,6 +4,7 @@ import errno
 import mmap
 import os
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -21,6 +22,7 @@ from tbgen.system.files import (
     ScratchFile,
     atomic_write,
     check_name,
+    read_file,
     remove_leftovers,
     remove_own_leftovers,
     temporary_path,
@@ -197,9 +199,21 @@ def test_directories_that_take_no_file(tmp_path: Path) -> None:
     with pytest.raises(TbgenError, match=r"a\.txt could not be written: No such file or directory"):
         write_file(tmp_path / "absent" / "a.txt", b"")
     (tmp_path / "taken").mkdir()
-    with pytest.raises(TbgenError, match="taken could not be written: Is a directory"):
-        write_file(tmp_path / "taken", b"")
-    assert os.listdir(tmp_path) == ["taken"]
+    (tmp_path / "device").symlink_to(os.devnull)
+    for name, kind in (("taken", "directory"), ("device", "pipe or a device")):
+        with pytest.raises(UsageError, match=f"{name} is a {kind}, not a file: choose another file"):
+            write_file(tmp_path / name, b"")
+    assert sorted(os.listdir(tmp_path)) == ["device", "taken"]
+
+
+def test_signals_interrupt_reading() -> None:
+    def read_on() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        read_file(Path("/dev/zero"))
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        read_on()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ This module reads and checks files without the compiler. :mod:`tbgen.beyond.solv
 
 import logging
 import os
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -174,9 +175,9 @@ class KeptCells:
 
 
 def _stamp_of(path: Path) -> Stamp | None:
-    """Return the stamp of a file; None if it does not exist."""
+    """Return the stamp of a file; None if it does not exist, or is a pipe or a device."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+    return (status.st_ino, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None

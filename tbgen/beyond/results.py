@@ -25,7 +25,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.documents import UNSET, Document, ScoreText, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.system.files import check_name, write_errors
+from tbgen.system.files import check_target, write_errors
 from tbgen.system.locks import NoLocksError, try_lock
 
 __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
@@ -160,9 +160,7 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
     :raises TbgenError: if the file cannot be read or written.
     """
     remedy = f"choose another place with {option}"
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{quote(str(path))} is not a file: name one for results with {option}")
-    check_name(path)
+    check_target(path, remedy=f"name one for results with {option}")
     with write_errors(path, remedy=remedy):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115
 

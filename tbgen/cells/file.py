@@ -14,6 +14,7 @@ import msgspec
 
 from tbgen.cells.cell import Cell, piece_of
 from tbgen.errors import UsageError, printable
+from tbgen.system.files import check_target
 
 SUFFIX: Final = ".cell"
 
@@ -89,6 +90,7 @@ def check_cell(path: Path) -> str:
     :raises CellFileError: if the file is damaged, belongs to another version, or is named after another cell.
     :raises OSError: if the file cannot be read.
     """
+    check_target(path)
     data = path.read_bytes()
     name = _decode_cell(data).cell
     with suppress(ValueError):  # raised if a letter of the name stands for no man
@@ -103,6 +105,7 @@ def stated_digest(path: Path) -> str:
     :raises CellFileError: if the file is not a cell's file, or belongs to another version.
     :raises OSError: if the file cannot be read.
     """
+    check_target(path)
     with path.open("rb") as file:
         return _split_digest(file.read(len(_FORMAT + _VERSION) + 1 + _DIGEST_BYTES))[0].hex()
 

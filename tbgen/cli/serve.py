@@ -11,6 +11,7 @@ from tbgen.cli.options import Directory, Setting, Size, TableDirectories, Time, 
 from tbgen.cli.streams import say
 from tbgen.errors import NoTablesError, UsageError
 from tbgen.probe.tablebase import open_tablebase
+from tbgen.system.files import check_target
 from tbgen.text import counted
 
 _NO_ENGINE: Final = "off"
@@ -78,6 +79,8 @@ def run(
         for variant, tables in tables_of.items()
         if tables.materials
     )
+    if live is not None:
+        check_target(live, remedy="name the PGN file of an event with --live")
     if report is not None and not (report / "index.html").is_file():
         raise UsageError(f"there is no report in {report}: write one with tbgen report --out {report}")
 

@@ -23,7 +23,7 @@ from tbgen.packed.tables import AnyTable, open_table
 from tbgen.store import schema
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile, TableFile
-from tbgen.system.files import atomic_write, make_directory, write_errors
+from tbgen.system.files import atomic_write, make_directory, open_nonblocking, write_errors
 
 if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
@@ -77,7 +77,7 @@ def flat_path(directory: Path, material: str, variant: Variant) -> Path:
 def is_flat_file_of(path: Path, table: StoredFile) -> bool:
     """Return whether a file's header, size and checksums are those of a table's undamaged flat file."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=open_nonblocking) as file:
             header, size = file.read(PAGE_BYTES), path.stat().st_size
     except OSError:
         return False

@@ -10,7 +10,7 @@ from typing import Final
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError, NoTablesError, UsageError
+from tbgen.errors import MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.exchange.published import (
     LIST_NAME,
     PublishedFile,
@@ -21,7 +21,7 @@ from tbgen.exchange.published import (
     size_of,
 )
 from tbgen.store.format import table_path, tables_in
-from tbgen.system.files import atomic_write, make_directory, write_errors, write_file
+from tbgen.system.files import atomic_write, check_target, make_directory, write_errors, write_file
 
 
 def chosen_tables(
@@ -132,6 +132,7 @@ def _is_unchanged(source: Path, path: Path, entry: PublishedFile) -> bool:
 def _listed_files(target: Path) -> Iterable[PublishedFile]:
     """Return the entries of a directory's list whose files exist and have the listed size."""
     path = target / LIST_NAME
+    check_target(path)
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -152,7 +153,12 @@ def size_and_sha256(path: Path) -> tuple[int, str]:
 
 
 def _link_or_copy(source: Path, path: Path, make_entry: Callable[[Path], PublishedFile]) -> PublishedFile:
-    """Link or copy a file to ``path``, check it, and return its entry for the list."""
+    """Link or copy a file to ``path``, check it, and return its entry for the list.
+
+    :raises TbgenError: if the file cannot be read, or ``path`` cannot be written.
+    """
+    if source.exists() and not os.access(source, os.R_OK):
+        raise TbgenError(f"no permission to read {source}: change its permissions")
     if path.exists() and path.samefile(source):
         return make_entry(path)
     with atomic_write(path) as temporary:

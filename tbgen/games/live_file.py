@@ -24,10 +24,11 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
 from tbgen.documents import Count
+from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
 from tbgen.games.standings.record import EventFormat, Format
-from tbgen.system.files import close_for_rename
+from tbgen.system.files import check_target, close_for_rename
 from tbgen.system.locks import is_locked
 
 
@@ -237,7 +238,8 @@ class LiveFile:
         Malformed lines are skipped.
         """
         is_new = False
-        with suppress(OSError):  # the file may not exist yet, or may have been deleted
+        with suppress(OSError, UsageError):  # the file may not exist yet, or may have been deleted
+            check_target(self._path)
             file = self._path.open("rb")
             old_status, self._status = self._status, os.fstat(file.fileno())
             is_new = old_status is None or not os.path.samestat(old_status, self._status)

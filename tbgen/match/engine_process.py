@@ -26,7 +26,7 @@ from tbgen.documents import options_for
 from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, late_text, limit_of
 from tbgen.match.uci import Thought, Uci
-from tbgen.system.files import check_name, write_errors
+from tbgen.system.files import check_target, write_errors
 from tbgen.system.processes import APART, Guard, affinity_prefix, kill_tree, parent_death_prefix, split_words
 from tbgen.text import duration
 
@@ -60,7 +60,7 @@ class EngineLogs:
             return None
         path = self._directory / f"{_UNSAFE_IN_FILE_NAME.sub('_', name)}.log"
         if name not in self._files:
-            check_name(path)
+            check_target(path, remedy=_REMEDY)
             with write_errors(path, remedy=_REMEDY):
                 self._files[name] = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
         file = self._files[name]

@@ -132,6 +132,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         partial_path = self._path.with_name(f"{self._path.name}.part")
         lines = b"".join([encode_line(start), *(line for game in self._game_lines.values() for line in game)])
         try:
+            partial_path.unlink(missing_ok=True)  # opening a pipe would wait for its reader
             file = partial_path.open("wb", buffering=0)
             self._close()
             self._file = file

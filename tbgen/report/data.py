@@ -26,9 +26,10 @@ from tbgen.report.mating import potential_with_rule
 from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, TableReport
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
-from tbgen.system.files import make_directory, write_file
+from tbgen.system.files import check_target, make_directory, write_file
 from tbgen.text import csv_text
 
+_REMEDY: Final = "choose another directory with --save"
 Row = tuple[Any, ...]
 """A row of a CSV file, without the first two columns (material and rules)."""
 
@@ -211,6 +212,7 @@ class SavedData:
         :raises TbgenError: if the file cannot be used.
         """
         path = self._path(material, variant)
+        check_target(path, remedy=_REMEDY)
         if not path.exists():
             return None
         with _read_content(path) as document:
@@ -261,10 +263,9 @@ class SavedData:
         return self.directory / f"{material}.{label}{_SUFFIX}"
 
     def _write(self, path: Path, document: dict[str, Any]) -> None:
-        remedy = "choose another directory with --save"
-        make_directory(path.parent, remedy=remedy)
+        make_directory(path.parent, remedy=_REMEDY)
         content = json.dumps(document, separators=(",", ":")).encode()
-        write_file(path, gzip.compress(content, mtime=0), remedy=remedy)
+        write_file(path, gzip.compress(content, mtime=0), remedy=_REMEDY)
 
 
 def _restore_report(document: dict[str, Any]) -> TableReport:

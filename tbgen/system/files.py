@@ -43,6 +43,9 @@ _MAX_NAME_BYTES: Final = 255
 _ABANDONED_SECONDS: Final = 3600.0
 """Time without a change after which a temporary file of another machine is considered abandoned."""
 
+_PART_BYTES: Final = 1 << 20
+"""Number of bytes to read at once."""
+
 _RETRY_SECONDS: Final = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 """Pauses between attempts to replace a file that another process has open."""
 
@@ -65,10 +68,11 @@ def atomic_write(path: Path, *, remedy: str = "choose another directory") -> Ite
 
     :param path: the final name, in an existing directory.
     :param remedy: advice if writing is not permitted, as the end of a sentence.
+    :raises UsageError: if ``path`` is that of a directory, a pipe or a device.
     :raises TbgenError: if the file cannot be created, synced or renamed. Exceptions of the block are not
         converted; the block itself has to apply :func:`write_errors` to its errors about this file.
     """
-    check_name(path)
+    check_target(path)
     remove_leftovers(path.parent, path.name)
     temporary = temporary_path(path)
     try:
@@ -189,6 +193,32 @@ def open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
+def read_file(path: Path) -> bytes:
+    """Return the content of a file. Signals interrupt the reading, even of a device that has no end.
+
+    :raises OSError: if the file cannot be read.
+    """
+    with path.open("rb") as file:
+        return b"".join(iter(lambda: file.read(_PART_BYTES), b""))
+
+
+def split_paths(text: str, separators: str = os.pathsep) -> list[Path]:
+    """Return the paths in a list. A separator in the name of an existing directory separates nothing.
+
+    :param separators: characters, each of which separates two paths.
+
+    >>> [path.name for path in split_paths("data:more;", ":;")]
+    ['data', 'more']
+    """
+    paths = []
+    while text:
+        ends = [index for index, letter in enumerate(text + separators[0]) if letter in separators]
+        end = next((end for end in reversed(ends) if os.path.isdir(text[:end])), ends[0])
+        paths += [Path(text[:end])] if end else []
+        text = text[end + 1 :]
+    return paths
+
+
 def check_name(path: PurePath) -> None:
     """Check that the system allows a file or directory of this name.
 
@@ -198,6 +228,21 @@ def check_name(path: PurePath) -> None:
         for name in path.parts[bool(path.anchor) :]:
             if name not in (".", "..") and _RESERVED_NAME.fullmatch(name):
                 raise UsageError(f"Windows has other uses for {quote(name)}: choose another name")
+
+
+def check_target(path: Path, *, remedy: str = "choose another file") -> None:
+    """Check that a file of this path can be read and written, or replaced.
+
+    Reading a pipe would wait for its writer, reading some devices would never end, and replacing a device
+    would remove it.
+
+    :param remedy: advice if it is something else than a file, as the end of a sentence.
+    :raises UsageError: if the system does not allow the name, or it is that of a directory, pipe or device.
+    """
+    check_name(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        kind = "a directory" if os.path.isdir(path) else "a pipe or a device"
+        raise UsageError(f"{path} is {kind}, not a file: {remedy}")
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from tbgen.index.zeroing import max_slots_of_batch
 from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import write_file
+from tbgen.system.files import check_target, write_file
 from tbgen.system.memory import available_memory
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import sub_table_slots
@@ -97,6 +97,7 @@ class Proofs:
 
 
 def _read(path: Path) -> Iterable[ProofRecord]:
+    check_target(path, remedy="choose another file with --proofs")
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:

@@ -161,7 +161,7 @@ def test_one_run_at_a_time(path: Path) -> None:
 
 def test_a_path_where_no_file_can_be_made(tmp_path: Path) -> None:
     for place in (tmp_path, Path("/dev/null")):
-        with pytest.raises(UsageError, match="is not a file: name one for results"):
+        with pytest.raises(UsageError, match="not a file: name one for results"):
             open_results(place).__enter__()
     with pytest.raises(TbgenError, match=r"could not be written: No such file or directory"):
         open_results(tmp_path / "no" / "results.jsonl").__enter__()

@@ -1,5 +1,7 @@
 """Refusals of commands: an exit code, one sentence of tests/data/refusals.txt, and no other effect."""
 
+import errno
+import os
 import re
 import shlex
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
-from tests.support.commands import Capture
+from tests.support.commands import Capture, failure
 from tests.support.paths import DATA, KOMI, MATCH
 from tests.support.solving import LOCKED, WALL
 
@@ -30,7 +32,26 @@ def place(reference_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("in.pgn").write_bytes(Path(KOMI).read_bytes())
     Path("some.fen").write_text(f"{WALL}\n{LOCKED}\n")
     Path("empty.fen").write_text("\n \n")
+    Path("tbgen-set.json").symlink_to(os.devnull)
+    os.link("in.pgn", "link.pgn")
     return tmp_path
+
+
+@pytest.mark.usefixtures("place")
+def test_directories_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """One sentence with advice, and one exit code for all commands that read tables."""
+
+    def refuse(path: object, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        for command in ("serve", "engine", "report KvK --out x", "probe 8/8/8/4KBk1/8/8/8/8_b"):
+            sentence = "tbgen: x/y cannot be read: Permission denied; choose another with --dir\n"
+            assert failure(capsys, 2, *command.split(), "--dir", "x/y") == sentence
+    monkeypatch.setattr(Path, "is_file", refuse)
+    sentence = "tbgen: x/index.html: Permission denied; change its permissions, or choose another\n"
+    assert failure(capsys, 1, "serve", "--report", "x") == sentence
 
 
 @pytest.mark.parametrize("commands", ROWS)

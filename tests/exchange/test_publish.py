@@ -12,7 +12,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
-from tbgen.exchange.publish import publish
+from tbgen.exchange.publish import publish, publish_file
 from tbgen.exchange.published import LIST_NAME, PublishedSet
 from tests.support.sets import KQVK, R, files
 
@@ -39,6 +39,14 @@ def test_publishing_again_reads_nothing_again(
     (tmp_path / KQVK).unlink()
     with pytest.raises(TypeError):  # what is gone is made anew
         publish(three_men, tmp_path, R, [Material.parse("KQvK")])
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is not that its copy cannot be written."""
+    (tmp_path / "a.h5").touch()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(TbgenError, match=r"no permission to read .*a\.h5: change its permissions"):
+        publish_file(tmp_path / "a.h5", tmp_path / "set", {}, lambda _: pytest.fail("it is not listed"))
 
 
 def test_publishing_in_place(own: Path) -> None:

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import re
 from contextlib import closing, suppress
 from pathlib import Path
@@ -98,6 +99,9 @@ def test_a_long_file_is_replaced_by_one_with_the_games_in_play(
     assert file.is_abandoned
     file.close()
     assert [path.name for path in tmp_path.iterdir()] == ["a.pgn.live"]
+    path.unlink()
+    path.symlink_to(os.devnull)  # it is not read, because reading a pipe would wait for its writer
+    assert LiveFile(path).read() == (False, ())
 
 
 def test_a_reader_blocks_nothing(tmp_path: Path) -> None:
