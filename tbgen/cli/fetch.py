@@ -101,6 +101,7 @@ class _FetchReport:
         self._plan, self._line, self._lock = fetch_plan, line, Lock()
         self._to_fetch = counted(len(fetch_plan.files_to_fetch), noun)
         self._bytes, self._start_time = 0, time.monotonic()
+        self._has_waited = False
         self.fetched: list[PublishedFile] = []
 
     def summary(self) -> str:
@@ -133,6 +134,15 @@ class _FetchReport:
         with self._lock:
             self.fetched.append(file)
             self._line.note(f"{file.file}: {size_text(file.bytes)}")
+
+    def on_wait(self) -> None:
+        """Print, once, that another process is fetching files."""
+        with self._lock:
+            if not self._has_waited:
+                self._line.note(
+                    f"another process is fetching files into {self._plan.directory}: waiting for it"
+                )
+            self._has_waited = True
 
 
 def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:

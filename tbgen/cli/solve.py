@@ -46,6 +46,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
 from tbgen.probe.documents import points_document
 from tbgen.probe.tablebase import Tablebase
+from tbgen.system.files import read_file
 from tbgen.text import counted, duration, number, size_text
 
 _STDIN_BATCH_LINES: Final = 1 << 10
@@ -157,7 +158,7 @@ def _lines_of(name: str) -> Iterator[str]:
             yield from lines
         return
     try:
-        yield from Path(name).read_bytes().decode("utf-8-sig", "backslashreplace").split("\n")
+        yield from read_file(Path(name)).decode("utf-8-sig", "backslashreplace").split("\n")
     except FileNotFoundError:
         raise UsageError(f"there is no file {quote(name)}: expected a FEN, a file of FENs, or -") from None
     except OSError as error:

@@ -22,10 +22,10 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, local
-from typing import Final, NamedTuple, TypeVar
+from typing import IO, Final, NamedTuple, TypeVar
 
 from tbgen.errors import TbgenError
-from tbgen.system.locks import lock
+from tbgen.system.locks import lock, open_locked
 from tbgen.system.processes import parent_death_prefix
 
 T = TypeVar("T")
@@ -339,10 +339,8 @@ def compiling(family: str, description: str, duration: str, emit: Callable[[str]
         return
     try:
         with ExitStack() as stack:
-            if file := _write(lambda path: (path / f"{folder_name(family)}.lock").open("w")):
+            if file := _write(lambda path: _open_lock(path / f"{folder_name(family)}.lock")):
                 stack.enter_context(file)
-                with suppress(OSError):  # on file systems without locks, each process compiles
-                    lock(file.fileno())
             must_compile = not is_compiled(family)
             if must_compile:
                 emit(sentence)
@@ -352,6 +350,15 @@ def compiling(family: str, description: str, duration: str, emit: Callable[[str]
             mark_compiled(family)
     finally:
         _COMPILING_FAMILIES.discard(family)
+
+
+def _open_lock(path: Path) -> IO[str]:
+    return open_locked(path, lambda: path.open("w"), _lock_if_possible)
+
+
+def _lock_if_possible(descriptor: int) -> None:
+    with suppress(OSError):  # on file systems without locks, each process compiles
+        lock(descriptor)
 
 
 def compile_side_by_side(child_job: Callable[[], object], parent_job: Callable[[], object]) -> None:

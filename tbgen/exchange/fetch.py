@@ -32,8 +32,16 @@ from tbgen.exchange.published import (
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retry
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import close_for_rename, make_directory, open_nofollow, put_in_place, write_errors
-from tbgen.system.locks import try_lock
+from tbgen.system.files import (
+    check_target,
+    close_for_rename,
+    make_directory,
+    open_nofollow,
+    open_nonblocking,
+    put_in_place,
+    write_errors,
+)
+from tbgen.system.locks import open_locked, remove_locked, try_lock
 from tbgen.text import size_text
 
 PARTIAL_SUFFIX: Final = ".part"
@@ -44,6 +52,8 @@ _MAX_NAMES: Final = 5
 _EXPECTED_LIST_BYTES: Final = 1 << 20
 """Expected size of a list, from which the time limit for receiving it is computed. The list of all tables
 of five men is smaller."""
+_LOCK_SECONDS: Final = 0.2
+"""Pause between attempts to lock a file that another process is fetching."""
 _STOP_SECONDS: Final = 0.5
 """Time to wait for a thread that has to stop."""
 
@@ -79,6 +89,9 @@ class FetchReporter(Protocol):
 
     def on_file(self, file: PublishedFile) -> None:
         """Report a file that is complete and has its final name."""
+
+    def on_wait(self) -> None:
+        """Report, repeatedly, that another process is fetching a file, and that this one waits for it."""
 
 
 def read_list(source: FileSource) -> PublishedSet:
@@ -226,7 +239,11 @@ def _fetch_file(
 ) -> None:
     place, path = source.locate(entry.file), directory / entry.file
     partial_path = _partial_path(path)
-    with write_errors(partial_path), _locked_file(partial_path) as file:
+    with write_errors(partial_path), _locked_file(partial_path, report.on_wait, stop) as file:
+        if _is_file_of(entry, path):  # another process has fetched it since the comparison
+            remove_locked(file, partial_path)
+            report.on_file(entry)
+            return
         start = retry(lambda: _append(entry, source, file, report, stop))
         is_correct = sha256_of(file) == entry.sha256
         if start and not is_correct:  # the data of an earlier transfer may be wrong
@@ -243,8 +260,7 @@ def _fetch_file(
             if entry.check(partial_path) != entry.digest:
                 raise UnusableFileError("does not have the content that its set states")
         except UnusableFileError as error:
-            close_for_rename(file)
-            partial_path.unlink()
+            remove_locked(file, partial_path)
             raise RejectedFileError(f"{place} {error}: {_REJECTION}") from None
         close_for_rename(file)
         put_in_place(partial_path, path)
@@ -288,35 +304,41 @@ def _start_over(file: BufferedRandom, report: FetchReporter) -> None:
 
 
 @contextmanager
-def _locked_file(partial_path: Path) -> Iterator[BufferedRandom]:
-    """Open and lock a partial file. After an exception, an empty partial file is removed.
+def _locked_file(partial_path: Path, on_wait: Callable[[], object], stop: Event) -> Iterator[BufferedRandom]:
+    """Open and lock a partial file, after waiting for any process that is fetching the same file.
 
-    :raises RejectedFileError: if another process is fetching the file, or the partial file is a link.
+    After an exception, an empty partial file is removed.
+
+    :param on_wait: called repeatedly while waiting.
+    :raises RejectedFileError: if the partial file is a link.
     """
-    with _open_locked(partial_path) as file:
+
+    def open_file() -> BufferedRandom:
+        if partial_path.is_symlink():
+            raise RejectedFileError(f"{partial_path} is a link, which is not followed: remove it")
+        check_target(partial_path, remedy="remove it")
+        return open(partial_path, "a+b", opener=open_nofollow)
+
+    def wait_for_lock(descriptor: int) -> None:
+        while not try_lock(descriptor):
+            on_wait()
+            if stop.wait(_LOCK_SECONDS):
+                raise _FetchStoppedError
+
+    with open_locked(partial_path, open_file, wait_for_lock) as file:
         try:
             yield file
         except BaseException:
-            close_for_rename(file)
-            if not size_of(partial_path):
-                partial_path.unlink(missing_ok=True)
+            if not file.closed and not size_of(partial_path):
+                remove_locked(file, partial_path)
             raise
 
 
-def _open_locked(partial_path: Path) -> BufferedRandom:
-    """Return a partial file, opened and locked."""
-    while True:
-        if partial_path.is_symlink():
-            raise RejectedFileError(f"{partial_path} is a link, which is not followed: remove it")
-        file = open(partial_path, "a+b", opener=open_nofollow)  # noqa: SIM115
-        if not try_lock(file.fileno()):
-            file.close()
-            raise RejectedFileError(f"{partial_path.name} is being fetched by another process: wait for it")
-        # Before the lock was acquired, another process may have renamed or removed the file.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), partial_path.lstat()):
-                return file
-        file.close()
+def _is_file_of(entry: PublishedFile, path: Path) -> bool:
+    """Return whether a file exists and is, byte for byte, the file of an entry."""
+    with suppress(OSError), open(path, "rb", opener=open_nonblocking) as file:
+        return sha256_of(file) == entry.sha256
+    return False
 
 
 def _bytes_left(entry: PublishedFile, directory: Path) -> int:

@@ -9,7 +9,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -108,21 +108,29 @@ class Event:
         self._summary = Summary()
         self._reasons_noted: set[str] = set()
 
-    async def run(self) -> Summary:
+    @contextmanager
+    def open_file(self) -> Iterator[GamesFile]:
+        """Open the PGN file for a ``with`` block, and read the games that it already contains.
+
+        :raises UsageError: if the file contains games of another event.
+        :raises TbgenError: if the file cannot be opened, or another event is writing it.
+        """
+        with closing(GamesFile(self.settings, self._digests, self.options)) as file:
+            for game in file.recover():
+                self._games.add(game)
+            self.schedule.paired_for.update(file.paired_for)
+            yield file
+
+    async def run(self, file: GamesFile) -> Summary:
         """Play all games that are not in the PGN file yet.
 
-        :raises UsageError: if the file contains games of another event, or an engine rejects its options.
+        :param file: the file that :meth:`open_file` has opened.
+        :raises UsageError: if an engine rejects its options.
         :raises TbgenError: if an engine cannot be started before the first game, or a game cannot be written.
         """
         settings = self.settings
         chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every unusual line
-        with (
-            closing(GamesFile(settings, self._digests, self.options)) as file,
-            closing(EngineLogs(settings.log)) as logs,
-        ):
-            for game in file.recover():
-                self._games.add(game)
-            self.schedule.paired_for.update(file.paired_for)
+        with closing(EngineLogs(settings.log)) as logs:
             self._send(self._event_start(file.size))
             if not self._test_has_decided():
                 with closing(Guard()) as guard:
@@ -317,20 +325,26 @@ def run_event(
 
     :raises TbgenError: as :class:`Event` and :meth:`Event.run` do.
     """
+    event = Event(settings, options, judge, listeners)
+    with event.open_file() as file:  # before the event loop, because signals have to interrupt the reading
+        return _run_loop(event, file)
+
+
+def _run_loop(event: Event, file: GamesFile) -> Summary:
     received: list[int] = []
 
     async def play() -> Summary:
-        event = asyncio.create_task(Event(settings, options, judge, listeners).run())
+        task = asyncio.create_task(event.run(file))
 
         def stop(number: int, _frame: object) -> None:
             received.append(number)
             with suppress(RuntimeError):  # raised if the event loop has just been closed
-                loop.call_soon_threadsafe(event.cancel)
+                loop.call_soon_threadsafe(task.cancel)
 
         loop = asyncio.get_running_loop()
         for number in handlers:
             signal.signal(number, stop)
-        return await event
+        return await task
 
     old_handlers = {number: signal.getsignal(number) for number in END_SIGNALS}
     handlers = {number: handler for number, handler in old_handlers.items() if handler != signal.SIG_IGN}

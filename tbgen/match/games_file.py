@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from io import BytesIO
+from io import BytesIO, FileIO
 from typing import Final
 
 import chess
@@ -30,8 +30,8 @@ from tbgen.games.standings.record import Format, GameRecord
 from tbgen.games.tagging import tags_of
 from tbgen.match.game import MatchGame
 from tbgen.match.settings import EventSettings
-from tbgen.system.files import check_name, write_errors
-from tbgen.system.locks import try_lock
+from tbgen.system.files import check_target, write_errors
+from tbgen.system.locks import open_locked, remove_locked, try_lock
 from tbgen.text import counted
 
 _MAX_COLUMNS: Final = 80
@@ -148,26 +148,31 @@ class GamesFile:
         """For each round of which the file has games: the number of rounds that the first of them means."""
         self._first_line = _tag_line("Event", settings.event).encode()
         self._fixed_rounds = settings.rounds if settings.format is Format.KNOCKOUT else None
-        self._digests, self._options, self._is_new = digests, options, not path.exists()
+        self._digests, self._options, self._is_new = digests, options, False
         self._game_count = 0
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
         """Size of the file in bytes, valid once :meth:`recover` has been called."""
-        check_name(path)
+        check_target(path, remedy=_REMEDY)
         with write_errors(path, remedy=_REMEDY):
-            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
-            if not try_lock(self._file.fileno()):
-                self._is_new = False  # the other event may have just made the file
-                self.close()
-                raise TbgenError(f"another event is writing {path}: wait for its end, or choose another file")
+            self._file = open_locked(path, self._open, self._lock)
+
+    def _open(self) -> FileIO:
+        self._is_new = not self.path.exists()
+        return open(self.path, "a+b", buffering=0)
+
+    def _lock(self, descriptor: int) -> None:
+        if not try_lock(descriptor):
+            raise TbgenError(
+                f"another event is writing {self.path}: wait for its end, or choose another file"
+            )
 
     def close(self) -> None:
         """Finish writing, and release the file. An empty file is removed if it was not there before."""
         self._writer.shutdown()
-        is_empty = self._is_new and self._file.seek(0, os.SEEK_END) == 0
-        self._file.close()
-        if is_empty:
-            self.path.unlink(missing_ok=True)
+        with self._file:
+            if self._is_new and self._file.seek(0, os.SEEK_END) == 0:
+                remove_locked(self._file, self.path)
 
     def recover(self) -> list[GameRecord]:
         """Remove an incomplete game that a killed process left at the end, and return the games in the file.

@@ -23,6 +23,7 @@ from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import OpeningSettings, StartKind
+from tbgen.system.files import read_file
 from tbgen.text import composed, decode
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
@@ -266,7 +267,7 @@ def read_toml_options(path: Path) -> dict[str, Any]:
     :raises UsageError: if the file cannot be read, or contains a value of any other kind.
     """
     try:
-        document = tomllib.loads(decode(path.read_bytes()))
+        document = tomllib.loads(decode(read_file(path)))
     except FileNotFoundError:
         raise UsageError(
             f"the event file {quote(str(path))} does not exist: name one such as EVENT.toml"

@@ -8,7 +8,12 @@ import errno
 import os
 import sys
 import time
-from typing import Final
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final, TypeVar
+
+File = TypeVar("File", bound=IO[Any])
 
 if sys.platform == "win32":
     import msvcrt
@@ -74,6 +79,48 @@ def is_locked(descriptor: int) -> bool:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
     except OSError:
         return True
+    return False
+
+
+def open_locked(path: Path, open_file: Callable[[], File], acquire: Callable[[int], object] = lock) -> File:
+    """Open and lock the file of a path.
+
+    A process that holds the lock may rename or remove the file, so the file may lose its path between opening
+    and locking. Then the file that has the path by now is opened and locked.
+
+    :param open_file: opens the file, and creates it if necessary.
+    :param acquire: locks the open file; it may raise an exception if another process has locked it.
+    :raises OSError: if the file cannot be opened or locked.
+    """
+    while True:
+        file = open_file()
+        try:
+            acquire(file.fileno())
+            if has_path(file, path):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def remove_locked(file: IO[Any], path: Path) -> None:
+    """Remove a file that this process has locked, unless the path has another file by now.
+
+    Until the file is closed, no other process can lock it. Windows removes closed files only; but it does
+    not remove a file that another process has opened by then.
+    """
+    if has_path(file, path):
+        if sys.platform == "win32":
+            file.close()
+        with suppress(PermissionError):
+            path.unlink(missing_ok=True)
+
+
+def has_path(file: IO[Any], path: Path) -> bool:
+    """Return whether an open file has a path, that is, has not been renamed, removed or replaced."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
     return False
 
 

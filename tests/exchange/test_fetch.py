@@ -183,11 +183,22 @@ def test_a_full_disk(published: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert set(files(tmp_path / "new")) == {"KvK.r.h5.part"}
 
 
-def test_two_at_once_do_not_meet(published: Path, tmp_path: Path) -> None:
-    with (tmp_path / "KvK.r.h5.part").open("wb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(TbgenError, match="another process"):
-            get(str(published), tmp_path, "KvK")
+def test_what_another_process_fetches_is_waited_for(published: Path, tmp_path: Path) -> None:
+    """It is not fetched again, and the partial file that was made while waiting is removed."""
+    partial, final = tmp_path / "KvK.r.h5.part", tmp_path / "KvK.r.h5"
+    other = partial.open("wb")
+    fcntl.flock(other, fcntl.LOCK_EX)
+
+    class Waiting(Report):
+        def on_wait(self) -> None:
+            shutil.copyfile(published / final.name, partial)
+            partial.rename(final)
+            other.close()
+
+    source, report = source_of(str(published)), Waiting()
+    to_do = plan_tables(read_list(source), tmp_path, R, [Material.parse("KvK")], place="")
+    fetch(to_do, source, report=report)
+    assert (report.bytes, report.tables, [*tmp_path.iterdir()]) == (0, ["KvK.r.h5"], [final])
 
 
 def test_packed_tables(packed: PackedTables, three_men: Path, tmp_path: Path) -> None:

@@ -1,13 +1,22 @@
 """Events: the games that are played, their PGN, and the resumption of an event from it."""
 
+import asyncio
 import fcntl
 import json
+import os
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.errors import UsageError
+from tbgen.games.settings import GameOptions
+from tbgen.match import games_file
+from tbgen.match.games_file import GamesFile
+from tbgen.system.locks import is_locked, try_lock
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.support.commands import failure
 from tests.support.matches import children, event, games_of, last_words, played, tagged
@@ -110,6 +119,44 @@ def test_one_event_at_a_time_writes_a_file(tmp_path: Path, capsys: pytest.Captur
         fcntl.flock(file, fcntl.LOCK_EX)
         assert "another event is writing" in failure(capsys, 1, *event(pgn))
     assert pgn.read_bytes() == b""
+
+
+def test_a_file_that_is_removed_while_another_event_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first event removes its empty file while it is locked; the second event then makes its own."""
+    options, pgn, unlink = GameOptions(Variant.R_MOBILITY), tmp_path / "games.pgn", Path.unlink
+    first = GamesFile(pgn, "x", "digest", options)
+
+    def unlinking(path: Path, missing_ok: bool = False) -> None:
+        with path.open() as file:
+            assert is_locked(file.fileno())
+        unlink(path, missing_ok)
+
+    def lock_late(descriptor: int) -> bool:
+        first.close()
+        monkeypatch.undo()
+        return try_lock(descriptor)
+
+    monkeypatch.setattr(Path, "unlink", unlinking)
+    monkeypatch.setattr(games_file, "try_lock", lock_late)
+    with closing(GamesFile(pgn, "x", "digest", options)) as second:
+        assert pgn.stat().st_ino == os.fstat(second._file.fileno()).st_ino
+
+
+@pytest.mark.parametrize("module", ["games_file", "openings"])
+def test_signals_interrupt_reading(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the event loop, a signal would have to wait until the whole file has been read."""
+    loops = []
+
+    def read(_name: str) -> None:
+        loops.append(asyncio._get_running_loop())
+        raise UsageError("enough")
+
+    monkeypatch.setattr(f"tbgen.match.{module}.open_for_reading", read)
+    openings = ["--openings", f"file={__file__}"] if module == "openings" else []
+    assert main(event(tmp_path / "games.pgn", *openings)) == 2
+    assert loops == [None]
 
 
 def test_an_engine_with_restart_gets_a_process_for_each_game(tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ class Report:
     def on_file(self, table: PublishedFile) -> None:
         self.tables.append(table.file)
 
+    def on_wait(self) -> None:
+        raise AssertionError("nothing else is fetched")
+
 
 def get(address: str, directory: Path, *names: str, jobs: int = 1) -> Report:
     source, report = source_of(address), Report()
