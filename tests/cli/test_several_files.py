@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,11 @@ def test_in_documents(capsys: Capture) -> None:
 
 
 def test_files_join_in_order(place: Path, capsys: Capture) -> None:
-    """Files are joined with an empty line between them; a pattern adds no file that is named already."""
+    """Files are joined with an empty line between them; a pattern adds no file that is named already.
+
+    A file may have several names.
+    """
+    os.link("round3.pgn", "round9.pgn")
     run(capsys, "tag", "round3.pgn", "round*", "all.pgn")
     data = TABLES.encode() + MATE.encode() + b"\n\n" + CUT.encode()
     assert (place / "all.pgn").read_bytes() == tagged(data)

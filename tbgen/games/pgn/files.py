@@ -134,22 +134,33 @@ def matching_files(names: Iterable[str]) -> list[str]:
     Files that match a pattern are listed in alphabetical order, unless they are already listed. In a pattern,
     ``**`` stands for any number of directories. The name ``-``, for standard input, is returned unchanged.
 
-    :raises UsageError: if a file does not exist or is named twice, or no file matches a pattern.
+    :raises UsageError: if a file does not exist or is named twice, perhaps in two ways such as by a link, or
+        no file matches a pattern.
     """
-    matches: list[str] = []
+    matches: dict[tuple[int, int], str] = {}
     for name in names:
-        if name in matches:
-            raise UsageError(f"{quote(name)} is named twice, so its games would count twice: name it once")
         if os.path.exists(name) or name == "-":
-            matches.append(name)
+            if (earlier := matches.get(_identity(name))) is not None:
+                other = "" if earlier == name else f" (also as {quote(earlier)})"
+                raise UsageError(
+                    f"{quote(name)} is named twice{other}, so its games would count twice: name it once"
+                )
+            matches[_identity(name)] = name
             continue
         files = sorted(filter(os.path.isfile, glob.glob(name, recursive=True)))
         if not files and glob.has_magic(name):
             raise UsageError(f"no file matches {quote(name)}: name a PGN file, or another pattern")
         if not files:
             raise _no_file_error(name)
-        matches += [file for file in files if file not in matches]
-    return matches
+        for file in files:
+            matches.setdefault(_identity(file), file)
+    return list(matches.values())
+
+
+def _identity(name: str) -> tuple[int, int]:
+    """Return a pair of numbers that is the same for all names of a file. Standard input has no other name."""
+    status = os.stat(0 if name == "-" else name)
+    return status.st_dev, status.st_ino
 
 
 def _no_file_error(name: str) -> UsageError:
