@@ -110,7 +110,8 @@ def main(arguments: Sequence[str]) -> int:
         return _SIGPIPE_EXIT_CODE
     except OSError as error:
         source = "the system" if error.errno in _SHORTAGE_ERRNOS else "output"
-        return _fail(f"{error.filename or source}: {error.strerror or error}", 1)
+        advice = "; change its permissions, or choose another" if isinstance(error, PermissionError) else ""
+        return _fail(f"{error.filename or source}: {error.strerror or error}{advice}", 1)
     except MemoryError:
         return _fail("not enough memory", 1)
     except (ValueError, RuntimeWarning) as error:

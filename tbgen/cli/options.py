@@ -290,21 +290,31 @@ def material_list(materials: Iterable[Material], max_men: int | None) -> list[Ma
 def _check_directories(
     _ctx: click.Context, _param: click.Parameter, value: Path | list[Path] | None
 ) -> Path | list[Path] | None:
-    """Check that the given paths, or the default path, are directories if they exist.
+    """Check that the given paths, or the default path, are readable directories if they exist.
 
     :raises TbgenError: if a path exists but is not a directory.
+    :raises UsageError: if a directory cannot be read.
     """
     for directory in value if isinstance(value, list) else [value or default_directory()]:
-        if directory.exists() and not directory.is_dir():
-            raise TbgenError(f"{directory} is not a directory; choose another with --dir")
+        try:
+            os.scandir(directory).close()
+        except FileNotFoundError:
+            pass
+        except NotADirectoryError:
+            raise TbgenError(f"{directory} is not a directory; choose another with --dir") from None
+        except OSError as error:
+            raise UsageError(
+                f"{directory} cannot be read: {error.strerror}; choose another with --dir"
+            ) from None
     return value
 
 
 def _open_syzygy(text: str) -> Any:
     """Open the Syzygy files in directories, separated by semicolons or the system's path separator."""
     from tbgen.probe.syzygy import Syzygy  # imported here, because it would slow down --help
+    from tbgen.system.files import split_paths
 
-    return Syzygy(*filter(None, re.split(f"[;{os.pathsep}]", text)))
+    return Syzygy(*split_paths(text, f";{os.pathsep}"))
 
 
 def _parse_variants(text: str) -> list[Variant]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, NamedTuple, get_type_hints
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError, default_directory, quote
 from tbgen.games.settings import FiftyMoveRule
+from tbgen.system.files import split_paths
 
 _EMPTY: Final = "<empty>"
 _INTEGER_PATTERN: Final = re.compile("-?[0-9]{1,9}")
@@ -54,10 +55,6 @@ def _text_option(name: str, parse: Callable[[str], Any] = str) -> Option:
     return Option(name, "string", "", parse=parse)
 
 
-def _parse_paths(text: str) -> list[Path]:
-    return [Path(part) for part in text.split(os.pathsep) if part]
-
-
 def _split_pairs(text: str) -> list[tuple[str, str, str]]:
     return [part.partition("=") for part in text.split("|") if part]
 
@@ -82,7 +79,7 @@ class Options:
 
     hash: Annotated[int, _spin_option("Hash", 64, 1, 65536)]
     """Size of the transposition table in mebibytes."""
-    directories: Annotated[list[Path], _text_option("Directory", _parse_paths)]
+    directories: Annotated[list[Path], _text_option("Directory", split_paths)]
     """Directories of tables; empty for the default directory."""
     accrued: Annotated[GScore | None, _text_option("Accrued", lambda s: GScore.parse(s) if s else None)]
     """Accrued score to use for FENs that do not contain one; None if not set."""

@@ -12,7 +12,7 @@ from tbgen.games.settings import FiftyMoveRule
 from tests.support.paths import ROOT
 
 
-def test_options_have_the_values_that_are_set() -> None:
+def test_options_have_the_values_that_are_set(tmp_path: Path) -> None:
     options = Options([Path("one"), Path("two")])
     assert options.directories == [Path("one"), Path("two")]
     for name, text in (
@@ -35,6 +35,9 @@ def test_options_have_the_values_that_are_set() -> None:
     options.set("Accrued", "<empty>")
     options.set("Directory", "")
     assert (options.accrued, options.directories) == (None, [])
+    (tmp_path / "15:00;a").mkdir()
+    options.set("Directory", os.pathsep.join([f"{tmp_path}/15:00;a", "c"]))
+    assert options.directories == [tmp_path / "15:00;a", Path("c")]
 
 
 def test_invalid_options_are_rejected() -> None:
