@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from io import FileIO
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -34,7 +35,7 @@ from tbgen.progress import Reporter
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import remove_leftovers, remove_own_leftovers
-from tbgen.system.locks import NoLocksError, lock, try_lock
+from tbgen.system.locks import NoLocksError, lock, open_locked, try_lock
 
 LOCK_NAME: Final = ".tbgen.lock"
 """Name of the lock file for r-mobility. The file is never removed; the system releases the lock when the
@@ -52,16 +53,12 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
     :raises TbgenError: if the directory cannot be written.
     """
     path = directory / (LOCK_NAME if variant is Variant.R_MOBILITY else f".tbgen.{variant}.lock")
-    try:
+
+    def open_file() -> FileIO:
         directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        advice = "free some space, or choose" if error.errno == errno.ENOSPC else "choose"
-        raise TbgenError(
-            f"no tables can be written to {directory} ({os.strerror(error.errno or 0)}); "
-            f"{advice} another directory with --dir"
-        ) from error
-    try:
+        return open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
+
+    def acquire(descriptor: int) -> None:
         try:
             if not try_lock(descriptor):
                 pid = os.read(descriptor, 32).decode(errors="replace").strip()
@@ -71,13 +68,21 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
                 lock(descriptor)
         except NoLocksError:
             on_wait(f"{directory} has no file locks: make sure that no other build is at work there")
+
+    try:
+        file = open_locked(path, open_file, acquire)
+    except OSError as error:
+        advice = "free some space, or choose" if error.errno == errno.ENOSPC else "choose"
+        raise TbgenError(
+            f"no tables can be written to {directory} ({os.strerror(error.errno or 0)}); "
+            f"{advice} another directory with --dir"
+        ) from error
+    with file:
         with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            os.write(descriptor, str(os.getpid()).encode())
+            file.truncate(0)
+            file.seek(0)
+            file.write(str(os.getpid()).encode())
         yield
-    finally:
-        os.close(descriptor)
 
 
 def missing_tables(
@@ -173,7 +178,7 @@ def prepared_build(
             if todo:
                 from tbgen.packed.copies import remove_copies
 
-                remove_copies(directory)
+                remove_copies(directory, variant)
 
 
 def schedule_of(todo: list[Material], variant: Variant) -> BuildSchedule:

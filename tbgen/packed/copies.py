@@ -3,7 +3,6 @@
 This module needs no compiled code.
 """
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,10 +13,10 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.table import Table
-from tbgen.store.format import TableInfo, table_path
+from tbgen.store.format import TableInfo, table_path, tables_in
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
-from tbgen.system.files import write_errors
+from tbgen.system.files import remove_leftovers, write_errors
 
 COPIES_FOLDER: Final = ".unpacked"
 """Folder of the plain copies in a directory of tables."""
@@ -100,6 +99,14 @@ def temporary_copies(directory: Path) -> Iterator[None]:
             folder.rmdir()
 
 
-def remove_copies(directory: Path) -> None:
-    """Remove all plain copies of packed tables from a directory."""
-    shutil.rmtree(directory / COPIES_FOLDER, ignore_errors=True)
+def remove_copies(directory: Path, variant: Variant) -> None:
+    """Remove the plain copies of packed tables of a variant from a directory, and those of killed writers.
+
+    Copies of other variants remain, because a build of another variant may be at work.
+    """
+    folder = directory / COPIES_FOLDER
+    remove_leftovers(folder)
+    with suppress(OSError):  # it contains other copies, or may not be changed
+        for material in tables_in(folder, variant):
+            table_path(folder, material.name, variant).unlink(missing_ok=True)
+        folder.rmdir()

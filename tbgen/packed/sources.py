@@ -9,7 +9,7 @@ with one side to move.
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Final
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling
+from tbgen.errors import MissingTableError
 from tbgen.index.layout import Side
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, ArraySource, Source, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies
@@ -166,9 +167,10 @@ class Sources(AbstractContextManager["Sources"]):
         material = table.layout.material
         with table:
             copy = self.copies.open(material, table.info)
-            if copy is None:
+            while copy is None:
                 self.copies.write(self._unpack(table, silent), table.info, self._threads)
-                copy = TableFile(self.copies.path(material), material=material)
+                with suppress(MissingTableError):  # the end of a build has just removed it
+                    copy = TableFile(self.copies.path(material), material=material)
         return copy
 
     def _unpack(self, table: PackedFile, progress: Progress) -> Table:

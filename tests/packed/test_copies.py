@@ -3,6 +3,7 @@
 import errno
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tbgen import open_tablebase
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.packed.copies import COPIES_FOLDER, temporary_copies
+from tbgen.packed.copies import COPIES_FOLDER, PlainCopies, remove_copies, temporary_copies
 from tbgen.packed.sources import open_plain
 from tbgen.store.format import table_path
 from tests.support.packed_tables import PackedTables
@@ -48,6 +49,24 @@ def test_copies_that_others_made_stay(directory: Path) -> None:
         assert not file.info.packed
         assert file.path.exists()
     assert set(before.parent.iterdir()) == {before, meanwhile}
+
+
+def test_a_build_removes_copies_of_its_rules_only(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another build may be at work; a copy that the end of a build removes too early is made again."""
+    other, write = directory / COPIES_FOLDER / "KQvK.wg.h5", PlainCopies.write
+    other.parent.mkdir()
+    other.touch()
+
+    def writing(*arguments: Any) -> None:
+        monkeypatch.undo()
+        write(*arguments)
+        remove_copies(directory, R)
+
+    monkeypatch.setattr(PlainCopies, "write", writing)
+    with open_plain(directory, KNVK, R) as file:
+        assert not file.info.packed
+    remove_copies(directory, R)
+    assert [*other.parent.iterdir()] == [other]
 
 
 def test_a_copy_that_cannot_be_written(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
