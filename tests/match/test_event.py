@@ -16,6 +16,7 @@ from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.match import games_file
 from tbgen.match.games_file import GamesFile
+from tbgen.match.settings import EventSettings
 from tbgen.system.locks import is_locked, try_lock
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.support.commands import failure
@@ -125,8 +126,9 @@ def test_a_file_that_is_removed_while_another_event_opens_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first event removes its empty file while it is locked; the second event then makes its own."""
-    options, pgn, unlink = GameOptions(Variant.R_MOBILITY), tmp_path / "games.pgn", Path.unlink
-    first = GamesFile(pgn, "x", "digest", options)
+    pgn, unlink = tmp_path / "games.pgn", Path.unlink
+    arguments = EventSettings((), pgn), {"digest": 1}, GameOptions(Variant.R_MOBILITY)
+    first = GamesFile(*arguments)
 
     def unlinking(path: Path, missing_ok: bool = False) -> None:
         with path.open() as file:
@@ -140,7 +142,7 @@ def test_a_file_that_is_removed_while_another_event_opens_it(
 
     monkeypatch.setattr(Path, "unlink", unlinking)
     monkeypatch.setattr(games_file, "try_lock", lock_late)
-    with closing(GamesFile(pgn, "x", "digest", options)) as second:
+    with closing(GamesFile(*arguments)) as second:
         assert pgn.stat().st_ino == os.fstat(second._file.fileno()).st_ino
 
 
