@@ -369,7 +369,7 @@ def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[
         lines.append(summary.standings.result.sentence.rstrip("."))
     for name, faults in sorted(summary.faults.items()):
         parts = ", ".join(f"{counted(count, 'game')} by {fault}" for fault, count in sorted(faults.items()))
-        lines.append(f"{name} has lost {parts}")
+        lines.append(f"{name} has lost {parts} in this run")
     if settings.verify:
         lines.append(f"{counted(summary.verified_count, 'adjudication')} verified by best play")
     if summary.standings is not None and summary.standings.sprt is not None:

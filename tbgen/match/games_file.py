@@ -18,6 +18,7 @@ from typing import Final
 import chess
 
 from tbgen.board.san import move_prefix
+from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn import tags
@@ -31,7 +32,7 @@ from tbgen.games.tagging import tags_of
 from tbgen.match.game import MatchGame
 from tbgen.match.settings import EventSettings
 from tbgen.system.files import check_target, write_errors
-from tbgen.system.locks import open_locked, remove_locked, try_lock
+from tbgen.system.locks import has_path, open_locked, remove_locked, try_lock
 from tbgen.text import counted
 
 _MAX_COLUMNS: Final = 80
@@ -148,6 +149,7 @@ class GamesFile:
         """For each round of which the file has games: the number of rounds that the first of them means."""
         self._first_line = _tag_line("Event", settings.event).encode()
         self._fixed_rounds = settings.rounds if settings.format is Format.KNOCKOUT else None
+        self._pairs_by_results = settings.format.waits_for_results
         self._digests, self._options, self._is_new = digests, options, False
         self._game_count = 0
         self._writer = ThreadPoolExecutor(1)
@@ -237,7 +239,8 @@ class GamesFile:
     def _write(self, data: bytes) -> None:
         """Append bytes to the file, and sync them.
 
-        :raises TbgenError: if not all of them can be written; the file is then unchanged.
+        :raises TbgenError: if not all of them can be written; the file is then unchanged. Also if the path
+            has another file by now.
         """
         with write_errors(self.path, remedy=_REMEDY):
             size = self._file.seek(0, os.SEEK_END)
@@ -250,6 +253,11 @@ class GamesFile:
                 self._file.truncate(size)
                 raise
             self.size = size + len(data)
+        if not has_path(self._file, self.path):
+            raise TbgenError(
+                f"another program has replaced, renamed or removed {self.path}, so games no longer reach it: "
+                "the same command continues from the games that it has"
+            )
 
     def _truncate(self, size: int) -> None:
         """Truncate the file to the ``size`` of its complete games, and make it end with an empty line."""
@@ -284,6 +292,13 @@ class GamesFile:
         if game is None:
             raise UsageError(
                 f"{place}: the tags of this game have been changed: remove it, and it will be played again"
+            )
+        scheme = GameOptions(self._options.variant).settings(raw.values).scoring.scheme
+        wanted = self._options.scheme or Scheme.EXPONENTIAL
+        if self._pairs_by_results and scheme is not wanted:
+            raise UsageError(
+                f"{place}: the rounds follow from results that were scored as {scheme}, not {wanted}: "
+                f"continue with --scoring {scheme}, or {_REMEDY}"
             )
         self._game_count += 1
         self.paired_for.setdefault(int(game.round.partition(".")[0]), rounds)

@@ -193,7 +193,10 @@ class _EngineWords(Struct):
         command = find_command(self.cmd, tuple(self.arg), self.dir)
         name = composed(self.name.strip() or Path(command[0]).name)
         if not name.isprintable() or name in ("?", "-") or set('"\\') & set(name):
-            raise UsageError(f"no player in PGN can be called {quote(name)}: give another name=")
+            raise UsageError(
+                f"no player in PGN can be called {quote(name)}, nor ? or -, nor anything with a quotation mark, "
+                "a backslash or an invisible character: give another name="
+            )
         control = TimeControl.parse(self.tc, self.timemargin / 1000)
         if self.st is not None and control.time is not None:
             raise UsageError("tc= sets a clock and st= a time for each move: give only one of them")

@@ -22,7 +22,7 @@ from tbgen.documents import Count, Document
 from tbgen.errors import NoTablesError, TbgenError, UsageError
 from tbgen.exchange.publish import chosen_tables, publish
 from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
-from tbgen.games.live_file import EventEnd, Termination, live_path
+from tbgen.games.live_file import EventEnd, Termination
 from tbgen.games.standings.record import explorer_query
 from tbgen.store.inventory import MAX_EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
 from tbgen.store.schema import TABLE, DatasetSchema
@@ -52,7 +52,7 @@ class Archive:
         self._files.live.close()
         if self._state.start is None:
             raise UsageError(
-                f"{live_path(pgn)}, the live file of an event, is missing or damaged: tbgen match writes it"
+                f"there is no event in {pgn}: it has no finished game of tbgen match, and no live file"
             )
         if self._state.termination is None:
             if not abandoned:

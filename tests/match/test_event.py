@@ -12,7 +12,7 @@ import pytest
 
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.errors import UsageError
+from tbgen.errors import TbgenError, UsageError
 from tbgen.games.settings import GameOptions
 from tbgen.match import games_file
 from tbgen.match.games_file import GamesFile
@@ -105,6 +105,9 @@ def test_games_of_other_events_are_rejected(tmp_path: Path, capsys: pytest.Captu
     pgn.write_text(text)
     for more in (["--seed", "5"], ["--games", "1"], ["--each", "nodes=11"], ["--tournament", "gauntlet"]):
         assert "belongs to an event with other" in refused(capsys, pgn, *more), more
+    knockout = tmp_path / "knockout.pgn", "--tournament", "knockout"
+    played(*knockout)
+    assert "scored as exponential, not harmonic" in refused(capsys, *knockout, "--scoring", "harmonic")
 
 
 def refused(capsys: pytest.CaptureFixture[str], pgn: Path, *more: str) -> str:
@@ -144,6 +147,9 @@ def test_a_file_that_is_removed_while_another_event_opens_it(
     monkeypatch.setattr(games_file, "try_lock", lock_late)
     with closing(GamesFile(*arguments)) as second:
         assert pgn.stat().st_ino == os.fstat(second._file.fileno()).st_ino
+        pgn.unlink()
+        with pytest.raises(TbgenError, match="replaced, renamed or removed"):
+            second._write(b"*")
 
 
 @pytest.mark.parametrize("module", ["games_file", "openings"])

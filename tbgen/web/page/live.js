@@ -129,6 +129,7 @@ function showListed() {
 /** Show how the event has ended; null while it runs. @type {(how: string) => void} */
 function showOver(how) {
     over = how
+    document.body.classList.toggle("broken", how === "gone")
     $("status").textContent = isStatic && ["stopped", "gone"].includes(how) ? ARCHIVED : OVER[how] ?? ""
     $("playing-label").textContent = how === null ? "Games in play" : "Last games"
     $("winner").textContent = ["finished", "untold"].includes(how) ? result?.sentence ?? "" : ""
