@@ -194,8 +194,8 @@ class _EngineWords(Struct):
         name = composed(self.name.strip() or Path(command[0]).name)
         if not name.isprintable() or name in ("?", "-") or set('"\\') & set(name):
             raise UsageError(
-                f"no player in PGN can be called {quote(name)}, nor ? or -, nor anything with a quotation mark, "
-                "a backslash or an invisible character: give another name="
+                f"no player in PGN can be called {quote(name)}, nor ? or -, nor anything with a quotation "
+                "mark, a backslash or an invisible character: give another name="
             )
         control = TimeControl.parse(self.tc, self.timemargin / 1000)
         if self.st is not None and control.time is not None:
