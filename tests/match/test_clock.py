@@ -1,21 +1,8 @@
 """Time controls: their notation, and the clocks that follow them."""
 
-from pathlib import Path
-
 import pytest
 
-from tbgen.board.variant import Variant
-from tbgen.games.pgn.ending import Ending
-from tbgen.games.referee import adjudicate
-from tbgen.games.settings import GameOptions
-from tbgen.games.standings.encounters import GameId
 from tbgen.match.clock import Clock, TimeControl, limit_of
-from tbgen.match.engine_process import EngineSettings
-from tbgen.match.game import MatchGame
-from tbgen.match.games_file import game_text
-from tbgen.match.openings import chess960_opening
-from tbgen.match.schedule import Fixture
-from tbgen.match.settings import EventSettings
 from tests.support.refusals import refusal
 
 
@@ -83,13 +70,3 @@ def test_engines_get_both_clocks() -> None:
     assert (limit.white_inc, limit.black_inc, limit.remaining_moves) == (0.6, None, 39)
     fixed = limit_of(white, Clock(TimeControl(depth=5, per_move=2)), Clock(TimeControl(depth=5, per_move=2)))
     assert (fixed.white_clock, fixed.time, fixed.depth) == (None, 2, 5)
-
-
-def test_a_time_of_day_that_is_set_changes_no_duration(monkeypatch: pytest.MonkeyPatch) -> None:
-    fixture = Fixture(GameId(1, 1, 1), 1, "A", "B", chess960_opening(518, 518))
-    game = MatchGame(fixture, GameOptions(Variant.R_MOBILITY), {}, lambda _: None)
-    monkeypatch.setattr("time.time", lambda: game.start_time - 7200)
-    ending = Ending(None, None, "")
-    game.end(adjudicate(game.arbiter, None, ending), ending)
-    settings = EventSettings(tuple(EngineSettings(name, ()) for name in "AB"), Path())
-    assert b'[GameDuration "00:' in game_text(game, settings, "")

@@ -63,7 +63,5 @@ def pgn_of(record: GameRecord) -> str:
     tags |= {"Result": record.classical, **tags_of(record.outcome)}
     if record.event is not None:
         tags |= {"Schedule": "0123", **({"Tournament": str(record.event)} if record.event.form else {})}
-    return (
-        "".join(f'[{name} "{value}"]\n' for name, value in tags.items())
-        + f"\n1. d4 {{x}} {record.classical}\n\n"
-    )
+    lines = [f'[{name} "{value}"]\n' for name, value in tags.items()]
+    return "".join([*lines, f"\n1. d4 {{x}} {record.classical}\n\n"])
