@@ -159,7 +159,7 @@ class Event:
                 while (fixtures := self.schedule.next_round()) is not None:
                     for fixture in list(self._missing_fixtures(fixtures)):
                         await queue.put(fixture)
-                    if self.schedule.waits_for_results:
+                    if self.settings.format.waits_for_results:
                         await queue.join()
                 await queue.join()
                 for worker in workers:
@@ -375,17 +375,11 @@ def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, i
     digest, so that a game tells for how many rounds its round was paired. Other formats have one digest.
     """
     engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
-    parts = [
-        *engines,
-        settings.format.value,
-        f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}",
-    ]
+    numbers = f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}"
+    parts = [*engines, settings.format.value, numbers]
     more = [*(["no swap"] if not settings.swap else []), *(["reverse"] if settings.reverse else [])]
-    rest = [*more, openings.digest]
-
-    def digest(rounds: str) -> str:
-        return hashlib.sha256("\n".join([*parts, rounds, *rest]).encode()).hexdigest()[:16]
-
-    if not settings.format.waits_for_results:
-        return {digest(""): settings.rounds}
-    return {digest(str(rounds)): rounds for rounds in range(1, max(settings.rounds, _MAX_ROUNDS) + 1)}
+    waits = settings.format.waits_for_results
+    counts = range(1, max(settings.rounds, _MAX_ROUNDS) + 1) if waits else [settings.rounds]
+    texts = ("\n".join([*parts, str(count) if waits else "", *more, openings.digest]) for count in counts)
+    digests = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
+    return dict(zip(digests, counts, strict=True))
