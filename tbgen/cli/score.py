@@ -26,7 +26,7 @@ from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.encounters import event_result, finished_game
 from tbgen.games.standings.orders import ORDERS
-from tbgen.games.standings.record import EventFormat
+from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.render import comma_separated, markdown, text_lines
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview_keys
@@ -164,8 +164,9 @@ def run(
         make_directory(out)  # fails now rather than after the work
     with adjudication.open_adjudication(files, trust_tags=not judge_again) as work:
         work.solve()
-        played: list[GameRecord] = []
-        records = list(_records(work, explorer or "", event, played))
+        records_and_played = list(_records(work, explorer or "", event))
+    records = [record for record, _ in records_and_played]
+    played = [game for _, game in records_and_played if game is not None]
     games = [record for record in records if record.classical in RESULTS]
     lost_by_both = sum(
         Doubt.BOTH_FORFEIT in record.outcome.doubts for record in records if record.classical not in RESULTS
@@ -220,11 +221,12 @@ def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
 
 
 def _records(
-    adjudication: Adjudication, explorer: str, event: TcecEvent | None, played: list[GameRecord]
-) -> Iterator[GameRecord]:
+    adjudication: Adjudication, explorer: str, event: TcecEvent | None
+) -> Iterator[tuple[GameRecord, GameRecord | None]]:
     """Yield the games of files, even those without a result. Add each game to ``event``, if any.
 
-    Add each game of an event of ``tbgen match`` to ``played``, with the result that its tags record.
+    Each game of an event that may be a knockout comes with a second record, which has the result of the tags,
+    because that result has decided who plays the next games.
     """
     options = GameOptions(adjudication.adjudicator.options.variant)
     names = Counter(Path(path).name for path in adjudication.files)
@@ -234,17 +236,15 @@ def _records(
             record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
             if event is not None:
                 event.add(game, record)
-            if record is not None and record.event is not None:
-                recorded = finished_game(game.raw, name, options)
-                played += [] if recorded is None else [recorded]
             if record is not None:
-                yield record
+                may_be_knockout = record.event is not None and record.event.form in (None, Format.KNOCKOUT)
+                yield record, finished_game(game.raw, name, options) if may_be_knockout else None
 
 
 def _event_result(found: Standings, files: Sequence[str], played: Sequence[GameRecord]) -> EventResult:
-    """Return the result of an event, from the results with which its games were played.
+    """Return the result of an event; that of a knockout follows from the results that decided who plays on.
 
-    :param played: the games of events of ``tbgen match``, with these results.
+    :param played: the games of events that may be knockouts, with these results.
     """
     if len(played) < len(found.games):
         return event_result(found)
