@@ -8,9 +8,8 @@ the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify
 encounter counts as one game: the player with more points in the encounter gets one point, or both players get
 half a point. A player without an opponent gets a bye, which counts as a point, but only for pairing. The last
 round may be paired otherwise than an earlier one, so pairings depend on the number of rounds. The tournament
-ends early if the rules allow no pairing in which everybody has an opponent. Players
-are ranked in the order of the list, which serves as the initial order of C.04.2. The player who has White in
-the first game of an encounter counts as White.
+ends early if the rules allow no pairing of a round. Players are ranked in the order of the list, which serves
+as the initial order of C.04.2. The player who has White in the first game of an encounter counts as White.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any
 
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
-from tbgen.games.standings.encounters import GameId, Lead, Pair, Rounds, knockout_rounds
+from tbgen.games.standings.encounters import GameId, Lead, Pairing, Rounds, knockout_rounds
 from tbgen.games.standings.record import Format
 from tbgen.match.openings import Opening, Openings
 from tbgen.match.settings import EventSettings
@@ -58,31 +57,30 @@ class Schedule:
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[GameId], Fraction]
     ) -> None:
-        self.waits_for_results = settings.format.waits_for_results
-        """Whether the pairings of a round depend on the results of earlier rounds."""
         self._settings, self._openings, self._points = settings, openings, points
         self.paired_for: dict[int, int] = {}
         """For rounds of a Swiss tournament that an earlier run has begun, by number: the number of rounds of
         the tournament for which the round was paired."""
         self._games: list[Fixture] = []
         self._round = self._encounters = 0
-        encounters: int | None = None
         match settings.format:
             case Format.KNOCKOUT:
                 alternates = settings.games == 1 and settings.swap
                 self._rounds = knockout_rounds(settings.event_format, self._lead, alternates=alternates)
             case Format.SWISS:
                 self._rounds = swiss_rounds(settings, self._lead, self.paired_for)
-                encounters = len(settings.engines) // 2
             case form:
                 players, seeds = settings.players, settings.seeds
                 pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
-                self._rounds, encounters = fixed_rounds(settings, pairs), len(pairs)
-        self.total = None if encounters is None else settings.rounds * settings.games * encounters
+                self._rounds = fixed_rounds(settings, pairs)
+        self.total = settings.event_format.total
         """Total number of games; None if this number depends on results."""
 
     def next_round(self) -> Sequence[Fixture] | None:
-        """Return the games of the next round, in the order of play; None if the event is over."""
+        """Return the games of the next round, in the order of play; None if the event is over.
+
+        :raises UsageError: if the text of an opening cannot be parsed, or its moves already end the game.
+        """
         pairs = next(self._rounds, None)
         if pairs is None:
             return None
@@ -104,22 +102,21 @@ class Schedule:
         return sum((lead if white else -lead for white, lead in leads), Fraction())
 
 
-def fixed_rounds(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
+def fixed_rounds(settings: EventSettings, pairs: Sequence[Pairing]) -> Rounds:
     """Yield the same pairs in every round; with one game per encounter, colours alternate between rounds."""
     for number in range(settings.rounds):
         is_turned = settings.games == 1 and settings.swap and number % 2
         yield [(b, a) for a, b in pairs] if is_turned else pairs
-    return None
 
 
-def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pair]:
+def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pairing]:
     """Yield the pairs of a gauntlet: each of the first ``seeds`` players with each of the other players."""
     for other in players[seeds:]:
         for seed in players[:seeds]:
             yield seed, other
 
 
-def berger(players: Sequence[str]) -> Iterator[Pair]:
+def berger(players: Sequence[str]) -> Iterator[Pairing]:
     """Yield all pairs of players in the order of Berger's tables, White first.
 
     The tables are in FIDE Handbook C.05, annex 1: the last player is fixed, and the other players rotate.
@@ -190,15 +187,14 @@ def _generate_rounds(
         )
         numbers = [(each["white_id"], each["black_id"]) for each in pairings if each["black_id"] is not None]
         if len(numbers) < len(names) // 2:
-            return None
+            return
         met.update(numbers)
         pairs = [(names[white - 1], names[black - 1]) for white, black in numbers]
         yield pairs
         _add_round(players, pairs, lead)
-    return None
 
 
-def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pair], lead: Lead) -> None:
+def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pairing], lead: Lead) -> None:
     """Update the players' entries with the results of a round."""
     byes = players.keys() - {name for pair in pairs for name in pair}
     results = [(name, 1.0, "none", "down") for name in byes]  # C.04.3, article 1.4.3: a bye is a downfloat

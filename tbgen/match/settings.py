@@ -81,7 +81,7 @@ class EventSettings:
     @property
     def event_format(self) -> EventFormat:
         """The format of the event, as its games state it."""
-        return EventFormat(self.format, tuple(self.players), self.rounds, self.games)
+        return EventFormat(self.format, tuple(self.players), self.rounds, self.games, self.seeds)
 
 
 def check_settings(settings: EventSettings) -> None:

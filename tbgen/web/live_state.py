@@ -299,7 +299,7 @@ class LiveState:
         scheme, score = Scheme(self.start.scoring), self._encounters.score()
         standings = self._encounters.standings(scheme)
         is_over = self.termination is Termination.FINISHED
-        event = self.start.event_format
+        event = None if self.termination is Termination.UNTOLD else self.start.event_format
         result = None if standings is None else event_result(standings, event, is_over=is_over)
         self._standings = {
             "games": 0 if standings is None else len(standings.games),

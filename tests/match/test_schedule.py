@@ -84,8 +84,10 @@ def test_in_a_gauntlet_the_first_players_meet_all_others() -> None:
     games = all_of(gauntlet)
     assert len(games) == gauntlet.total == 12
     assert {frozenset(game.white + game.black) for game in games} == {frozenset("a" + b) for b in "bcd"}
-    several = all_of(schedule("abcd", Format.GAUNTLET, seeds=2))
-    pairs = {frozenset(game.white + game.black) for game in several}
+    several = schedule("abcd", Format.GAUNTLET, seeds=2)
+    games = all_of(several)
+    pairs = {frozenset(game.white + game.black) for game in games}
+    assert len(games) == several.total == 8
     assert pairs == {frozenset(one + other) for one in "ab" for other in "cd"}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -163,11 +163,8 @@ class Encounters:
         records = self.countable_games()
         if not records:
             return None
-        return replace(
-            standings(records, scheme, entrants=self._players),
-            sprt=self.test(),
-            tested_player=self._players[0],
-        )
+        found = standings(records, scheme, entrants=self._players)
+        return replace(found, sprt=self.test(), tested_player=self._players[0])
 
     def _members(self, key: GameId) -> list[GameRecord]:
         """Return the finished games of an encounter.
@@ -182,10 +179,10 @@ class Encounters:
         return game.points if game.white == self._players[0] else 1 - game.points
 
 
-Pair: TypeAlias = tuple[str, str]
+Pairing: TypeAlias = tuple[str, str]
 """The two players of an encounter; the first player has White in the first game."""
-Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
-"""Generator: yields the encounters of each round, and returns the winner of a knockout, otherwise None."""
+Rounds: TypeAlias = Iterator[Sequence[Pairing]]
+"""The encounters of each round."""
 Lead: TypeAlias = Callable[[str, str], Fraction]
 """Function that returns by how many points the first player leads the second in all their games so far."""
 MAX_EXTRA_ENCOUNTERS: Final = 4
@@ -208,7 +205,7 @@ def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False)
     players, rounds = event.players, event.rounds
     places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
 
-    def encounters(duels: Sequence[Pair], numbers: Iterable[int]) -> Sequence[Pair]:
+    def encounters(duels: Sequence[Pairing], numbers: Iterable[int]) -> Sequence[Pairing]:
         """Return, for all duels, the encounters with the given numbers, counted from 0 within each duel."""
         return [(b, a) if alternates and number % 2 else (a, b) for number in numbers for a, b in duels]
 
@@ -222,10 +219,14 @@ def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False)
         for extra in range(MAX_EXTRA_ENCOUNTERS):
             if level := [duel for duel in duels if not lead(*duel)]:
                 yield encounters(level, [rounds + extra])
-        losers = {duel[lead(*duel) >= 0] for duel in duels}
+        losers = {_winner_and_loser(duel, lead)[1] for duel in duels}
         remaining = [None if player in losers else player for player in places]
         places = [a or b for a, b in _paired_places(remaining)]
-    return places[0]
+
+
+def _winner_and_loser(duel: Pairing, lead: Lead) -> Pairing:
+    """Return the players of a duel, the winner first. If they are level, the first, the better seed, wins."""
+    return duel if lead(*duel) >= 0 else duel[::-1]
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:
@@ -251,36 +252,31 @@ def event_result(found: Standings, event: EventFormat | None = None, *, is_over:
     """Return who has won an event by its rules, or who is first.
 
     :param found: the standings of the event.
-    :param event: the format of the event; None for the format that its games state.
+    :param event: the format of the event; None for the format that its games state. The event is then over
+        if they are as many as this format has.
     :param is_over: whether no more games will be played. A knockout is also over once its games decide it.
     """
-    event = event or _common_format(found.games)
+    games = found.games
+    if event is None and (event := _common_format(games)) is not None:
+        is_over = is_over or event.total == len(games)
     if event is not None and event.form is Format.KNOCKOUT:
         return _knockout_result(found, event)
-    if event is not None and event.form is None and _may_be_knockout(found.games):
-        return EventResult(None, (), None, _NO_FORMAT)
+    forms = {game.event.form for game in games if game.event} if event is None else {event.form}
+    if Format.KNOCKOUT in forms or (None in forms and _may_be_knockout(games)):
+        flaw = "do not all belong to one event" if event is None else "do not state the format of their event"
+        sentence = (
+            f"No winner is named: the games {flaw}, and points over all rounds do not decide a knockout."
+        )
+        return EventResult(None, (), None, sentence)
     leaders, lead = [player.name for player in found.players if player.place == 1], lead_text(found)
     sentence = f"{join_words(leaders)} share the first place."
     if len(leaders) == 1:
         sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."
-    if is_over and event is not None:
-        sentence += _early_end(found.games, event)
+    if is_over and event is not None and event.form is Format.SWISS and event.total != len(games):
+        last = max(int(game.round.partition(".")[0]) for game in games)
+        sentence += f" The event ended after round {last} of {event.rounds}."
     winner = leaders[0] if is_over and len(leaders) == 1 else None
     return EventResult(winner, leaders, Decision.STANDINGS, sentence)
-
-
-def _early_end(games: Sequence[GameRecord], event: EventFormat) -> str:
-    """Return the sentence about the end of a Swiss tournament that cannot be paired to its last round."""
-    last = max(int(game.round.partition(".")[0]) for game in games)
-    if event.form is not Format.SWISS or last >= event.rounds:
-        return ""
-    return f" The event ended after round {last} of {event.rounds}: the rules allow no pairing of the next."
-
-
-_NO_FORMAT: Final = (
-    "No winner is named: the games do not state the format of their event, and points over all rounds do not "
-    "decide a knockout."
-)
 
 
 def _common_format(games: Sequence[GameRecord]) -> EventFormat | None:
@@ -288,16 +284,17 @@ def _common_format(games: Sequence[GameRecord]) -> EventFormat | None:
 
     Return None if they belong to several events, or to none of ``tbgen match``.
     """
-    events = {(game.event.form, game.event.players): game.event for game in games if game.event is not None}
+    stated = dict.fromkeys(game.event for game in games if game.event is not None)
+    events = {replace(event, rounds=1): event for event in stated}
     if len(events) > 1:
-        events.pop((None, ()), None)  # an earlier version has played a part of the event
+        events.pop(EventFormat(), None)  # an earlier version has played a part of the event
     is_single = len(events) == 1 and all(game.event for game in games)
     return events.popitem()[1] if is_single and len({game.round for game in games}) == len(games) else None
 
 
 def _may_be_knockout(games: Sequence[GameRecord]) -> bool:
-    """Return whether, of three players or more, nobody has met two opponents in a round."""
-    sides = [(game.round.partition(".")[0], game.white, game.black) for game in games]
+    """Return whether, of three players or more in events, nobody has met two opponents in a round."""
+    sides = [(game.round.partition(".")[0], game.white, game.black) for game in games if game.event]
     meetings = {*sides, *((round_, black, white) for round_, white, black in sides)}
     players = {white for _, white, _ in meetings}
     return len(players) > 2 and len(meetings) == len({meeting[:2] for meeting in meetings})
@@ -309,21 +306,23 @@ def _knockout_result(found: Standings, event: EventFormat) -> EventResult:
     games = {GameId.parse(game.round): game for game in found.games}
     if not 0 < (len(event.players) - 1) * event.rounds * event.games <= len(games):
         return undecided
-    leads, final = defaultdict[Pair, Fraction](Fraction), ("", "")
-    rounds = knockout_rounds(event, lambda *pair: leads[pair])
-    for round_, pairs in enumerate(rounds, 1):
-        for (encounter, final), number in product(enumerate(pairs, 1), range(1, event.games + 1)):
+    leads = defaultdict[Pairing, Fraction](Fraction)
+
+    def lead_of(first: str, second: str) -> Fraction:
+        return leads[first, second]
+
+    for round_, pairings in enumerate(knockout_rounds(event, lead_of), 1):
+        for (encounter, duel), number in product(enumerate(pairings, 1), range(1, event.games + 1)):
             game = games.get(GameId(round_, encounter, number))
-            if game is None or {game.white, game.black} != set(final):
+            if game is None or {game.white, game.black} != set(duel):
                 return undecided
             lead = 2 * game.points - 1
-            leads[final] += lead if game.white == final[0] else -lead
-    # The last encounter of a knockout belongs to its final.
-    first, second = final
-    winner, loser = (second, first) if leads[final] < 0 else (first, second)
+            leads[duel] += lead if game.white == duel[0] else -lead
+    *_, final = leads
+    winner, loser = _winner_and_loser(final, lead_of)
     if not leads[final]:
         sentence = f"{winner} has won the knockout by seeding: the final against {loser} is level."
         return EventResult(winner, (winner,), Decision.SEEDING, sentence)
-    duel = standings([game for game in found.games if {game.white, game.black} == set(final)], found.scheme)
-    sentence = f"{winner} has won the knockout, in the final against {loser}: {lead_text(duel)}."
+    last = standings([game for game in found.games if {game.white, game.black} == set(final)], found.scheme)
+    sentence = f"{winner} has won the knockout, in the final against {loser}: {lead_text(last)}."
     return EventResult(winner, (winner,), Decision.FINAL, sentence)

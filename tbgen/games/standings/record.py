@@ -88,7 +88,8 @@ class Format(NamedChoice, noun="a format of events", swisstcec="swiss"):
         return self in (Format.KNOCKOUT, Format.SWISS)
 
 
-_TOURNAMENT: Final = re.compile(rf"({'|'.join(Format)}); rounds ([1-9][0-9]{{0,8}}); games ([12]); (.+)")
+_NUMBER: Final = "([1-9][0-9]{0,8})"
+_TOURNAMENT: Final = rf"({'|'.join(Format)})(?:; seeds {_NUMBER})?; rounds {_NUMBER}; games ([12]); (.+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +104,21 @@ class EventFormat:
     """Number of rounds or, in a knockout, number of encounters of each duel."""
     games: int = 1
     """Number of games in an encounter."""
+    seeds: int = 1
+    """Number of seeds of a gauntlet."""
+
+    @property
+    def total(self) -> int | None:
+        """Total number of games, of a Swiss tournament at most; None if unknown or determined by results."""
+        count = len(self.players)
+        robin, gauntlet = count * (count - 1) // 2, self.seeds * (count - self.seeds)
+        encounters = {Format.ROUND_ROBIN: robin, Format.GAUNTLET: gauntlet, Format.SWISS: count // 2}
+        return self.rounds * self.games * encounters[self.form] if self.form in encounters else None
 
     def __str__(self) -> str:
         names = (name.replace("%", "%25").replace(";", "%3B") for name in self.players)
-        return "; ".join([f"{self.form}", f"rounds {self.rounds}", f"games {self.games}", *names])
+        form = f"{self.form}; seeds {self.seeds}" if self.form is Format.GAUNTLET else f"{self.form}"
+        return "; ".join([form, f"rounds {self.rounds}", f"games {self.games}", *names])
 
     @classmethod
     def of(cls, pgn_tags: Mapping[str, str]) -> Self | None:
@@ -114,11 +126,12 @@ class EventFormat:
 
         Return None if the game does not belong to an event of ``tbgen match``.
         """
-        match = _TOURNAMENT.fullmatch(printable(pgn_tags.get(tag_names.TOURNAMENT, "")))
+        match = re.fullmatch(_TOURNAMENT, printable(pgn_tags.get(tag_names.TOURNAMENT, "")))
         if match is None:
             return cls() if tag_names.SCHEDULE in pgn_tags else None
-        names = tuple(unquote(name) for name in match[4].split("; "))
-        return cls(Format(match[1]), names, int(match[2]), int(match[3]))
+        form, seeds, rounds, games, names = match.groups(default="1")
+        players = tuple(map(unquote, names.split("; ")))
+        return cls(Format(form), players, int(rounds), int(games), int(seeds))
 
 
 _UNKNOWN_VALUES = ("", "?", "-")

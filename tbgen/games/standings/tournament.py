@@ -293,9 +293,8 @@ class Standings:
     @cached_property
     def names(self) -> Sequence[str]:
         """The names of the tested player, if given, and of the others in the order of their first rounds."""
-        games = sorted(
-            self.games, key=GameRecord.round_numbers
-        )  # games that are played at once may end in any order
+        # Games that are played at once may end in any order.
+        games = sorted(self.games, key=GameRecord.round_numbers)
         names = (name for game in games for name in (game.white, game.black))
         return list(dict.fromkeys([self.tested_player, *names] if self.tested_player else names))
 

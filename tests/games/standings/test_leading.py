@@ -33,7 +33,8 @@ def test_who_has_won_an_event_by_its_rules() -> None:
     """B has most points, but A has won the final; only a knockout is decided by its final."""
     names = ("A", "B", "C", "D; 50%")
     stated, first = EventFormat(Format.KNOCKOUT, names, 1, 2), "B is first: 2.8438 to 2.3125 points."
-    assert EventFormat.of({"Tournament": str(stated)}) == stated
+    for told in (stated, EventFormat(Format.GAUNTLET, names, 3, 1, 2)):
+        assert EventFormat.of({"Tournament": str(told)}) == told
     won = "A has won the knockout, in the final against B: 1.1562 to 0.8438 points."
     unknown, robin = EventFormat(), replace(stated, form=Format.ROUND_ROBIN)
     whole = knockout(names)
@@ -45,12 +46,17 @@ def test_who_has_won_an_event_by_its_rules() -> None:
         (whole[2:4], unknown, "B is first: 2 to 0 points.", None),
         (whole, robin, first, None),
         (whole, None, first, None),
-        (whole * 2, stated, "B is first", None),  # two events
+        (whole, replace(robin, games=1), "B wins: 2.8438 to 2.3125 points.", "B"),  # all games are played
+        (whole * 2, robin, "B is first", None),  # two events
+        (whole * 2, stated, "No winner is named: the games do not all", None),
     ):
         found = standings([replace(game, event=event) for game in played])
         result = event_result(found)
         assert (result.sentence[: len(sentence)], result.winner) == (sentence, winner)
     earlier = [replace(game, event=stated if game.round > "2" else unknown) for game in whole]
     assert event_result(standings(earlier)).winner == "A"
+    for rest in (whole[:1], earlier[:1]):  # a game of no event, and one of another knockout
+        found = standings([replace(game, event=stated) for game in whole] + rest * 2)
+        assert event_result(found).decision is None
     assert event_result(standings(whole), stated).winner == "A"
     assert event_result(standings(whole), robin, is_over=True).winner == "B"
