@@ -230,12 +230,7 @@ class CellProver:
         self._exits: ExitBounds | None = None
 
     def __call__(
-        self,
-        board: chess.Board,
-        accrued: GScore,
-        tables: Tablebase,
-        budget: Budget,
-        progress: SolveProgress,
+        self, board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
     ) -> SolveProof:
         """Solve a state as far as the budget allows.
 

@@ -8,11 +8,7 @@ from tbgen.cli.options import Setting, TableDirectories, command
 
 
 @command
-def run(
-    *,
-    directories: TableDirectories,
-    partner: Annotated[str, Setting(metavar="CMD")] = "",
-) -> None:
+def run(*, directories: TableDirectories, partner: Annotated[str, Setting(metavar="CMD")] = "") -> None:
     """Play r-mobility as a UCI engine, for any user interface that supports the protocol (docs/engine.md).
 
     In positions that tables hold, the engine plays perfectly, given the score accrued in the game so far. In

@@ -332,10 +332,7 @@ _MANY_POSITIONS_HINT: Final = "many positions: leave it out, or name a file of F
 
 
 @command
-def run(
-    *words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")],
-    options: SolveOptions,
-) -> int:
+def run(*words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")], options: SolveOptions) -> int:
     """Solve a position with any number of men, or many positions.
 
     The result is the value of the position with its accrued score, if that value can be proved. Otherwise the

@@ -101,9 +101,7 @@ class LeafLookups:
             work.table_keys[places] = requests[rows, columns.KEY]
 
 
-def _group_by_men(
-    requests: NDArray[np.uint64],
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
+def _group_by_men(requests: NDArray[np.uint64]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
     """Group positions by their men.
 
     Yield, for each group, the letters of the men, the rows, and the squares in the order of the letters.

@@ -16,13 +16,7 @@ from tbgen.index.table import Table
 from tbgen.verify.geometry import KING, PAWN, pawn_reach, reach_of, steps_of, ways_of
 from tbgen.verify.kernels.best import NO_RANK, OWN, EnPassantEntries, ProofGame
 from tbgen.verify.kernels.moves import ProofMen
-from tbgen.verify.kernels.resets import (
-    PROMOTIONS,
-    CellExits,
-    FreshArrays,
-    ProofResets,
-    reset_number,
-)
+from tbgen.verify.kernels.resets import PROMOTIONS, CellExits, FreshArrays, ProofResets, reset_number
 from tbgen.verify.kernels.results import COLUMNS, MAX_MOVES, ProofScratch
 from tbgen.verify.sub_tables import SubTables
 
@@ -136,11 +130,7 @@ def no_ranks(slots: int) -> NDArray[np.uint8]:
 
 
 def game_of_cell(
-    men: ProofMen,
-    exits: CellExits,
-    goals: FreshArrays,
-    legal: NDArray[np.uint64],
-    rank: NDArray[np.uint8],
+    men: ProofMen, exits: CellExits, goals: FreshArrays, legal: NDArray[np.uint64], rank: NDArray[np.uint8]
 ) -> ProofGame:
     """Return one of the games of a cell. The batch of the game contains all slots.
 

@@ -125,8 +125,7 @@ def proved(fen: str, accrued: str, white: bool) -> tuple[Callable[[ForcingProof]
 
 
 @pytest.mark.parametrize(
-    ("fen", "accrued", "white"),
-    [(PERPETUAL, "G1.0", True), (STAYS, "G4.0", False), (BEATEN, "-G3.0", True)],
+    ("fen", "accrued", "white"), [(PERPETUAL, "G1.0", True), (STAYS, "G4.0", False), (BEATEN, "-G3.0", True)]
 )
 def test_a_proof_notices_a_bound_that_is_too_good(fen: str, accrued: str, white: bool) -> None:
     prove, proof = proved(fen, accrued, white)

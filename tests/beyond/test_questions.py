@@ -87,8 +87,7 @@ def test_a_proof_has_all_values(small: Path, asked: list[Interval]) -> None:
 
 
 @pytest.mark.parametrize(
-    "fen",
-    [RACE, "8/2p1k3/8/1P1p4/4P3/8/3K2p1/R6r w - - 0 1", "4k3/3p4/8/8/8/8/3P4/4K2B b - - 0 1"],
+    "fen", [RACE, "8/2p1k3/8/1P1p4/4P3/8/3K2p1/R6r w - - 0 1", "4k3/3p4/8/8/8/8/3P4/4K2B b - - 0 1"]
 )
 def test_colours_of_cells_below(fen: str) -> None:
     """Wherever play leads, the colours of the canonical cell are swapped as predicted."""

@@ -47,8 +47,7 @@ def test_what_the_help_says(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
-    [(signal.SIGTERM, "terminated"), *exhaustive([(signal.SIGINT, "interrupted")])],
+    ("number", "told"), [(signal.SIGTERM, "terminated"), *exhaustive([(signal.SIGINT, "interrupted")])]
 )
 def test_an_interrupt(number: signal.Signals, told: str) -> None:
     with started("tbgen", "probe", "-") as process:

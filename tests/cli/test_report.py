@@ -92,10 +92,7 @@ def test_json(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [MemoryError(), *exhaustive([KeyboardInterrupt()])])
 def test_an_interrupted_report_lacks_pages_only(
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    error: BaseException,
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: BaseException
 ) -> None:
     real = Site.write_table
 

@@ -222,9 +222,7 @@ def test_without_a_proof_the_reason_is_reported_and_the_search_decides(tmp_path:
         assert any(line.startswith("info depth 2 ") for line in said)
 
 
-def test_solving_is_tried_with_enough_time_and_without_a_fifty_move_rule(
-    tmp_path: Path,
-) -> None:
+def test_solving_is_tried_with_enough_time_and_without_a_fifty_move_rule(tmp_path: Path) -> None:
     asked, options = [], Options()
 
     def start(arbiter: SearchGame, *_: object) -> BackgroundSolving:

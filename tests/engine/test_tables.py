@@ -211,11 +211,7 @@ def test_a_damaged_table_does_not_affect_leaves_of_others(
     playing = EngineTables([tmp_path], told.append)
     playing.wait(print)
     assert sum("KvK.r.h5" in sentence for sentence in told) == 1
-    asked = (
-        np.array([[chess.E5, chess.D1, chess.G5]]),
-        np.array([1]),
-        np.array([GScore.parse("G5.5").code]),
-    )
+    asked = (np.array([[chess.E5, chess.D1, chess.G5]]), np.array([1]), np.array([GScore.parse("G5.5").code]))
     found, right = playing.values("KQk", *asked), truth.probe_arrays("KQk", *asked)
     assert found is not None
     assert [each.tolist() for each in found] == [each.tolist() for each in right]

@@ -12,8 +12,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize(
-    ("letters", "dots", "lines"),
-    [("wd", 8, 0), ("BDD", 4, 8), ("NN", 8, 8), ("HZ", 12, 0), ("G", 4, 0)],
+    ("letters", "dots", "lines"), [("wd", 8, 0), ("BDD", 4, 8), ("NN", 8, 8), ("HZ", 12, 0), ("G", 4, 0)]
 )
 def test_a_tile_has_a_dot_for_each_leap_and_a_line_for_each_ride(letters: str, dots: int, lines: int) -> None:
     found = []

@@ -116,10 +116,7 @@ def test_packed_tables_say_the_same(men_and_rights: str, packed: PackedTables, t
     ]
     path = packed(Material.of_board(boards[0])[0].name)
     (tmp_path / path.name).symlink_to(path)
-    with (
-        tbgen.open_tablebase(packed.plain) as plain,
-        tbgen.open_tablebase(tmp_path, packed.plain) as tables,
-    ):
+    with tbgen.open_tablebase(packed.plain) as plain, tbgen.open_tablebase(tmp_path, packed.plain) as tables:
         for board in boards:
             own = GScore.of_board(board)
             scores = [GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False)]

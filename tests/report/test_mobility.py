@@ -30,10 +30,7 @@ from tests.support.slots import board_at
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("KPvK", "KQvKR", "KBBvK", "KRPvK", "KNvKP"),
-        *exhaustive(["KvK", "KQvK", "KRvKN", "KPPvK", "KPvKP"]),
-    ],
+    [*("KPvK", "KQvKR", "KBBvK", "KRPvK", "KNvKP"), *exhaustive(["KvK", "KQvK", "KRvKN", "KPPvK", "KPvKP"])],
 )
 def test_rank_and_captures(name: str, tables: Path) -> None:
     material, rng = Material.parse(name), random.Random(name)

@@ -53,13 +53,7 @@ def in_range(array: Elements, first: int, least: int, most: int) -> Word:
 
 @jit
 def weigh_all(
-    best: Codes,
-    depths: tuple[Plies, Plies],
-    bits: Word,
-    value: Codes,
-    depth: Plies,
-    first: int,
-    turned: int,
+    best: Codes, depths: tuple[Plies, Plies], bits: Word, value: Codes, depth: Plies, first: int, turned: int
 ) -> None:
     words.weigh_all(best, depths[0], depths[1], bits, value, depth, first, np.uint8(turned))
 

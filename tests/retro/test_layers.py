@@ -83,10 +83,7 @@ BOARD = chess.Board("8/8/8/3k4/8/8/2N5/K7 w - - 0 1")
 
 
 def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
-    with (
-        TableFile(table_path(bare, "KNvK", R)) as file,
-        TableFile(table_path(three_men, "KNvK", R)) as full,
-    ):
+    with TableFile(table_path(bare, "KNvK", R)) as file, TableFile(table_path(three_men, "KNvK", R)) as full:
         assert (file.info.stores_accrued, file.info.runs, full.info.stores_accrued) == (0, 0, 1)
         table, other = file.read(), full.read()
     assert not table.stores_accrued
@@ -128,10 +125,7 @@ def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
         tables.probe(BOARD, "G1.5")
         expected = tables.probe(BOARD, "G2.5")
     (path,) = bare.glob("*G1.5.layer.h5")
-    with (
-        TableFile(table_path(three_men, "KNvK", R)) as full,
-        TableFile(table_path(bare, "KNvK", R)) as table,
-    ):
+    with TableFile(table_path(three_men, "KNvK", R)) as full, TableFile(table_path(bare, "KNvK", R)) as table:
         LayerFile(path, table, G15, 0)
         for owner, accrued, phase in ((full, G15, 0), (table, -G15, 0), (table, G15, 1)):
             with pytest.raises(DamagedTableError, match="another layer"):

@@ -46,12 +46,7 @@ class Prover:
         self.budgets: list[Budget] = []
 
     def __call__(
-        self,
-        board: chess.Board,
-        accrued: GScore,
-        tables: Tablebase,
-        budget: Budget,
-        progress: SolveProgress,
+        self, board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
     ) -> SolveProof:
         """Answer: more time would tell more."""
         self.asked.append((board.board_fen(), str(accrued)))

@@ -56,11 +56,7 @@ def test_answers_are_those_of_the_tables(client: TestClient, described_dir: Path
 def test_lists_counts_samples_and_batches(client: TestClient) -> None:
     listed = ask(client, "/tables")["tables"]
     assert {table["material"] for table in listed} == {"KvK", "K[R]vK", "K[WF]vK", "K[WD]vK"}
-    assert ask(client, "/r/stats/K[WD]vK")["positions"] == {
-        "white": 25159,
-        "black": 28056,
-        "en_passant": 0,
-    }
+    assert ask(client, "/r/stats/K[WD]vK")["positions"] == {"white": 25159, "black": 28056, "en_passant": 0}
     found = ask(client, "/r/sample", material="k[dw]vk", value="G2.0")
     assert (found["material"], found["value"]) == ("K[WD]vK", "G2.0")
     assert "[WD]" in found["fen"]

@@ -42,10 +42,7 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("workers", "number"),
-    [
-        ("1", signal.SIGHUP),
-        *exhaustive([("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGTERM)]),
-    ],
+    [("1", signal.SIGHUP), *exhaustive([("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGTERM)])],
 )
 def test_it_starts_and_answers_and_ends(
     workers: str, number: signal.Signals, three_men: Path, tmp_path: Path

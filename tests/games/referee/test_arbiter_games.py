@@ -287,15 +287,7 @@ ILLEGAL_EN_PASSANT = [
     "8/8/4k3/8/2pP4/8/B7/K7 b - d3 0 1",  # the capturing one shields the king
     "8/8/8/5k2/2pP4/7B/8/K7 b - d3 0 1",  # a check by another man
 ]
-KINDS = (
-    "castling",
-    "no castling yet",
-    "check",
-    "double check",
-    "pin",
-    "en passant",
-    "promotion",
-)
+KINDS = ("castling", "no castling yet", "check", "double check", "pin", "en passant", "promotion")
 
 
 def kinds_of(board: chess.Board) -> Iterator[str]:
