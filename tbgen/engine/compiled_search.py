@@ -244,9 +244,8 @@ class CompiledSearch:
                 for place in range(1, self._line_count + 1):
                     self._iterate(iteration, place, report)
                     while iteration <= _MAX_REPEATED_DEPTH and not self._is_stopped and self._await_tables():
-                        self._work.control[control_index.DISCARDS] += (
-                            1  # makes results found without tables invalid
-                        )
+                        # This makes results found without tables invalid.
+                        self._work.control[control_index.DISCARDS] += 1
                         self._iterate(iteration, place, report)
                 if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._is_stopped:
                     self._await_tables()

@@ -189,7 +189,7 @@ class Timer:
             for name, value in times.items()
         }
 
-    def must_show_lines(self) -> bool:
+    def lines_are_due(self) -> bool:
         """Return whether lines of best play in tables have used their share of the move's time."""
         return self._is_past(_LINES_SHARE, self.target)
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from itertools import count, permutations
+from itertools import permutations
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -79,8 +79,8 @@ _POLL_SECONDS: Final = 0.02
 _MAX_LINE_PLIES: Final = 1000
 """Maximum length of a line, in case tables contradict each other."""
 _MAX_LINE_SEARCHES: Final = 20
-"""Maximum number of parts of the search for depths that tables do not store, for one line. With packed
-tables, each part takes up to a third of a second."""
+"""Maximum number of parts of the search for depths that tables do not store, for all lines of a report. With
+packed tables, each part takes up to a third of a second."""
 _MAX_CASTLING_MEN: Final = 4
 """Positions with castling rights are looked up if they have at most this many men. With more men, a look-up
 takes minutes."""
@@ -233,19 +233,23 @@ class EngineTables:
             ranked = [move for move in self._base.moves(game.live, game.accrued) if move.move in allowed]
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
-    def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
+    def line(
+        self, game: SearchGame, best: Advice, timer: Timer, searches: Iterator[int]
+    ) -> tuple[chess.Move, ...]:
         """Return best play from the first move of ``best`` until the accrued score equals the value.
 
         The line ends earlier if depths are neither stored nor found, and when the time for lines runs out.
+
+        :param searches: counts the parts of searches for depths, for all lines of a report together.
         """
-        before, line, searches = game.position_count, [best.moves[0]], count()
+        before, line = game.position_count, [best.moves[0]]
 
         def is_patient() -> bool:
-            return next(searches) < _MAX_LINE_SEARCHES and not timer.must_show_lines()
+            return next(searches) < _MAX_LINE_SEARCHES and not timer.lines_are_due()
 
         game.play(line[0])
         with suppress(TbgenError):
-            while game.accrued != best.value and len(line) < _MAX_LINE_PLIES and not timer.must_show_lines():
+            while game.accrued != best.value and len(line) < _MAX_LINE_PLIES and not timer.lines_are_due():
                 ply = self._base.next_move(game.live, game.accrued, patience=is_patient)
                 if ply is None:
                     break

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
@@ -102,9 +103,10 @@ class Thinker:
             others = tables.ranked_advice(game, allowed)
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
         del reported[self.options.best_count :]
+        searches = count()
         for number, each in enumerate(reported):
             if len(each.moves) == 1:
-                each = reported[number] = replace(each, line=tables.line(game, each, timer))
+                each = reported[number] = replace(each, line=tables.line(game, each, timer, searches))
             place = self._shown_place(number + 1)
             self._report(report.advice_info(game, each, "tables", timer.elapsed, place))
         if len(advice.moves) > 1:

@@ -3,7 +3,7 @@
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -15,11 +15,12 @@ from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.board.rules import position_score
 from tbgen.board.score import NONE, GScore
 from tbgen.board.scoring import points
+from tbgen.engine import table_advice
 from tbgen.engine.compiled_search import _accrued_codes
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.table_advice import EngineTables, _sample_board
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import Tablebase
 from tests.support.depths import forget_depths, known
 from tests.support.engines import game, thinker, timer
 from tests.support.exhaustive import sample
@@ -27,13 +28,6 @@ from tests.support.random_boards import starts
 
 MATERIALS = all_materials(4)
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
-
-
-@pytest.fixture(scope="module")
-def truth(tables: Path) -> Iterator[Tablebase]:
-    """Return a tablebase of up to four men, for comparison."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
 
 
 def started(board: chess.Board, accrued: GScore | None) -> SearchGame:
@@ -56,16 +50,16 @@ def played(arbiter: SearchGame, playing: EngineTables, plies: int, words: str = 
 
 
 @pytest.mark.slow
-def test_it_reaches_the_value_after_exactly_the_depth(tables: Path, truth: Tablebase) -> None:
+def test_it_reaches_the_value_after_exactly_the_depth(tables: Path, tablebase: Tablebase) -> None:
     """Half of the positions have an accrued score; the engine plays both sides."""
     playing, longest = EngineTables([tables], print), 0
     for board, score in starts("engine", sample(12, 200), MATERIALS):
-        promised = truth.probe(board, score)
+        promised = tablebase.probe(board, score)
         arbiter = started(board, score)
         accrued = played(arbiter, playing, known(promised.depth))
         assert accrued[-1] == promised.value, board.fen()
         assert promised.value not in accrued[:-1], board.fen()
-        assert promised.depth == 0 or truth.probe(arbiter.live, arbiter.accrued).depth == 0
+        assert promised.depth == 0 or tablebase.probe(arbiter.live, arbiter.accrued).depth == 0
         longest = max(longest, len(accrued) - 1)
     assert longest > 20
 
@@ -78,13 +72,13 @@ def scored(seed: str) -> Iterator[tuple[chess.Board, GScore]]:
 
 
 def test_depths_that_are_not_stored_are_computed(
-    small: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch
+    small: Path, tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packed tables do not store the depths of some accrued scores."""
     forget_depths(monkeypatch, small)
     playing, left = EngineTables([small], print), sample(1, 12)
     for board, score in scored("unknown depths"):
-        found = truth.probe(board, score)
+        found = tablebase.probe(board, score)
         if left and 2 < known(found.depth) < 12 and found.value.rank >= score.rank:
             accrued = played(started(board, score), playing, known(found.depth), "")
             assert accrued[-1] == found.value, board.fen()
@@ -94,7 +88,7 @@ def test_depths_that_are_not_stored_are_computed(
 
 
 def test_without_time_for_depths_it_keeps_the_value_and_makes_progress(
-    small: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch
+    small: Path, tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The remaining moves keep the value, and lead to the positions met least often."""
     forget_depths(monkeypatch, small)
@@ -104,9 +98,9 @@ def test_without_time_for_depths_it_keeps_the_value_and_makes_progress(
         stopped.stop()
         advice = playing.advice(started(board, score), list(board.legal_moves), stopped)
         assert advice is not None
-        value = truth.probe(board, score).value
+        value = tablebase.probe(board, score).value
         assert advice.value == value
-        ranked = truth.moves(board, score)
+        ranked = tablebase.moves(board, score)
         assert set(advice.moves) <= {move.move for move in ranked if move.value == value}
         seen += len(advice.moves) > 1
     assert seen > 3
@@ -116,19 +110,19 @@ def test_without_time_for_depths_it_keeps_the_value_and_makes_progress(
     "fen", ["8/8/8/8/8/2k5/8/K1B5 b - - 4 60 G1.5", "1k6/4K3/8/8/8/8/8/1B6 w - - 9 70 G1.5"]
 )
 def test_with_nothing_to_gain_it_chooses_the_most_tempting_move(
-    fen: str, small: Path, truth: Tablebase
+    fen: str, small: Path, tablebase: Tablebase
 ) -> None:
     """Among the moves that keep the value, a random answer gives up most points after this move."""
     arbiter = game(fen)
     board, accrued = arbiter.board, arbiter.accrued
     advice = EngineTables([small], print).advice(arbiter, list(board.legal_moves), timer())
     assert advice is not None
-    moves = truth.moves(board, accrued)
+    moves = tablebase.moves(board, accrued)
     gains = {}
     for move in moves:
         if move.value == moves[0].value:
             board.push(move.move)
-            answers = [answer.value for answer in truth.moves(board, move.accrued) if answer.value.rank]
+            answers = [answer.value for answer in tablebase.moves(board, move.accrued) if answer.value.rank]
             board.pop()
             given = [points(value)[not board.turn] for value in answers]
             gains[move.move] = sum(given) / len(given)
@@ -139,7 +133,7 @@ def test_with_nothing_to_gain_it_chooses_the_most_tempting_move(
 
 @pytest.mark.parametrize("words", ["infinite", "movetime 99"])
 def test_the_whole_line_of_best_play_is_shown(
-    words: str, small: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch
+    words: str, small: Path, tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A short time suffices where look-ups take none of it."""
     monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
@@ -147,7 +141,7 @@ def test_the_whole_line_of_best_play_is_shown(
     arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
     chosen = thinker(said, EngineTables([small], print)).choose(arbiter, timer(words))
     assert chosen is not None
-    line = truth.line(arbiter.board, arbiter.accrued)
+    line = tablebase.line(arbiter.board, arbiter.accrued)
     assert said[1].split(" pv ")[1] == " ".join(ply.uci for ply in line)
     assert (chosen.move, chosen.reply) == (line[0].move, line[1].move)
     assert arbiter.moves == ()
@@ -155,13 +149,27 @@ def test_the_whole_line_of_best_play_is_shown(
     assert " score cp -125 " in said[1]
 
 
-def test_a_mate_is_reported_as_mate(small: Path, truth: Tablebase) -> None:
+def test_lines_of_a_report_share_their_searches(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where tables lack depths, the number of searches for them does not depend on that of the lines."""
+    asked: list[bool] = []
+
+    def search(*_: object, patience: Callable[[], bool]) -> None:
+        asked.extend(iter(patience, False))
+
+    monkeypatch.setattr(Tablebase, "next_move", search)
+    choosing = thinker(tables=EngineTables([small], print))
+    choosing.options.best_count = 3
+    assert choosing.choose(game(BISHOP), timer("depth 1"))
+    assert len(asked) == table_advice._MAX_LINE_SEARCHES
+
+
+def test_a_mate_is_reported_as_mate(small: Path, tablebase: Tablebase) -> None:
     said: list[str] = []
     choosing, fen = thinker(said, EngineTables([small], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
     told = []
     for turn in "bw":
         assert choosing.choose(game(fen.format(turn)), timer("depth 1"))
-        moves = (known(truth.probe(fen.format(turn)).depth) + 1) // 2
+        moves = (known(tablebase.probe(fen.format(turn)).depth) + 1) // 2
         told.append(f"mate {moves if turn == 'b' else -moves}")
     assert told[1] == "mate -5"
     assert [line.split(" score ")[1].split(" nodes")[0] for line in said[1::2]] == told
@@ -183,17 +191,17 @@ def test_a_missing_or_damaged_table_is_named_once_and_the_move_is_searched_for(
         assert "KBvK.r.h5" in sentence if damaged else sentence == missing
 
 
-def test_a_leaf_has_its_value(tables: Path, truth: Tablebase) -> None:
+def test_a_leaf_has_its_value(tables: Path, tablebase: Tablebase) -> None:
     playing = EngineTables([tables], print)
     for board, score in starts("leaves", sample(20, 60), MATERIALS):
-        found = truth.probe(board, score)
+        found = tablebase.probe(board, score)
         assert playing.look_up(started(board, score)) == (found.value, found.depth)
     assert playing.look_up(game(chess.STARTING_FEN)) is None
 
 
-def test_under_a_fifty_move_rule_values_count_only_if_reached_in_time(small: Path, truth: Tablebase) -> None:
+def test_under_a_fifty_move_rule_only_values_reached_in_time_count(small: Path, tablebase: Tablebase) -> None:
     playing, fen = EngineTables([small], print), "8/8/8/8/8/8/8/K2kr3 b - - {} 80 G3.0"
-    depth = known(truth.probe(fen.format(1)).depth)
+    depth = known(tablebase.probe(fen.format(1)).depth)
     for used, expected in ((99 - depth, True), (100 - depth, False)):
         arbiter = read_game(["fen", *fen.format(used).split()], rule=FiftyMoveRule.LEGACY)
         advice = playing.advice(arbiter, list(arbiter.live.legal_moves), timer())
@@ -201,7 +209,7 @@ def test_under_a_fifty_move_rule_values_count_only_if_reached_in_time(small: Pat
 
 
 def test_a_damaged_table_does_not_affect_leaves_of_others(
-    small: Path, truth: Tablebase, tmp_path: Path
+    small: Path, tablebase: Tablebase, tmp_path: Path
 ) -> None:
     """The damaged table is the first one, with which the code would be loaded."""
     shutil.copy(small / "KQvK.r.h5", tmp_path)
@@ -212,7 +220,7 @@ def test_a_damaged_table_does_not_affect_leaves_of_others(
     playing.wait(print)
     assert sum("KvK.r.h5" in sentence for sentence in told) == 1
     asked = (np.array([[chess.E5, chess.D1, chess.G5]]), np.array([1]), np.array([GScore.parse("G5.5").code]))
-    found, right = playing.values("KQk", *asked), truth.probe_arrays("KQk", *asked)
+    found, right = playing.values("KQk", *asked), tablebase.probe_arrays("KQk", *asked)
     assert found is not None
     assert [each.tolist() for each in found] == [each.tolist() for each in right]
 
