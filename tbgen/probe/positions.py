@@ -273,7 +273,9 @@ def _make_selector(value: ValueChoice, depth: DepthChoice) -> _Selector:
         raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
     if plies is None:
         return lambda values, _: codes[values]
-    wanted = np.array([ply in plies for ply in range(1 << 16)])  # a range may be endless
+    plies = plies if plies.step > 0 else plies[::-1]
+    wanted = np.zeros(1 << 16, np.bool_)
+    wanted[max(plies.start, plies.start % plies.step) : max(plies.stop, 0) : plies.step] = True
     return lambda values, depths: codes[values] & wanted[depths]
 
 

@@ -1,7 +1,7 @@
 """All positions of a table as arrays: complete, chosen, sampled, and back to boards."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import chess
@@ -18,13 +18,6 @@ from tests.support.exhaustive import exhaustive
 from tests.support.random_boards import en_passant_board, random_board
 
 NAMES = ["KvK", "KPvK", *exhaustive(["KBvK", "KQvKR", "KNNvK"])]
-
-
-@pytest.fixture(scope="module")
-def tablebase(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
 
 
 def same(one: Positions, other: Positions) -> bool:
@@ -76,7 +69,9 @@ def test_choices(name: str, block: int, tablebase: Tablebase, monkeypatch: pytes
         ([], []),
         (None, range(256)),
     ):
-        for depth, depths in ((None, range(1000)), (3, [3]), (range(2, 9, 3), [2, 5, 8]), (range(0), [])):
+        found_by = (3, [3]), (range(2, 9, 3), [2, 5, 8]), (range(8, -9, -3), [2, 5, 8]), (range(-9, 0), [])
+        endless = (None, range(1000)), (range(-7, 10**30, 4), range(1, 1000, 4))
+        for depth, depths in (*found_by, *endless):
             for side, sides in ((None, [0, 1]), (chess.WHITE, [0]), (chess.BLACK, [1])):
                 expected = everything[
                     np.isin(everything.value, list(codes))
