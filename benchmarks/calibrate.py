@@ -98,7 +98,7 @@ def main() -> None:
     )
     parser.add_argument("directory", type=Path, metavar="DIR")
     parser.add_argument("materials", nargs="+", metavar="MATERIAL")
-    parser.add_argument("--rules", type=Variant.parse, default=Variant.R_MOBILITY)
+    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY)
     arguments = parser.parse_args()
     print(f"{'material':8} {'':2} {'':20} {'costs.toml':>14} {'measured':>14} {'ratio':>6}")
     for name in arguments.materials:

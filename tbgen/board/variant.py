@@ -24,7 +24,9 @@ class Variant(StrEnum):
 
     The library uses the word ``variant`` where options, files and JSON documents use ``rules``.
 
-    >>> Variant.parse("wg").label
+    An unknown name raises :class:`~tbgen.errors.UsageError`.
+
+    >>> Variant("wg").label
     'whole-game mobility'
     """
 
@@ -32,14 +34,6 @@ class Variant(StrEnum):
     """Captures and pawn moves reset the accrued score to the next position score (TCEC's main rules)."""
     WHOLE_GAME = "wg"
     """Nothing resets the accrued score; the best score of all moves counts (section 9 of docs/theory.md)."""
-
-    @classmethod
-    def parse(cls, text: str) -> Variant:
-        """Parse the name of a variant; a variant is returned unchanged.
-
-        :raises UsageError: if there is no variant of that name.
-        """
-        return cls(text)
 
     @classmethod
     def _missing_(cls, value: object) -> Never:

@@ -318,7 +318,7 @@ def _open_syzygy(text: str) -> Any:
 
 
 def _parse_variants(text: str) -> list[Variant]:
-    return list(Variant) if text == "all" else [Variant.parse(text)]
+    return list(Variant) if text == "all" else [Variant(text)]
 
 
 def _material_names() -> Iterator[str]:
@@ -328,7 +328,7 @@ def _material_names() -> Iterator[str]:
 _PARAMETER_TYPES: Final[dict[Any, click.ParamType[Any]]] = {
     Path: click.Path(path_type=Path),
     Material: ParsedType("MATERIAL", Material.parse, _material_names),
-    Variant: ParsedType("|".join(Variant), Variant.parse, lambda: Variant),
+    Variant: ParsedType("|".join(Variant), Variant, lambda: Variant),
     GScore: ParsedType("G", GScore.parse),
     Komi: ParsedType("G", Komi.parse),
 }

@@ -94,7 +94,7 @@ class Arbiter:
     ) -> None:
         rule = FiftyMoveRule(fifty_move_rule)
         cutoff_score = cutoff if isinstance(cutoff, GScore) else parse_cutoff(str(cutoff))
-        settings = GameOptions(Variant.parse(rules), rule, cutoff_score, bare_kings).settings({})
+        settings = GameOptions(Variant(rules), rule, cutoff_score, bare_kings).settings({})
         board, start_accrued = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.is_reset_by(board.has_legal_en_passant())
@@ -180,6 +180,7 @@ class Arbiter:
         """Make a move in UCI notation, with castling written as in chess or as in Chess960.
 
         :raises UsageError: if the move is illegal.
+        :raises TypeError: if it is not text.
         """
         self._push(self._parse(self._board.parse_uci, uci, "UCI, such as e2e4 or e7e8q"))
 
@@ -187,6 +188,7 @@ class Arbiter:
         """Make a move in SAN.
 
         :raises UsageError: if the move is illegal or ambiguous.
+        :raises TypeError: if it is not text.
         """
         self._push(self._parse(self._board.parse_san, san, "SAN, such as e4, Nbd2 or e8=Q"))
 
@@ -236,7 +238,11 @@ class Arbiter:
         return score, accrued, clock
 
     def _parse(self, parser: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
-        """Return the legal move that a string in the given notation stands for."""
+        """Return the legal move that a string in the given notation stands for.
+
+        :raises UsageError: if there is no such move, or there are several.
+        :raises TypeError: if it is no string.
+        """
         if not isinstance(text, str):
             raise TypeError(f"the move cannot be {type(text).__name__}: expected text in {notation}")
         with suppress(ValueError):

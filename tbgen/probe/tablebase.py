@@ -431,7 +431,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             values_type = ValuesWithAllDepths
         self._values = values_type(
             paths,
-            variant=Variant.parse(rules),
+            variant=Variant(rules),
             max_open_files=max_open_files,
             cache_bytes=cache_bytes,
             check=check,

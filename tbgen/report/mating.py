@@ -246,7 +246,7 @@ def marks_of_tables(
 
 def count_table(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
     """Return the counts of a material's table; for parameters and errors see :func:`mating_potential`."""
-    with open_source(directories_of(directory), material, Variant.parse(rules)) as source:
+    with open_source(directories_of(directory), material, Variant(rules)) as source:
         return scan_table(source)
 
 

@@ -86,7 +86,7 @@ def make_mating_report(
     :raises DamagedTableError: if a table cannot be used.
     """
     first, *others = places = directories_of(directory)
-    variant = Variant.parse(rules)
+    variant = Variant(rules)
     words = list(words)
     if not words:
         raise UsageError("no man is named: name men such as [WF] or N")

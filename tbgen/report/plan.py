@@ -130,7 +130,7 @@ def plan_report(
         raise UsageError(f"there is no directory {missing[0]}: name materials before --dir")
     where = " and ".join(map(str, directories))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
-    variants = tuple(Variant) if rules is None else (Variant.parse(rules),)
+    variants = tuple(Variant) if rules is None else (Variant(rules),)
     data = SavedData(first)
     stored = {
         variant: set(data.materials(variant) if saved else tables_in(first, variant, *others))

@@ -44,10 +44,10 @@ def test_mypy_names_every_place_that_a_third_variant_needs(tmp_path: Path) -> No
 
 def test_parse() -> None:
     for each in Variant:
-        assert Variant.parse(each.value) is Variant.parse(each) is each
+        assert Variant(each.value) is Variant(each) is each
     for text in ("", "R", "x", "wg "):
         with pytest.raises(UsageError) as caught:
-            Variant.parse(text)
+            Variant(text)
         assert str(caught.value) == (
             f"there are no rules {text!r}; tables are built for the rules 'r' (r-mobility) and "
             "'wg' (whole-game mobility)"
