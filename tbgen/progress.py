@@ -58,17 +58,8 @@ class Reporter(Protocol):
         """
 
 
-class SilentReporter:
+class SilentReporter(Reporter):
     """A reporter that ignores all reports."""
-
-    def note(self, text: str) -> None:
-        """Ignore an event."""
-
-    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Ignore the start of work on a material."""
-
-    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Ignore progress."""
 
 
 _PRIOR_SECONDS: Final = 20.0

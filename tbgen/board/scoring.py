@@ -193,10 +193,9 @@ class Scoring:
         lead = self.lead(value)
         if self.scheme.has_whole_points:
             return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
-        white = round((1 + lead) / 2 * 10**_TAG_DECIMALS)
-        return "-".join(
-            f"{share / 10**_TAG_DECIMALS:.{_TAG_DECIMALS}f}" for share in (white, 10**_TAG_DECIMALS - white)
-        )
+        unit = 10**_TAG_DECIMALS
+        white = round((1 + lead) / 2 * unit)
+        return "-".join(f"{share / unit:.{_TAG_DECIMALS}f}" for share in (white, unit - white))
 
     def text(self, value: GScore) -> str:
         """Return the points of a result as text for readers, in which unequal points never look equal.
