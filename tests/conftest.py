@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache as kernel_cache
 from tbgen.generator import build
+from tbgen.probe.syzygy import Syzygy
+from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.solver_warmup import compile_kernels
 from tbgen.store.format import table_path
 from tests.support.builds import Silent, whole_game_materials
 from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
-from tests.support.paths import DATA, ROOT
+from tests.support.paths import DATA, ROOT, SYZYGY_FILES
 from tests.support.shared import PLACE
 
 KEPT = ROOT / "benchmarks" / "results" / "two-cores" / "tests.txt"
@@ -35,9 +38,8 @@ MOST_KEPT = 3
 LONG_FIXTURES = {"four_men", "site", "cluster"}
 """Fixtures that take seconds, whichever test comes first: tests that need one of them are long."""
 
-os.environ.pop(
-    "COLUMNS", None
-)  # pytest-xdist sets it, and text would be as wide as the terminal of who runs the tests
+# pytest-xdist sets it, and text would be as wide as the terminal of whoever runs the tests.
+os.environ.pop("COLUMNS", None)
 
 
 settings.register_profile("tbgen", deadline=None)  # a slow machine is no failure
@@ -169,6 +171,13 @@ def tables(four_men: Path) -> Path:
     return four_men
 
 
+@pytest.fixture(scope="module")
+def tablebase(tables: Path) -> Iterator[Tablebase]:
+    """All tables of up to four men."""
+    with open_tablebase(tables) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def four_men(built_dir: Path) -> Path:
     """The same directory, under a name that no module gives to tables of its own.
@@ -201,6 +210,13 @@ def packed(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> PackedTabl
 def compiled() -> None:
     """Kernels are compiled before the test, so that no build compiles them and says so."""
     compile_kernels()
+
+
+@pytest.fixture
+def syzygy() -> Iterator[Syzygy]:
+    """The Syzygy files of three men."""
+    with Syzygy(SYZYGY_FILES) as opened:
+        yield opened
 
 
 @pytest.fixture

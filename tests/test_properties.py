@@ -13,7 +13,7 @@ from tbgen.board.material import all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.index.layout import IMAGE, Layout
 from tbgen.index.table import FRESH, LAST_RUN, Table
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import Tablebase
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing, folded, one_ply
 from tests.support.packed_tables import plain
@@ -22,13 +22,6 @@ from tests.support.table_states import canonical_slots, runs_of, squares_of
 
 MATERIALS = all_materials(4)
 Slots = NDArray[np.int64]
-
-
-@pytest.fixture(scope="module")
-def tablebase(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
 
 
 def asked(seed: str, number: int) -> Iterator[tuple[chess.Board, GScore | None]]:

@@ -23,6 +23,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
+from tests.support.distributions import DISTRIBUTIONS, OF_A_PAWN
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import en_passant_board, random_board
 from tests.support.script_modules import load_script
@@ -167,15 +168,6 @@ def test_longest_mates_and_numbers_of_positions_of_four_men(tables: Path) -> Non
 
 # Distributions, and the wiki's remarks on endgames
 
-DISTRIBUTIONS = {
-    ("KvK", 0): "G1.5 44, G2.5 124, G3.5 404, G4.5 32, G5.5 988, "
-    "-G8.5 396, -G5.5 1216, -G4.5 32, -G3.5 332, -G2.5 28, -G1.5 16",
-    ("KNvK", 0): "G0.5 2844, G1.0 16, G1.5 14992, G2.0 360, G2.5 10972, G3.0 292, G3.5 175972, G5.5 48",
-    ("KNvK", 1): "G0.5 512, G1.0 16, G1.5 4352, G2.0 96, G2.5 4624, G3.0 640, G3.5 193476, G4.5 160, "
-    "G5.5 6220, -G8.5 3168, -G5.5 8224, -G4.5 224, -G3.5 2012, -G2.5 148, -G1.5 72",
-    ("KBvK", 0): "G0.5 7360, G1.5 185924",
-}
-
 
 def test_distributions(three_men: Path) -> None:
     """On the whole board, from the reference solver; KBvK is G1.5 or stalemate with White to move."""
@@ -183,8 +175,7 @@ def test_distributions(three_men: Path) -> None:
         expected = (entry.split() for entry in distribution.split(", "))
         assert counts(three_men, name, side) == {value: int(number) for value, number in expected}
     found = counts(three_men, "KPvK", 1)
-    pawn = {"G0.0": 97604, "G0.5": 18984, "G5.5": 27400, "-G8.5": 6986, "-G0.5": 14}
-    assert {value: found[value] for value in pawn} == pawn
+    assert {value: found[value] for value in OF_A_PAWN} == OF_A_PAWN
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Syzygy files as an exit source; ``tests/data/syzygy`` has those of three men, made by rtbgen."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -26,19 +25,12 @@ from tests.support.random_boards import en_passant_board, random_board
 from tests.support.solving import of_cells
 
 pytestmark = pytest.mark.usefixtures("compiled")
-FILES = Path(__file__).parent.parent / "data" / "syzygy"
 BOARDS = ["8/2k5/8/8/8/8/2p5/5K2 w - - 0 1", *exhaustive(["8/2k5/8/8/8/8/2p5/1R3K2 w - - 0 1"])]
 
 
 @pytest.fixture
-def files() -> Iterator[Syzygy]:
-    with Syzygy(FILES) as opened:
-        yield opened
-
-
-@pytest.fixture
-def syzygy(files: Syzygy) -> SyzygyExits:
-    return SyzygyExits(files)
+def exits(syzygy: Syzygy) -> SyzygyExits:
+    return SyzygyExits(syzygy)
 
 
 def boards(name: str, count: int) -> list[chess.Board]:
@@ -46,7 +38,7 @@ def boards(name: str, count: int) -> list[chess.Board]:
     return [random_board(rng, Material.parse(name)) for _ in range(count)]
 
 
-def test_they_narrow_intervals_and_are_never_wrong(tables: Path, tmp_path: Path, files: Syzygy) -> None:
+def test_they_narrow_intervals_and_are_never_wrong(tables: Path, tmp_path: Path, syzygy: Syzygy) -> None:
     """In positions of four men, without any tables."""
     narrowed, rng = 0, random.Random(8)
     some = [*boards("KPvKP", sample(1, 6)), *boards("KRvKP", sample(1, 3))]
@@ -56,7 +48,7 @@ def test_they_narrow_intervals_and_are_never_wrong(tables: Path, tmp_path: Path,
         for board in some:
             plain, found = (
                 solve(board, tables=tmp_path, syzygy=each, budget=of_cells(sample(2, 6)))
-                for each in (None, files)
+                for each in (None, syzygy)
             )
             result = known.probe(board)
             assert plain.lower <= found.lower <= result.value <= found.upper <= plain.upper, board.fen()
@@ -67,20 +59,20 @@ def test_they_narrow_intervals_and_are_never_wrong(tables: Path, tmp_path: Path,
     assert narrowed > sample(0, 5)
 
 
-def test_a_win_takes_no_cell(tmp_path: Path, files: Syzygy) -> None:
-    found = solve("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", tables=tmp_path, syzygy=files, line=True)
+def test_a_win_takes_no_cell(tmp_path: Path, syzygy: Syzygy) -> None:
+    found = solve("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", tables=tmp_path, syzygy=syzygy, line=True)
     assert (str(found.value), found.depth, found.cells, found.line) == ("G0.0", None, 0, ())
     assert all(str(move.lower) == "G0.0" for move in found.moves)
 
 
-def test_a_draw_is_between_the_stalemates(tmp_path: Path, files: Syzygy) -> None:
-    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(0))
+def test_a_draw_is_between_the_stalemates(tmp_path: Path, syzygy: Syzygy) -> None:
+    found = solve("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1", tables=tmp_path, syzygy=syzygy, budget=of_cells(0))
     assert (str(found.lower), str(found.upper)) == ("-G0.5", "G0.5")
 
 
-def test_proofs_use_them_as_premises(tmp_path: Path, files: Syzygy) -> None:
+def test_proofs_use_them_as_premises(tmp_path: Path, syzygy: Syzygy) -> None:
     found = solve(
-        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(6), verify=True
+        "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=syzygy, budget=of_cells(6), verify=True
     )
     assert str(found.value) == "-G0.0"
     assert found.proof is not None
@@ -92,54 +84,54 @@ def test_blocks_agree_with_single_positions(
     fen: str,
     tables: Path,
     tmp_path: Path,
-    files: Syzygy,
-    syzygy: SyzygyExits,
+    syzygy: Syzygy,
+    exits: SyzygyExits,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     board = chess.Board(fen)
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
-    routes = [route for route in routes_of(frame) if not route.is_quiet and syzygy.knows(route)]
+    routes = [route for route in routes_of(frame) if not route.is_quiet and exits.knows(route)]
     assert routes
     with tbgen.open_tablebase(tables) as truth:
-        assert min(check_source(syzygy, routes, 97, truth)) > 25
+        assert min(check_source(exits, routes, 97, truth)) > 25
     for route in routes:
-        lower, upper = (syzygy.block(route, end) for end in (LOWER, UPPER))
+        lower, upper = (exits.block(route, end) for end in (LOWER, UPPER))
         # At both ends the depth of a mate claims least, whoever mates.
         assert ((lower.depth > upper.depth) == (lower.value == 0)).all()
         assert ((lower.depth < upper.depth) == (upper.value == 255)).all()
     # Where a file is missing, positions still have the worst bounds.
-    syzygy._winners.clear()
-    monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
+    exits._winners.clear()
+    monkeypatch.setattr(syzygy._files, "get_wdl", lambda board: None)
     white, black = routes[0].destination.side_letters()
     with tbgen.open_tablebase(tmp_path) as nothing:
-        known = ExitBounds(Tables(nothing), SolvedCells(), syzygy)
+        known = ExitBounds(Tables(nothing), SolvedCells(), exits)
         for end, bound in ((LOWER, 254 if black == "K" else 255), (UPPER, 1 if white == "K" else 0)):
-            assert set(syzygy.block(routes[0], end).value.tolist()) == {WORST[end], int(NONE)}
+            assert set(exits.block(routes[0], end).value.tolist()) == {WORST[end], int(NONE)}
             block = known.stored_block(routes[0], end)
             assert block is not None
             assert set(block.value.tolist()) - {int(NONE)} == {bound}
 
 
 def test_positions_are_looked_up_with_their_en_passant_right(
-    files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
+    syzygy: Syzygy, exits: SyzygyExits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = chess.Board("4k3/8/8/8/3p4/8/2P5/4K3 w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
     (route,) = (route for route in routes_of(frame) if route.ep_square is not None)
     asked: list[chess.Square | None] = []
-    monkeypatch.setattr(files._files, "get_wdl", lambda board: asked.append(board.ep_square))
-    syzygy.block(route, LOWER)
+    monkeypatch.setattr(syzygy._files, "get_wdl", lambda board: asked.append(board.ep_square))
+    exits.block(route, LOWER)
     assert set(asked) == {chess.C3}
 
 
 @pytest.mark.parametrize("fen", BOARDS)
 def test_single_positions_have_no_better_bounds_than_blocks(
-    fen: str, tmp_path: Path, syzygy: SyzygyExits
+    fen: str, tmp_path: Path, exits: SyzygyExits
 ) -> None:
     """Else a search would treat states as exact that its games do not."""
     board = chess.Board(fen)
     with tbgen.open_tablebase(tmp_path) as tables:
-        known = ExitBounds(Tables(tables), SolvedCells(), syzygy)
+        known = ExitBounds(Tables(tables), SolvedCells(), exits)
         for route in routes_of(frame_of_cell(Cell.of_board(board, mobile_squares(board)))):
             if route.is_quiet:
                 continue

@@ -8,6 +8,7 @@ import chess
 
 from tbgen.board.rules import FRESH, accrued_score
 from tbgen.board.variant import Variant
+from tests.support.random_boards import random_moves
 from tests.support.refusals import refusal
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 0 1"
@@ -46,12 +47,8 @@ def test_what_replaying_from_the_first_position_gives() -> None:
         board = chess.Board(start)
         for variant in Variant:
             assert accrued_score(board, variant) is None
-        for _ in range(60):
-            moves = list(board.legal_moves)
-            if not moves:
-                break
-            quiet = [move for move in moves if not board.is_zeroing(move)]
-            board.push(rng.choice(quiet if quiet and rng.random() < 0.9 else moves))
+        for move in random_moves(rng, board, 60, lambda *made: not chess.Board.is_zeroing(*made), 0.9):
+            board.push(move)
         assert len(board.move_stack) > 15
         for past, expected in islice(replayed(board), 1, None):
             before = past.copy()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tbgen.board.san import parse_san
 from tests.support.exhaustive import sample
+from tests.support.random_boards import random_moves
 
 POSITIONS = [
     chess.STARTING_FEN,
@@ -91,11 +92,7 @@ def test_random_games(seed: int, chess960: bool) -> None:
     rng = random.Random(seed)
     board = chess.Board.from_chess960_pos(rng.randrange(960)) if chess960 else chess.Board()
     texts = ["e4", "Nf3", "O-O", "O-O-O", "exd5", "Qxf7", "e8=Q", "--", "Z0", "0000", "", "e9", "Kx"]
-    for _ in range(rng.randrange(100)):
-        moves = list(board.legal_moves)
-        if not moves:
-            break
-        move = rng.choice(moves)
+    for move in random_moves(rng, board, rng.randrange(100)):
         for text in rng.sample(variants(board, move), 4) + rng.sample(texts, 2):
             check(board, text)
         texts = [*texts[-60:], board.san(move).rstrip("+#")]

@@ -25,9 +25,9 @@ from tbgen.games.pgn.reader import read_games
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import ignore_solve_progress
 from tests.support.commands import Capture, answer, failure, said
+from tests.support.paths import SYZYGY_FILES
 from tests.support.solving import CASTLING, WALL
 
-FILES = Path(__file__).parent.parent / "data" / "syzygy"
 WON = "8/8/8/3K4/8/8/8/kq6 w - - 9 60"
 DRAWN = "8/8/8/4k3/8/4K3/4P3/8 w - - 4 60"
 NO_FILE = "8/8/8/3k4/8/5p2/8/KR6 b - - 3 60"
@@ -66,26 +66,26 @@ TAGGED = [
 
 def test_tags(games: Path, capsys: Capture) -> None:
     out = games.with_name("tagged.pgn")
-    printed, told = said(capsys, 0, "tag", games, out, "--syzygy", FILES, "--json")
+    printed, told = said(capsys, 0, "tag", games, out, "--syzygy", SYZYGY_FILES, "--json")
     assert tags(out) == TAGGED
     assert " ".join(told).count("Syzygy file KRvKP.rtbw is missing") == 1
     found = json.loads(printed)
     assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
     before = out.read_bytes()
-    _, told = said(capsys, 0, "tag", out, out, "--syzygy", FILES)
+    _, told = said(capsys, 0, "tag", out, out, "--syzygy", SYZYGY_FILES)
     assert out.read_bytes() == before
     assert "1 syzygy" in told[-1]
     games.write_text(games.read_text() * 2)
-    said(capsys, 0, "tag", games, out, "--syzygy", FILES, "--jobs", "2")
+    said(capsys, 0, "tag", games, out, "--syzygy", SYZYGY_FILES, "--jobs", "2")
     assert tags(out) == TAGGED * 2
 
 
 def test_tags_by_scoring_and_rules(games: Path) -> None:
     """Bounds from chess are decisive for scorings that count only chess."""
     out = games.with_name("tagged.pgn")
-    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--scoring", "classical"]) == 0
+    assert main(["tag", str(games), str(out), "--syzygy", str(SYZYGY_FILES), "--scoring", "classical"]) == 0
     assert tags(out)[:2] == [("-G0.0", "syzygy", None), ("G4.5", "bounded", "-G0.5 G0.5")]
-    assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--rules", "wg"]) == 0
+    assert main(["tag", str(games), str(out), "--syzygy", str(SYZYGY_FILES), "--rules", "wg"]) == 0
     (first, *_) = read_games(io.BytesIO(out.read_bytes()))
     assert (first.tags["WGMobilityResult"], first.tags["WGMobilityBasis"]) == ("-G0.0", "syzygy")
 
@@ -93,22 +93,22 @@ def test_tags_by_scoring_and_rules(games: Path) -> None:
 def test_standings(games: Path, capsys: Capture) -> None:
     """Games are tagged or not; results that tags prove by Syzygy files count without the files."""
     bounds = {"lower": "-G0.5", "upper": "G0.5"}
-    found = json.loads(said(capsys, 0, "score", games, "--json", "--syzygy", FILES)[0])
+    found = json.loads(said(capsys, 0, "score", games, "--json", "--syzygy", SYZYGY_FILES)[0])
     assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
     won, drawn, *_ = found["games"]
     assert (won["basis"], won["value"], won["points"]) == ("syzygy", "-G0.0", {"white": 0.0, "black": 1.0})
     assert drawn["bounds"] == bounds
-    said(capsys, 0, "tag", games, games, "--syzygy", FILES)
+    said(capsys, 0, "tag", games, games, "--syzygy", SYZYGY_FILES)
     won, drawn, *_ = json.loads(said(capsys, 0, "score", games, "--json")[0])["games"]
     assert (won["basis"], drawn["basis"], drawn["bounds"]) == ("syzygy", "table missing", bounds)
 
 
 def test_one_position(games: Path, capsys: Capture) -> None:
-    text = answer(capsys, "adjudicate", f"{WON} G4.5", "--syzygy", str(FILES))
+    text = answer(capsys, "adjudicate", f"{WON} G4.5", "--syzygy", str(SYZYGY_FILES))
     assert "result          -G0.0  (Black holds it)\nbasis           syzygy\naccrued score   G4.5\n" in text
-    out, _ = said(capsys, 0, "adjudicate", f"{DRAWN} G4.5", "--syzygy", FILES)
+    out, _ = said(capsys, 0, "adjudicate", f"{DRAWN} G4.5", "--syzygy", SYZYGY_FILES)
     assert "basis           table missing, not proven: between -G0.5 and G0.5" in out
-    out, told = said(capsys, 0, "adjudicate", NO_FILE, "--syzygy", FILES, "--json")
+    out, told = said(capsys, 0, "adjudicate", NO_FILE, "--syzygy", SYZYGY_FILES, "--json")
     assert json.loads(out)["missing_syzygy"] == "KRvKP.rtbw"
     assert told[-1] == (
         "tbgen: Syzygy file KRvKP.rtbw is missing for 1 game; in the directory of the others, fetch with: "
@@ -120,7 +120,7 @@ def test_several_directories(games: Path, capsys: Capture) -> None:
     queen, rook = (games.with_name(name) for name in ("queen", "rook"))
     for name, directory in (("KQvK", queen), ("KRvK", rook)):
         directory.mkdir()
-        shutil.copy(FILES / f"{name}.rtbw", directory)
+        shutil.copy(SYZYGY_FILES / f"{name}.rtbw", directory)
     for between in (":", ";"):
         text = answer(capsys, "adjudicate", WON, "--syzygy", f"{rook}{between}{queen}")
         assert "basis           syzygy" in text
@@ -128,7 +128,7 @@ def test_several_directories(games: Path, capsys: Capture) -> None:
 
 def test_a_damaged_file(games: Path, capsys: Capture) -> None:
     out, damaged = games.with_name("out.pgn"), games.with_name("damaged")
-    shutil.copytree(FILES, damaged)
+    shutil.copytree(SYZYGY_FILES, damaged)
     (damaged / "KQvK.rtbw").write_bytes(b"nothing")
     text = failure(capsys, 1, "tag", str(games), str(out), "--syzygy", str(damaged))
     assert text.startswith(f"tbgen: game 1, line 1: {damaged / 'KQvK.rtbw'}: this Syzygy file ")
@@ -140,7 +140,7 @@ def test_a_damaged_file(games: Path, capsys: Capture) -> None:
 def test_solving_goes_on_from_files(games: Path, capsys: Capture) -> None:
     """With four men and no tables, the files of three men decide after captures and promotions."""
     words = ("adjudicate", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 1 60", "--solve", "--solve-time", "1h")
-    out, _ = said(capsys, 0, *words, "--syzygy", FILES)
+    out, _ = said(capsys, 0, *words, "--syzygy", SYZYGY_FILES)
     assert "result          -G0.0  (Black holds it)\nbasis           solved\n" in out
 
 
@@ -160,7 +160,7 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     monkeypatch.setattr(solver, "make_exit_bounds", known)
     games.write_text(stopped(WALL))
     words = ["tag", str(games), str(games), "--solve", "--solve-results", str(games.with_name("results"))]
-    for more in ((), ("--syzygy", str(FILES)), ("--syzygy", str(FILES)), ()):
+    for more in ((), ("--syzygy", str(SYZYGY_FILES)), ("--syzygy", str(SYZYGY_FILES)), ()):
         assert main([*words, *more]) == 0
     assert asked == [0, 5]
 

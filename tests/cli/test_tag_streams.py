@@ -8,8 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,24 +75,13 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
     if everybody:
         target.write_bytes(b"old")
     before = names(place)
-    command = [sys.executable, "-m", "tbgen", "tag", "-", str(target), "--jobs", jobs]
-    with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
-        assert process.stdin
+    with tagging(place, jobs) as process:
+        if everybody:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        assert process.wait(600) == 128 + number
         assert process.stderr
-        feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
-        feeder.start()
-        try:
-            while not written(place):
-                time.sleep(0.02)
-            if everybody:
-                os.killpg(process.pid, number)
-            else:
-                process.send_signal(number)
-            assert process.wait(600) == 128 + number
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # all should have ended already
-        feeder.join()
         said = {signal.SIGINT: "interrupted", **TERMINATION_WORDS}[number]
         assert process.stderr.read().decode().splitlines() == [f"tbgen: {said}"]
     assert names(place) == before
@@ -100,23 +91,35 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_a_process_that_is_killed(place: Path) -> None:
     """A process is killed, as by Linux when memory is exhausted."""
-    command = [sys.executable, "-m", "tbgen", "tag", "-", str(place / "out.pgn"), "--jobs", "2"]
-    with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stderr
-        feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
-        feeder.start()
+    with tagging(place, "2") as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        while not written(place):
-            time.sleep(0.02)
         os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
         assert process.wait(600) == 1
-        feeder.join()
+        assert process.stderr
         assert process.stderr.read().decode().splitlines() == [
             "tbgen: a process that adjudicated games was killed, maybe because memory ran out: "
             "try fewer with --jobs"
         ]
     assert names(place) == ["in.pgn"]
+
+
+@contextmanager
+def tagging(place: Path, jobs: str) -> Iterator["subprocess.Popen[Any]"]:
+    """A process that tags an endless stream and has begun to write, in a session of its own."""
+    command = [sys.executable, "-m", "tbgen", "tag", "-", str(place / "out.pgn"), "--jobs", jobs]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start(command, **pipes, start_new_session=True) as process:
+        assert process.stdin
+        feeder = threading.Thread(target=feed, args=(process.stdin.fileno(),))
+        feeder.start()
+        try:
+            while not any(path.stat().st_size for path in place.glob("out.pgn.tmp-*")):
+                time.sleep(0.02)
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # all should have ended already
+        feeder.join()
 
 
 def feed(descriptor: int) -> None:
@@ -126,10 +129,6 @@ def feed(descriptor: int) -> None:
             os.write(descriptor, DATA * 100)
     except BrokenPipeError:
         pass
-
-
-def written(place: Path) -> bool:
-    return any(path.stat().st_size for path in place.glob("out.pgn.tmp-*"))
 
 
 @pytest.mark.exhaustive

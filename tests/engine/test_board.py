@@ -20,6 +20,7 @@ from tbgen.engine.kernels.board import (
     make_move,
     position_key,
 )
+from tests.support.random_boards import random_moves
 
 ROWS, MOVES = np.zeros((8, ROW_SIZE), np.uint64), np.zeros((8, 256), np.int32)
 BOARDS = (
@@ -51,6 +52,10 @@ def move_of(board: chess.Board, move: int) -> chess.Move:
     return chess.Move(move & FROM_MASK, move >> 6 & 63, promoted + 1 if promoted else None)
 
 
+def is_rare(board: chess.Board, move: chess.Move) -> bool:
+    return move.promotion is not None or board.is_castling(move)
+
+
 def positions(seed: int, games: int) -> Iterator[chess.Board]:
     """Yield positions of random games from start positions of Chess960 and others."""
     rng = random.Random(seed)
@@ -60,13 +65,10 @@ def positions(seed: int, games: int) -> Iterator[chess.Board]:
         else:
             board = chess.Board.from_chess960_pos(rng.randrange(960))
         board.chess960 = True
-        for _ in range(120):
+        for move in random_moves(rng, board, 120, is_rare, 0.5):
             yield board
-            moves = list(board.legal_moves)
-            if not moves:
-                break
-            forcing = [move for move in moves if move.promotion or board.is_castling(move)]
-            board.push(rng.choice(forcing if forcing and rng.random() < 0.5 else moves))
+            board.push(move)
+        yield board
 
 
 def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:

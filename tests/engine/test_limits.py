@@ -47,10 +47,7 @@ def test_no_move_uses_the_whole_clock() -> None:
 def test_words() -> None:
     go = Go.parse(["fish", "searchmoves", "e2e4", "d2d4", "ponder", "depth", "x", "nodes", "7", "movetime"])
     assert (go.moves, go.ponder, go.infinite, go.numbers) == (("e2e4", "d2d4"), True, False, {"nodes": 7})
-    assert [fault.split()[1:4] for fault in go.faults] == [
-        ["depth", "needs", "a"],
-        ["movetime", "needs", "a"],
-    ]
+    assert [" ".join(fault.split()[1:4]) for fault in go.faults] == ["depth needs a", "movetime needs a"]
     assert Go.parse(["mate", "3"]).depth == 6
     assert Go.parse(["mate", "3", "depth", "2"]).depth == 2
     small = Go.parse(["depth", "-4", "mate", "0", "movetime", "-5", "nodes", "0", "wtime", "-7"])

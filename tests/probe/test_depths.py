@@ -31,13 +31,6 @@ SHARES = {"KRvKN": 30, "KBvKN": 80, "KRvKP": 60, "KQvKQ": 80, "KQvKR": 95, "KPvK
 """Materials, and how many depths in a hundred are found at least by looking at 60 states; seeds are fixed."""
 
 
-@pytest.fixture(scope="module")
-def tablebase(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
-
-
 @pytest.fixture
 def packed(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tablebase]:
     """The same without depths of accrued scores."""

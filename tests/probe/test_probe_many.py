@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -45,13 +45,6 @@ BAD = (
 )
 
 Asked = tuple[list[chess.Board], list[GScore | str | None]]
-
-
-@pytest.fixture(scope="module")
-def tablebase(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
 
 
 def random_questions(seed: int, count: int, materials: list[Material], bad: float = 0.05) -> Asked:

@@ -7,7 +7,6 @@ import pickle
 import random
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -21,15 +20,8 @@ from tbgen.board.score import GScore
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.probe.syzygy import Syzygy, Winner
 from tests.support.exhaustive import sample
+from tests.support.paths import SYZYGY_FILES
 from tests.support.random_boards import random_board
-
-FILES = Path(__file__).parent.parent / "data" / "syzygy"
-
-
-@pytest.fixture
-def syzygy() -> Iterator[Syzygy]:
-    with Syzygy(FILES) as opened:
-        yield opened
 
 
 def test_who_forces_mate_in_tables(three_men: Path, syzygy: Syzygy) -> None:
@@ -74,7 +66,7 @@ def test_a_cursed_win_is_a_win(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) 
 def test_files_of_several_directories(tmp_path: Path, syzygy: Syzygy) -> None:
     for name, directory in (("KQvK", "queen"), ("KRvK", "rook")):
         (tmp_path / directory).mkdir()
-        shutil.copy(FILES / f"{name}.rtbw", tmp_path / directory)
+        shutil.copy(SYZYGY_FILES / f"{name}.rtbw", tmp_path / directory)
     (tmp_path / "dtz").mkdir()
     with Syzygy(tmp_path / "queen", tmp_path / "rook", tmp_path / "dtz") as both:
         assert (len(both), len(syzygy)) == (2, 5)
@@ -87,13 +79,13 @@ def test_files_of_several_directories(tmp_path: Path, syzygy: Syzygy) -> None:
 
 def test_no_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is no directory: give the one with Syzygy files"):
-        Syzygy(FILES, tmp_path / "nowhere")
+        Syzygy(SYZYGY_FILES, tmp_path / "nowhere")
     with pytest.raises(UsageError, match="there are no Syzygy files"):
         Syzygy(tmp_path)
 
 
 def test_a_truncated_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    shutil.copytree(FILES, tmp_path / "files")
+    shutil.copytree(SYZYGY_FILES, tmp_path / "files")
     path = tmp_path / "files" / "KRvK.rtbw"
     whole = path.read_bytes()
     empty = chess.SquareSet(~(chess.BB_RANK_1 | chess.BB_FILE_A | chess.BB_FILE_B))
@@ -107,7 +99,7 @@ def test_a_truncated_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
             pytest.raises(DamagedTableError, match=r"files/KRvK\.rtbw: this"),
         ):
             list(map(damaged.winner, boards))
-        with Syzygy(path.parent, FILES) as both, Syzygy(FILES) as sound:
+        with Syzygy(path.parent, SYZYGY_FILES) as both, Syzygy(SYZYGY_FILES) as sound:
             assert list(map(both.winner, boards)) == list(map(sound.winner, boards))
             assert "KRvK.rtbw is used" in caplog.records[-1].getMessage()
     shutil.copytree(path.parent, tmp_path / "more")

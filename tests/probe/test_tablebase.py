@@ -3,7 +3,6 @@
 import pickle
 import random
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -17,17 +16,10 @@ from tbgen.errors import MissingTableError, UsageError
 from tbgen.probe.tablebase import Tablebase, View, open_tablebase
 from tbgen.store.format import table_path
 from tests.support.exhaustive import sample
-from tests.support.random_boards import en_passant_board, random_board
+from tests.support.random_boards import en_passant_board, random_board, random_moves
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - -"
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
-
-
-@pytest.fixture(scope="module")
-def tablebase(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
 
 
 def test_fens_are_as_good_as_boards(tablebase: Tablebase) -> None:
@@ -85,11 +77,7 @@ def test_histories_count(rules: str, whole_game_tables: Path) -> None:
             if tables.get(board) is None or board.is_game_over():
                 continue
             accrued = GScore.of_board(board)
-            for _ in range(rng.randrange(1, 25)):
-                moves = list(board.legal_moves)
-                if not moves:
-                    break
-                move = rng.choice(moves)
+            for move in random_moves(rng, board, rng.randrange(1, 25)):
                 zeroing = board.is_zeroing(move)
                 board.push(move)
                 own = GScore.of_board(board)

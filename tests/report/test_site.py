@@ -36,9 +36,7 @@ def rows(table: Element, part: str = "tbody") -> list[list[str]]:
 
 
 def table(page: Element, name: str) -> Element:
-    (found,) = [
-        element for element in page.iter("table") if name in (element.get("id"), element.get("class"))
-    ]
+    (found,) = [each for each in page.iter("table") if name in (each.get("id"), each.get("class"))]
     return found
 
 
@@ -82,10 +80,9 @@ def test_pages_are_valid(site: Path, shown: list[TableReport]) -> None:
         drawn = [box for box in page.iter("figure") if box.get("class") == "plot"]
         assert all(box.get("tabindex") == "0" for box in drawn)
         before, *_ = re.split(r"\bG\d", words(page.find(".//main/..")))  # type: ignore[arg-type]
-        assert before.rstrip().endswith("Whoever leaves the other fewer moves wins.")
+        assert before.rstrip().endswith("fewer moves wins.")
     footer = words(parsed(site / "index.html").find(".//footer"))  # type: ignore[arg-type]
-    said = "G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5 one not in check. White's"
-    assert said in footer
+    assert re.search(r"G0\.0 .*mate.* G0\.5 .*stalemate.* G1\.0 .*in check.* G1\.5 .*not in check", footer)
 
 
 def test_every_file_is_linked_and_nothing_comes_from_elsewhere(site: Path) -> None:

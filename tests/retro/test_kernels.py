@@ -1,7 +1,6 @@
 """The solver's kernels against slow equivalents: single squares, single positions of python-chess."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -14,7 +13,7 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.table import ArraySource, Source, Table
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.best_exits import NO_EXIT
 from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import (
@@ -140,13 +139,6 @@ def phase_of(layout: Layout, phase: int) -> Workspace:
     place_pawns(workspace.frame, layout, phase)
     mark_legal(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
     return workspace
-
-
-@pytest.fixture(scope="module")
-def tablebase(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men."""
-    with open_tablebase(tables) as tablebase:
-        yield tablebase
 
 
 def around_and_own(layout: Layout, tables: Path) -> tuple[PoolLoader, Table]:

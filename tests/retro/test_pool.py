@@ -99,9 +99,8 @@ def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Rand
     for number, board in enumerate(random_boards(layout, phase, rng)):
         material, own = block_of(board)
         assert material == layout.material
-        assert (
-            own == phase or material.symmetric
-        )  # then the same men stand elsewhere once colours are swapped
+        # If it is symmetric, the same men stand elsewhere once colours are swapped.
+        assert own == phase or material.symmetric
         steps, captures = phases_after_pawn_steps(layout, own), blocks_after_captures(layout, [own])
         for capture, promotion, after in zeroing_moves(board):
             block = block_of(after)

@@ -33,9 +33,8 @@ if KEPT in os.environ:
 
     _kept, _, _digest = os.environ[KEPT].partition("=")
     _digest_of = cache._source_digest
-    cache._source_digest = lambda path: (  # type: ignore[assignment]
-        bytes.fromhex(_digest) if path.match(_kept) else _digest_of(path)
-    )
+    _fixed = bytes.fromhex(_digest)
+    cache._source_digest = lambda path: _fixed if path.match(_kept) else _digest_of(path)  # type: ignore[assignment]
 
 
 @pytest.hookimpl(trylast=True)

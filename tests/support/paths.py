@@ -5,6 +5,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent.parent
 DATA = TESTS / "data"
 """Rows and files that tests compare with."""
+SYZYGY_FILES = DATA / "syzygy"
 ROOT = TESTS.parent
 MATCH = str(DATA / "g01_exp_default.pgn")
 KOMI = str(DATA / "g04_komi_pgn.pgn")

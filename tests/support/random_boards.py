@@ -1,7 +1,7 @@
 """Random positions."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import chess
 
@@ -33,6 +33,26 @@ def en_passant_board(rng: random.Random) -> chess.Board:
             if board.has_legal_en_passant():
                 return board.copy(stack=False)
             board.pop()
+
+
+def random_moves(
+    rng: random.Random,
+    board: chess.Board,
+    count: int,
+    prefers: Callable[[chess.Board, chess.Move], bool] = lambda *_: False,
+    share: float = 1.0,
+) -> Iterator[chess.Move]:
+    """Random moves in the positions that the board has by then: whoever asks makes them on it.
+
+    :param count: how many of them, if the game does not end before.
+    :param prefers: the moves from which to choose, with a probability of ``share``, if any is legal.
+    """
+    for _ in range(count):
+        moves = list(board.legal_moves)
+        preferred = [move for move in moves if prefers(board, move)]
+        if not moves:
+            return
+        yield rng.choice(preferred if preferred and rng.random() < share else moves)
 
 
 def starts(

@@ -14,9 +14,8 @@ Fresh = tuple[int, int]  # value code, depth in plies
 Key = str  # tells positions apart
 Exit = Callable[[int], Fresh]  # what a move that leaves is worth with this accrued score before it
 Move = tuple[Key, Exit | None]  # key of the position reached, None if the move stays in the game
-ExitOf = Callable[
-    [chess.Board, chess.Move, chess.Board], Exit | None
-]  # board before the move, move, board after it
+# Of the board before the move, the move, and the board after it.
+ExitOf = Callable[[chess.Board, chess.Move, chess.Board], Exit | None]
 
 
 def rank_of(code: int) -> int:

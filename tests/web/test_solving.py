@@ -141,10 +141,8 @@ def test_one_at_a_time_and_an_end_when_nobody_waits(
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     command = [*SOLVE_COMMAND, LOCKED, "--time", "60m"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as child:
-        assert child.communicate() == (
-            None,
-            b"",
-        )  # closes its standard input, as the end of this process would
+        # This closes its standard input, as the end of this process would.
+        assert child.communicate() == (None, b"")
     assert child.returncode == 1
 
 

@@ -2,7 +2,6 @@
 
 import io
 import random
-from pathlib import Path
 from typing import Any
 
 import chess
@@ -19,8 +18,10 @@ from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, adjudicate, replay
 from tbgen.games.settings import FiftyMoveRule, GameOptions
-from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.tablebase import Tablebase
+from tests.games.referee.test_arbiter import after, is_back
 from tests.support.exhaustive import sample
+from tests.support.random_boards import random_moves
 from tests.support.refusals import refusal
 
 R = Variant.R_MOBILITY
@@ -33,21 +34,8 @@ ENDINGS = (None, WHITE_FLAGGED, WHITE_GIVEN_A_WIN, AGREED)
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"  # G1.5 in four plies
 
 
-@pytest.fixture
-def tablebase(reference_dir: Path) -> Tablebase:
-    """Return tables of KvK, KBvK and KNvK."""
-    return open_tablebase(reference_dir)
-
-
 def said(outcome: Outcome) -> tuple[str, str, str, int | None]:
     return str(outcome.value), outcome.basis.value, str(outcome.accrued), outcome.depth
-
-
-def played(fen: str, moves: str = "", **rules: object) -> Arbiter:
-    arbiter = Arbiter(fen, **rules)  # type: ignore[arg-type]
-    for move in moves.split():
-        arbiter.push_uci(move)
-    return arbiter
 
 
 def test_mate_and_stalemate_come_first(tablebase: Tablebase) -> None:
@@ -63,9 +51,9 @@ def test_mate_and_stalemate_come_first(tablebase: Tablebase) -> None:
 def test_ends_on_the_board_come_before_adjudications_and_after_forfeits(tablebase: Tablebase) -> None:
     shuffle = "a1a2 h8g8 a2a1 g8h8 a1a2 h8g8 a2a1 g8h8"
     for arbiter, basis, accrued in (
-        (played("7k/8/8/8/8/8/8/KB6 w - - 0 1", shuffle), "repetition", "G2.5"),
-        (played("8/8/8/8/3k4/8/2B5/K7 w - - 100 80 -G12.5"), "fifty-move rule", "-G12.5"),
-        (played("8/8/2k5/8/8/5K2/8/8 w - - 0 1", "f3f4"), "bare kings", "-G8.5"),
+        (after("7k/8/8/8/8/8/8/KB6 w - - 0 1", shuffle), "repetition", "G2.5"),
+        (after("8/8/8/8/3k4/8/2B5/K7 w - - 100 80 -G12.5"), "fifty-move rule", "-G12.5"),
+        (after("8/8/2k5/8/8/5K2/8/8 w - - 0 1", "f3f4"), "bare kings", "-G8.5"),
     ):
         for ending in (None, AGREED, WHITE_GIVEN_A_WIN):
             assert said(adjudicate(arbiter, tablebase, ending)) == (accrued, basis, accrued, None)
@@ -214,14 +202,8 @@ def random_game(seed: int) -> Game:
     board.halfmove_clock = chances.choice((0, 3, 60, 99, 120))
     accrued = chances.choice((None, GScore.parse("G9.5"), GScore.parse("-G3.0")))
     start = Fen(board.copy(), accrued)
-    for _ in range(chances.randrange(160)):
-        moves = list(board.legal_moves)
-        if not moves:
-            break
-        back = board.move_stack[1:] and [
-            move for move in moves if move.from_square == board.move_stack[-2].to_square
-        ]
-        board.push(chances.choice(back if back and chances.random() < 0.6 else moves))
+    for move in random_moves(chances, board, chances.randrange(160), is_back, 0.6):
+        board.push(move)
     return Game(1, 1, start=start, board=board)
 
 

@@ -19,6 +19,7 @@ from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.exhaustive import sample
 from tests.support.paths import DATA, rows
+from tests.support.random_boards import random_moves
 from tests.support.refusals import refusal
 
 pytestmark = pytest.mark.filterwarnings("ignore:the seventh field")
@@ -210,14 +211,15 @@ def random_play(seed: int) -> chess.Board:
     rng = random.Random(seed)
     fens = (chess.STARTING_FEN, "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 7 9", f"{KINGS} 5 9", f"{ROOK} 60 80")
     board = chess.Board(fens[seed % len(fens)])
-    for _ in range(rng.randrange(1, 60)):
-        moves = list(board.legal_moves)
-        if not moves:
-            break
-        last = board.move_stack[-2] if len(board.move_stack) > 1 else chess.Move.null()
-        back = chess.Move(last.to_square, last.from_square)
-        board.push(back if back in moves and rng.random() < 0.8 else rng.choice(moves))
+    for move in random_moves(rng, board, rng.randrange(1, 60), is_back, 0.8):
+        board.push(move)
     return board
+
+
+def is_back(board: chess.Board, move: chess.Move) -> bool:
+    """Return whether a move takes back the last one of the side to move."""
+    last = board.move_stack[-2:-1]
+    return bool(last) and (move.from_square, move.to_square) == (last[0].to_square, last[0].from_square)
 
 
 def test_moves_of_a_board_count() -> None:

@@ -21,12 +21,6 @@ ROOK = "8/8/8/4KRk1/8/8/8/8 b - - 1 1"
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 
-@pytest.fixture
-def tablebase(reference_dir: Path) -> Tablebase:
-    """Return tables of KvK, KBvK and KNvK."""
-    return open_tablebase(reference_dir)
-
-
 def judged(
     tables: Tablebase,
     answer: str,

@@ -1,6 +1,5 @@
 """Games that stopped in positions without a table, whose results Syzygy files prove or bound."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -20,16 +19,9 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.games.referee.test_solving import said
 from tests.support.solving import LOCKED, Prover
 
-FILES = Path(__file__).parents[2] / "data" / "syzygy"
 WON = "8/8/8/3k4/8/8/8/KQ6 b - - 9 60"
 DRAWN = "8/8/8/4k3/8/4K3/4P3/8 w - - 4 60"
 NO_FILE = "8/8/8/3k4/8/5p2/8/KR6 b - - 3 60"
-
-
-@pytest.fixture
-def syzygy() -> Iterator[Syzygy]:
-    with Syzygy(FILES) as opened:
-        yield opened
 
 
 @pytest.fixture
