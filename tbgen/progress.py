@@ -58,8 +58,17 @@ class Reporter(Protocol):
         """
 
 
-class SilentReporter(Reporter):
+class SilentReporter:
     """A reporter that ignores all reports."""
+
+    def note(self, text: str) -> None:
+        """Ignore an event."""
+
+    def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
+        """Ignore the start of work on a material."""
+
+    def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
+        """Ignore progress."""
 
 
 _PRIOR_SECONDS: Final = 20.0
@@ -125,8 +134,7 @@ class TimedProgress:
         if material != self._material:
             self._material = material
             number = self._materials.index(material) + 1
-            seconds_left = self._countdown.seconds_left
-            self._reporter.begin(material, number, len(self._materials), seconds_left)
+            self._reporter.begin(material, number, len(self._materials), self._countdown.seconds_left)
 
     def progress(self, step: str, done: int | None, total: int) -> None:
         """Report the progress of a step of the current job, as in :data:`Progress`."""

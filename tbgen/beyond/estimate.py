@@ -153,5 +153,4 @@ def _squares_of(pawns: int) -> list[str]:
 
 
 def _counts_by_size(cells: Iterable[Cell]) -> dict[str, int]:
-    sizes = Counter(cell.size for cell in cells)
-    return {str(size): count for size, count in sorted(sizes.items())}
+    return {str(size): count for size, count in sorted(Counter(cell.size for cell in cells).items())}

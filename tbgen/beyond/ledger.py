@@ -183,9 +183,8 @@ class Ledger:
 
     def is_solved_ahead(self, cell: Cell, end: int) -> bool:
         """Return whether a canonical cell is solved at one end, with moves of at least one side's pawns."""
-        return (cell, end) in self._solved_ahead or (
-            cell in self._exits.cells and self.is_answered(cell, end)
-        )
+        is_ahead = (cell, end) in self._solved_ahead
+        return is_ahead or (cell in self._exits.cells and self.is_answered(cell, end))
 
     def is_done(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved, refused, or contained in a table."""

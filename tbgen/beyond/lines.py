@@ -193,9 +193,7 @@ class LineMaker:
         value = (min if white else max)(choice.goal.value for choice in choices)
         sign = 1 if white == (value < accrued) else -1
         ties = (choice for choice in choices if choice.goal.value == value)
-        return min(
-            ties, key=lambda choice: (sign * choice.goal.depth, _uci_for_mover(choice.step.move, white))
-        )
+        return min(ties, key=lambda tie: (sign * tie.goal.depth, _uci_for_mover(tie.step.move, white)))
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
         """Return the lower or upper bound of a state, with its depth."""

@@ -104,8 +104,7 @@ def _is_win(exits: ExitBounds, board: chess.Board) -> bool:
     """Return whether it has already been proved that White forces mate in a position."""
     if exits.wins.is_won(board):
         return True
-    position = CellPosition(board, board.occupied & ~board.pawns)
-    return exits.fresh_bounds(position).lower == _MATE_CODE
+    return exits.fresh_bounds(CellPosition(board, board.occupied & ~board.pawns)).lower == _MATE_CODE
 
 
 def _board_after(board: chess.Board, move: chess.Move) -> chess.Board:

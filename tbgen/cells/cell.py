@@ -117,10 +117,8 @@ class Cell:
     @cached_property
     def standing(self) -> dict[int, Man]:
         """The frozen men and pawns, by square."""
-        pawns = {
-            square: man_of(side, PAWN) for side in SIDES for square in chess.scan_forward(self.pawns[side])
-        }
-        return dict(self.frozen) | pawns
+        squares = ((square, side) for side in SIDES for square in chess.scan_forward(self.pawns[side]))
+        return dict(self.frozen) | {square: man_of(side, PAWN) for square, side in squares}
 
     @cached_property
     def standing_mask(self) -> int:

@@ -113,8 +113,7 @@ class Games:
         """
 
         def solve_layer(end: int, out: Block) -> Block:
-            fresh = Block(bounds.value[end], bounds.depth[end])
-            return self._games[end].layer(fresh, accrued, out=out)
+            return self._games[end].layer(Block(bounds.value[end], bounds.depth[end]), accrued, out=out)
 
         # The fresh bounds of both ends differ if they were found before all exits had exact values.
         layers = self._bounds(solve_layer, self._single_game and bounds.same_ends)

@@ -103,9 +103,8 @@ class ViewAnswer:
     def document(self, fen: str) -> dict[str, Any]:
         """Return the JSON document about the position, which the user entered as ``fen``."""
         result = self.result
-        moves = [
-            ViewMoveDocument(uci=move.uci, san=move.san, **view_fields(move)) for move in self.moves or ()
-        ]
+        own = self.moves or ()
+        moves = [ViewMoveDocument(uci=move.uci, san=move.san, **view_fields(move)) for move in own]
         return ViewDocument(
             fen=fen,
             material=result.material.name,

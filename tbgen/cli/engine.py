@@ -2,6 +2,7 @@
 
 import io
 import sys
+from functools import partial
 from typing import Annotated
 
 from tbgen.cli.options import Setting, TableDirectories, command
@@ -30,8 +31,4 @@ def run(*, directories: TableDirectories, partner: Annotated[str, Setting(metava
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # invalid bytes must not end the engine
-    UciEngine(_write, directories or [], partner).run(sys.stdin or ())
-
-
-def _write(line: str) -> None:
-    print(line, flush=True)
+    UciEngine(partial(print, flush=True), directories or [], partner).run(sys.stdin or ())

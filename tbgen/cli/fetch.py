@@ -139,9 +139,8 @@ class _FetchReport:
         """Print, once, that another process is fetching files."""
         with self._lock:
             if not self._has_waited:
-                self._line.note(
-                    f"another process is fetching files into {self._plan.directory}: waiting for it"
-                )
+                place = self._plan.directory
+                self._line.note(f"another process is fetching files into {place}: waiting for it")
             self._has_waited = True
 
 

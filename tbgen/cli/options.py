@@ -303,9 +303,8 @@ def _check_directories(
         except NotADirectoryError:
             raise TbgenError(f"{directory} is not a directory; choose another with --dir") from None
         except OSError as error:
-            raise UsageError(
-                f"{directory} cannot be read: {error.strerror}; choose another with --dir"
-            ) from None
+            reason = f"cannot be read: {error.strerror}"
+            raise UsageError(f"{directory} {reason}; choose another with --dir") from None
     return value
 
 

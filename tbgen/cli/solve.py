@@ -309,7 +309,8 @@ def _estimate_lines(document: EstimateDocument) -> Iterator[str]:
     yield f"disk      {qualifier}{size_text(document.disk)} with --cells"
     yield ""
     sizes = sorted({size for structure in structures for size in structure.cells}, key=int, reverse=True)
-    rows = [["pawns of White", "of Black", *(f"{_mobile_count(int(size))} mobile" for size in sizes), "time"]]
+    mobile = [f"{round(log(int(size), 64))} mobile" for size in sizes]
+    rows = [["pawns of White", "of Black", *mobile, "time"]]
     for structure in structures[:_MAX_STRUCTURES]:
         pawns = (" ".join(squares) or "-" for squares in (structure.white, structure.black))
         cells = (number(structure.cells[size]) if size in structure.cells else "" for size in sizes)
@@ -321,10 +322,6 @@ def _estimate_lines(document: EstimateDocument) -> Iterator[str]:
         yield "  ".join(texts + [cell.rjust(width) for cell, width in pairs[2:]])
     if len(structures) > _MAX_STRUCTURES:
         yield f"and {counted(len(structures) - _MAX_STRUCTURES, 'other structure')}"
-
-
-def _mobile_count(size: int) -> int:
-    return round(log(size, 64))
 
 
 _ONE_POSITION_HINT: Final = "one position: leave it out, or name one FEN"
@@ -415,8 +412,7 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     if failure is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:
-        document = solution_document(text, solution, scoring)
-        print_json(document.plain(), indent=None if options.stream else 2)
+        print_json(solution_document(text, solution, scoring).plain(), None if options.stream else 2)
     else:
         print("\n".join(solution_text(fen, solution, scoring)))
         if options.mobile is not None:

@@ -48,9 +48,6 @@ class NoHomeError(TbgenError, OSError):
     exit_code = 2
     code = "bad_input"
 
-    def __str__(self) -> str:
-        return _UNSTORABLE.format("~/.cache", "this user has no home directory")
-
 
 def shared_directory() -> Path:
     """Return the directory of the kernels of all versions of tbgen.
@@ -65,7 +62,7 @@ def shared_directory() -> Path:
     try:
         return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("tbgen", appauthor=False), "kernels")
     except RuntimeError:  # $HOME is not set, and the system does not know the user
-        raise NoHomeError from None
+        raise NoHomeError(_UNSTORABLE.format("~/.cache", "this user has no home directory")) from None
 
 
 _CHECKSUM_BYTES: Final = 16
@@ -132,8 +129,7 @@ def _make_fallback(error: OSError) -> None:
             fallback_directory().mkdir(mode=0o700)
         except FileExistsError:  # this process or a related one has logged the warning
             return
-    has_home = not isinstance(error, NoHomeError)
-    _warn(_UNSTORABLE.format(shared_directory(), error.strerror) if has_home else str(error))
+    _warn(_UNSTORABLE.format(shared_directory(), error.strerror) if error.strerror else str(error))
 
 
 @cache

@@ -291,8 +291,7 @@ def _context_entries(levels: "Levels", first_step: NDArray[np.uint16]) -> NDArra
     found = [first_step.astype(np.int64)]
     for divided in reversed(levels[1:]):
         children = found[0].reshape(-1, divided)
-        alike = (children == children[:, :1]).all(axis=1)
-        found.insert(0, np.where(alike, children[:, 0], -1))
+        found.insert(0, np.where((children == children[:, :1]).all(axis=1), children[:, 0], -1))
     contexts, entries = np.arange(levels[0]), np.zeros(0, "<u4")
     for level, divided in zip(found, (*levels[1:], 0), strict=True):
         entry = level[contexts]

@@ -159,10 +159,8 @@ class PublishedSet(_SetHead, frozen=True):
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if the set does not contain it."""
-        entries = (
-            table for table in self.tables if (table.parsed_material, table.rules) == (material, variant)
-        )
-        return next(entries, None)
+        wanted = material, variant
+        return next((table for table in self.tables if (table.parsed_material, table.rules) == wanted), None)
 
     def json(self) -> bytes:
         """Return the list as JSON."""

@@ -103,10 +103,9 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
     ranked = sorted(np.argwhere(board).tolist(), key=lambda entry: (-board[*entry], entry))
 
     def make_side(to_move: int) -> SideDifferences:
-        pairs = (
-            ValuePair(*_scores(pair), int(board[side, pair])) for side, pair in ranked if side == to_move
-        )
-        return SideDifferences(positions[to_move], differing[to_move], tuple(pairs))
+        own = (pair for side, pair in ranked if side == to_move)
+        pairs = tuple(ValuePair(*_scores(pair), int(board[to_move, pair])) for pair in own)
+        return SideDifferences(positions[to_move], differing[to_move], pairs)
 
     def make_example(side: int, pair: int) -> DifferenceExample:
         r_depth, place = deepest[side, pair]

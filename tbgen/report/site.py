@@ -90,8 +90,7 @@ def _longest_fact(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[
     """Yield a fact about the longest line to mate, or to another score, if there is one."""
     of_kind = [overall for overall in records if overall.depth and (overall.g.rank == 0) == mates]
     if of_kind:
-        longest = max(of_kind, key=lambda overall: overall.depth)
-        record = longest.holders[0]
+        record = max(of_kind, key=lambda overall: overall.depth).holders[0]
         what = "The longest line to mate" if mates else "Without mate, the longest line"
         to = "" if mates else f" to {score_text(record.value)}"
         sentence = f"{what}{to} takes {plies(record.depth)}, in {record.material}."

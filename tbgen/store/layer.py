@@ -24,8 +24,7 @@ def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
     An example is ``KBNvKR.r.-G3.5.layer.h5``. If the table has several phases, the name includes the phase,
     as in ``KRPvKR.r.G2.0.17.layer.h5``.
     """
-    phases = len(table.layout.placements)
-    phase_part = f".{phase}" if phases > 1 else ""
+    phase_part = f".{phase}" if len(table.layout.placements) > 1 else ""
     return table.path.with_name(f"{table.path.name.removesuffix(SUFFIX)}.{accrued}{phase_part}.layer{SUFFIX}")
 
 

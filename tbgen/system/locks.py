@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
@@ -93,15 +93,13 @@ def open_locked(path: Path, open_file: Callable[[], File], acquire: Callable[[in
     :raises OSError: if the file cannot be opened or locked.
     """
     while True:
-        file = open_file()
-        try:
+        with ExitStack() as stack:
+            file = open_file()
+            stack.callback(file.close)
             acquire(file.fileno())
             if has_path(file, path):
+                stack.pop_all()
                 return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
 
 
 def remove_locked(file: IO[Any], path: Path) -> None:

@@ -121,11 +121,9 @@ class StateProof:
 
     def survey(self, parts: list[Range]) -> None:
         """Find the canonical legal positions in these ranges of slots, and their ranks."""
-        self.workers.run(find_legal, ((self.game, part, new_scratch()) for part in self._all_slots()))
+        slots = self.workers.ranges(self.game.rank.shape[1])
+        self.workers.run(find_legal, ((self.game, part, new_scratch()) for part in slots))
         self.workers.collect(survey, ((self.game, part) for part in parts))
-
-    def _all_slots(self) -> list[Range]:
-        return self.workers.ranges(self.game.rank.shape[1])
 
     def check_values(self, parts: list[Range]) -> None:
         """Check that the positions, and no other slots, have values; check the values of mates and
@@ -149,9 +147,8 @@ class StateProof:
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer, and return their number."""
-        self.workers.run(
-            copy_images, ((self.game, accrued.rank, part, new_scratch()) for part in self.ranges)
-        )
+        game, rank = self.game, accrued.rank
+        self.workers.run(copy_images, ((game, rank, part, new_scratch()) for part in self.ranges))
         return self.workers.collect(prove, ((self.game, accrued, part) for part in self.ranges))
 
     def empty_layer(self) -> SolvedLayer:
