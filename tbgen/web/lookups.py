@@ -51,6 +51,7 @@ from tbgen.web.documents import (
     ValueText,
 )
 from tbgen.web.exchange import Refusal, refusal_of
+from tbgen.web.limits import stop_if_client_left
 from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 from tbgen.web.stock import Stock
 
@@ -219,6 +220,7 @@ def first_answer(stock: Stock, boards: Iterable[AnyBoard]) -> PositionMovesDocum
     The result is None if there is no such position.
     """
     for board in boards:
+        stop_if_client_left()
         with suppress(MissingTableError):  # a capture can lead to a missing table
             return position(stock, board.fen(), None)
     return None

@@ -122,6 +122,9 @@ _BATCH_POSITIONS: Final = 64
 """Number of random positions in a batch. A batch has one material, so that materials are equally likely."""
 _MAX_BATCHES: Final = 128
 """Maximum number of batches of one search."""
+_REMEMBERED_DAYS: Final = 32
+"""Number of days whose searches in vain are remembered separately: days at this distance count as the same,
+so that clients cannot cause a search for every date."""
 
 _random: Final = SystemRandom()
 
@@ -135,12 +138,14 @@ def puzzle(
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     required = _parse_level(level)
+    named = Material.parse(material) if material else None
+    date_of_day = _parse_day(day) if day else None
 
     def find() -> PuzzleDocument | None:
         batches = (
-            _positions_of_day(stock, required, material, _parse_day(day))
-            if day
-            else _random_batches(stock, material, _DEPTHS)
+            _positions_of_day(stock, required, named, date_of_day)
+            if date_of_day
+            else _random_batches(stock, named, _DEPTHS)
         )
         for boards in batches:
             for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
@@ -155,7 +160,8 @@ def puzzle(
                     return PuzzleDocument(**fields, level=found_level, tempting=tempting)
         return None
 
-    return stock.search("puzzle", f"{required} {material} {day}", find)
+    day_key = date_of_day and date_of_day.toordinal() % _REMEMBERED_DAYS
+    return stock.search("puzzle", (required, named, day_key), find)
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
@@ -165,12 +171,13 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     required = _parse_level(level) or _random.choice(list(Level))
+    named = Material.parse(material) if material else None
 
     def find() -> PositionMovesDocument | None:
-        batches = _random_batches(stock, material, _CHALLENGE_DEPTHS[required])
+        batches = _random_batches(stock, named, _CHALLENGE_DEPTHS[required])
         return first_answer(stock, chain.from_iterable(batches))
 
-    return stock.search("position to play", f"{required} {material}", find)
+    return stock.search("position to play", (required, named), find)
 
 
 def _parse_level(text: str | None) -> Level | None:
@@ -197,7 +204,7 @@ def _parse_day(text: str) -> date:
 
 
 def _positions_of_day(
-    stock: Stock, level: Level | None, material_name: str | None, day: date
+    stock: Stock, level: Level | None, named: Material | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions, which are always the same for the same day.
 
@@ -206,31 +213,31 @@ def _positions_of_day(
 
     :raises TbgenError: see :func:`_random_batches`.
     """
-    seed_text = f"{day} {stock.variant} {level or ''} {material_name or ''}"
-    materials = _materials(stock, material_name)
+    seed_text = f"{day} {stock.variant} {level or ''} {named or ''}"
+    materials = _materials(stock, named)
     unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
     plain_materials = [each for each in unpacked if each in materials]
     if plain_materials:
         yield from picked_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
     else:
-        yield from _random_batches(stock, material_name, _DEPTHS, Random(seed_text))
+        yield from _random_batches(stock, named, _DEPTHS, Random(seed_text))
 
 
-def _materials(stock: Stock, material_name: str | None) -> Sequence[Material]:
+def _materials(stock: Stock, named: Material | None) -> Sequence[Material]:
     """Return the materials from which positions are picked: the named one, or all suitable ones.
 
     :raises TbgenError: if the named table is missing, or has described men.
     """
-    if material_name:
-        stock.usable_entry(material := Material.parse(material_name))
-        if material.is_described:
-            raise UsageError(f"{material} has described men: puzzles have only men of chess")
-        return [material]
+    if named:
+        stock.usable_entry(named)
+        if named.is_described:
+            raise UsageError(f"{named} has described men: puzzles have only men of chess")
+        return [named]
     return [each for each in stock.small_materials() if each.men >= _MIN_MEN and not each.is_described]
 
 
 def _random_batches(
-    stock: Stock, material_name: str | None, depths: range, rng: Random = _random
+    stock: Stock, named: Material | None, depths: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions in which the side to move holds the value.
 
@@ -239,7 +246,7 @@ def _random_batches(
     :param depths: the allowed depths.
     :raises TbgenError: if the named table is missing, or has described men.
     """
-    materials = _materials(stock, material_name)
+    materials = _materials(stock, named)
     for _ in range(_MAX_BATCHES if materials else 0):
         stop_if_client_left()
         picked = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)

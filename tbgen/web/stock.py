@@ -1,6 +1,7 @@
 """The tables of a server, their counts, and random positions from them. All calls block."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -35,6 +36,8 @@ _MAX_SAMPLES: Final = 16
 
 _MAX_ENTRIES: Final = 1 << 12
 """Maximum number of cached entries, each about one table, and of remembered searches."""
+_REFUSALS_PER_SEARCH: Final = 50
+"""Number of requests that are refused after one search in vain, including the request that searched."""
 
 _random: Final = SystemRandom()
 
@@ -54,8 +57,9 @@ class Stock:
         self._lock = Lock()
         self._stamp = list[int]()
         """Times at which the directories of the tables had last changed."""
-        self._vain = set[str]()
-        """Searches since then that have found nothing."""
+        self._refusals_left = Counter[Hashable]()
+        """Maps each search since then that has found nothing to the number of requests still to be refused
+        before it is repeated."""
 
     def compile_kernels(self) -> None:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
@@ -90,24 +94,26 @@ class Stock:
             raise Refusal(404, "no_position", f"there are no tables of {self.variant.label} here")
         return [material for material in materials if material.men <= MAX_EXPECTED_MEN]
 
-    def search(self, kind: str, wanted: str, find: Callable[[], Answer | None]) -> Answer:
+    def search(self, kind: str, wanted: Hashable, find: Callable[[], Answer | None]) -> Answer:
         """Return what a search finds.
 
-        After a search in vain, nothing more is searched for until the directories of the tables change.
+        After a search in vain, the next requests for the same are refused without a search, unless the
+        directories of the tables change. A later search may find what is rare.
 
         :param kind: the kind of position that is searched for, and with ``wanted`` its details.
         :param find: searches at random, and returns None if it finds nothing.
         :raises Refusal: if nothing is found.
         """
         stamp = [directory.stat().st_mtime_ns for directory in self.tables.directories if directory.is_dir()]
-        if stamp != self._stamp or len(self._vain) > _MAX_ENTRIES:
-            self._stamp, self._vain = stamp, set()
-        vain, key = self._vain, f"{kind} {wanted}"
-        found = None if key in vain else find()
-        if found is None:
-            vain.add(key)
-            raise Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
-        return found
+        if stamp != self._stamp or len(self._refusals_left) > _MAX_ENTRIES:
+            self._stamp, self._refusals_left = stamp, Counter()
+        left, key = self._refusals_left, (kind, wanted)
+        if left[key] < 1:
+            if (found := find()) is not None:
+                return found
+            left[key] = _REFUSALS_PER_SEARCH
+        left[key] -= 1
+        raise Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
 
     def samples(
         self, material: Material | None, value: GScore | None, side: chess.Color | None
@@ -119,35 +125,37 @@ class Stock:
         :param material: material of the table; None for all tables of up to four men, in random order.
         :param value: the required fresh value, None for any.
         :param side: the side to move, None for either.
-        :raises Refusal: if no position matches, or none is found in a packed table.
+        :raises Refusal: if no position is found.
         :raises TbgenError: if the table is missing, or cannot be used.
         """
-        if material is None:
-            yield from self._samples_of_any(value, side)
-            return
+        materials = [material] if material else self.small_materials()  # counting takes too long for others
+        none_found = True
+        for each in _random.sample(materials, len(materials)):
+            for board in self._samples_of(each, value, side):
+                none_found = False
+                yield board
+        if none_found:
+            place = material or f"the tables of up to {MAX_EXPECTED_MEN} men here"
+            sentence = f"no such position of {place} was found: there is none, or it is rare"
+            raise Refusal(404, "no_position", sentence)
+
+    def _samples_of(
+        self, material: Material, value: GScore | None, side: chess.Color | None
+    ) -> Iterator[AnyBoard]:
+        """Yield matching positions of one table, if there are any."""
         entry = self.usable_entry(material, with_counts=True)
         assert entry.counts is not None
         assert entry.info is not None
         sides = SIDES if side is None else (SIDES[not side],)
         counts = [entry.counts[mover] for mover in sides]
         if not any(counts if value is None else (side.get(value) for side in counts)):
-            raise Refusal(404, "no_position", f"{material} has no such position")
+            return
         if entry.info.packed:
             yield from self._samples_of_packed(material, value, side)
             return
         for _ in range(_MAX_SAMPLES):
             sampled = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
             yield any_board_of(sampled.layout, Side(int(sampled.side[0])), Slot(int(sampled.slot[0])))
-
-    def _samples_of_any(self, value: GScore | None, side: chess.Color | None) -> Iterator[AnyBoard]:
-        """Yield matching positions of all tables except the large ones, whose values take too long to
-        count."""
-        materials = self.small_materials()
-        for material in _random.sample(materials, len(materials)):
-            with suppress(Refusal):  # the table has no such position
-                yield from self.samples(material, value, side)
-        sentence = f"no table of up to {MAX_EXPECTED_MEN} men here has such a position: name a larger one"
-        raise Refusal(404, "no_position", sentence)
 
     def _samples_of_packed(
         self, material: Material, value: GScore | None, side: chess.Color | None
@@ -165,8 +173,6 @@ class Stock:
                     raise result
                 if value == result.value:
                     yield board
-        sentence = f"none of {_MAX_TRIES:,} random positions of {material} has that value, which is rare"
-        raise Refusal(404, "no_position", sentence)
 
     def _entry(self, material: Material, *, with_counts: bool) -> Entry:
         for directory in self.tables.directories:

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.errors import MissingTableError
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.web import lookups, puzzles
 from tbgen.web.app import make_app
@@ -115,13 +116,17 @@ def test_a_missing_sub_table_is_no_reason_to_fail(reference_dir: Path, tmp_path:
     with open_tablebase(tmp_path, rules=Variant.R_MOBILITY) as tables, pytest.MonkeyPatch.context() as patch:
         patch.setattr(puzzles, "random_positions", lambda *_: boards)
         assert puzzles.challenge(Stock(tables), "easy", None).plain()["material"] == "KBvK"
+        patch.setattr("tbgen.web.stock.any_board_of", lambda *_: boards[0])
+        with pytest.raises(MissingTableError, match="KvK"):
+            lookups.sample(Stock(tables), None, None, None)
         patch.setattr(Stock, "samples", lambda *_: iter(boards))
         assert lookups.sample(Stock(tables), "KBvK", None, None).fen == boards[1].fen()
 
 
 def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work of a search is bounded, and only new tables are a reason for another one."""
-    looked_up, probe_many = list[int](), Tablebase.probe_many
+    """The work of a search is bounded, however it is spelt; new tables or many requests are reasons for
+    another one, since a search is random. Distant days share the memory of a search."""
+    looked_up, days, probe_many = list[int](), list[object](), Tablebase.probe_many
     assert puzzles._MAX_BATCHES * puzzles._BATCH_POSITIONS <= 1 << 13
 
     def counting(tables: Tablebase, boards: list[chess.Board], accrued: Any) -> Any:
@@ -130,12 +135,25 @@ def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Tablebase, "probe_many", counting)
     monkeypatch.setattr(puzzles, "_MAX_BATCHES", 2)
+    monkeypatch.setattr(puzzles, "picked_positions", lambda rng, *_: days.append(rng) or ())
+    monkeypatch.setattr("tbgen.web.stock._REFUSALS_PER_SEARCH", 3)
+    spellings = (
+        ("old", "KQvK", 1),
+        ("old", "kqk", 1),
+        ("old", "KvKQ", 1),
+        ("old", "KQvK", 2),
+        ("new", "KQvK", 3),
+    )
     with open_tablebase(own, rules=Variant.R_MOBILITY) as tables:
         stock = Stock(tables)
-        for name, searches in (("old", 1), ("old", 1), ("new", 2)):
+        for name, spelling, searches in spellings:
             (own / name).touch()
             with pytest.raises(Refusal, match="no puzzle was found"):
-                puzzles.puzzle(stock, "hard", "KQvK", None)
+                puzzles.puzzle(stock, "hard", spelling, None)
             with pytest.raises(Refusal, match="no position to play was found"):
-                puzzles.challenge(stock, "hard", "KQvK")
+                puzzles.challenge(stock, "hard", spelling)
             assert sum(looked_up) == searches * 2 * 2 * puzzles._BATCH_POSITIONS
+        for day in (DAY, "2026-11-26", "2026-12-27"):
+            with pytest.raises(Refusal, match="no puzzle was found"):
+                puzzles.puzzle(stock, None, "KQvK", day)
+        assert len(days) == 2

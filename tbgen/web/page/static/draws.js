@@ -134,7 +134,7 @@ export async function challenge({level, material}, rules) {
 /** Return a random position with exactly one move that keeps the value, and its tempting wrong moves. @type {(question: Question, rules: string) => Promise<PuzzleDocument>} */
 export async function puzzle({level, material, day}, rules) {
     const wanted = levelOf(level)
-    const random = day ? drawnBy(`${day} ${rules} ${wanted ?? ""} ${material ?? ""}`) : Math.random
+    const random = day ? drawnBy(`${day} ${rules} ${wanted ?? ""} ${material ? named(material) : ""}`) : Math.random
     for await (const fen of drawnFens(rules, material, PUZZLE_PLIES, random)) {
         const found = await answer({fen}, rules)
         const [right, ...wrong] = found.moves
