@@ -35,7 +35,7 @@ from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 from tbgen.board.variant import Variant
-from tbgen.errors import NamedChoice, TbgenError, UsageError, default_directory
+from tbgen.errors import NamedChoice, TbgenError, UsageError, default_directory, quote
 from tbgen.text import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -316,6 +316,12 @@ def _open_syzygy(text: str) -> Any:
     return Syzygy(*split_paths(text, f";{os.pathsep}"))
 
 
+def _check_url(text: str) -> str:
+    if not re.match(r"https?://[^\s?#]+\Z", text):
+        raise UsageError(f"{quote(text)} is not an address: expected one such as https://example.org/")
+    return text
+
+
 def _parse_variants(text: str) -> list[Variant]:
     return list(Variant) if text == "all" else [Variant(text)]
 
@@ -337,6 +343,8 @@ Size: TypeAlias = Annotated[int, ParsedType("SIZE", parse_size)]
 """A size in bytes."""
 Time: TypeAlias = Annotated[float, ParsedType("TIME", parse_duration)]
 """A time in seconds."""
+Url: TypeAlias = Annotated[str, ParsedType("URL", _check_url)]
+"""The address of a site."""
 Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
 AsJson: TypeAlias = Annotated[bool, Setting("--json")]

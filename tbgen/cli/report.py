@@ -16,6 +16,7 @@ from tbgen.cli.options import (
     ParsedType,
     Setting,
     TableDirectories,
+    Url,
     command,
 )
 from tbgen.cli.progress import TableProgress
@@ -46,14 +47,6 @@ def _check_explorer_address(text: str) -> str:
     return text
 
 
-def _check_site_address(text: str) -> str:
-    if not re.match(r"https?://[^\s?#]+\Z", text):
-        raise UsageError(
-            f"{quote(text)} is not an address of a site: expected an address such as https://example.org/report/"
-        )
-    return text
-
-
 @command
 def run(
     *materials: Annotated[str, Setting(metavar="[MATERIALS]...")],
@@ -61,7 +54,7 @@ def run(
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
     explorer: Annotated[str | None, ParsedType("URL", _check_explorer_address)],
-    address: Annotated[str | None, ParsedType("URL", _check_site_address)],
+    address: Url | None,
     mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processor_count(), _MAX_DEFAULT_THREADS))],
     json: AsJson,

@@ -1,6 +1,5 @@
 """``tbgen score``: standings of the games in PGN files."""
 
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ import click
 
 from tbgen.board.scoring import Scheme
 from tbgen.cli.games import Adjudication, AdjudicationOptions
-from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, WordList, command
+from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, Url, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
@@ -60,14 +59,6 @@ def _parse_table_keys(names: str) -> set[str]:
     return keys
 
 
-def _check_web_address(text: str) -> str:
-    if not re.match(r"https?://[^\s?#]+\Z", text):
-        raise UsageError(
-            f"{quote(text)} is not an address of an explorer: expected an address such as https://example.org/"
-        )
-    return text
-
-
 @command
 def run(
     *patterns: Annotated[str, Setting(metavar="FILE.pgn...")],
@@ -89,7 +80,7 @@ def run(
     json: AsJson,
     out: Directory | None,
     title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
-    explorer: Annotated[str | None, ParsedType("URL", _check_web_address)],
+    explorer: Url | None,
     judge_again: bool,
     adjudication: AdjudicationOptions,
 ) -> None:
