@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -25,6 +26,9 @@ from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
 from tests.support.paths import DATA, ROOT, SYZYGY_FILES
 from tests.support.shared import PLACE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 KEPT = ROOT / "benchmarks" / "results" / "two-cores" / "tests.txt"
 """The tests that took longest, with their seconds; ``scripts/test --keep`` writes it."""
@@ -104,6 +108,21 @@ def shares_of(took: dict[str, float]) -> list[str]:
     whole = sum(of_folder.values()) or 1.0
     rows = sorted(((seconds / whole, folder) for folder, seconds in of_folder.items()), reverse=True)
     return [f"{share:6.1%} {folder}\n" for share, folder in rows]
+
+
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no plots in reports; the tests in ``tests/report`` do."""
+    monkeypatch.setattr("tbgen.report.site.draw_plots", lambda *_: [])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A browser, whose event loop allows no other one in its thread; without one the tests are skipped."""
+    from tests.support.browsing import launched  # most tests need no browser
+
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

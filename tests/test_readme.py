@@ -46,6 +46,7 @@ PYTHON = {
 }
 """Examples in Python by page: with the answers shown, which each page must explain by itself, or without."""
 
+pytestmark = pytest.mark.usefixtures("no_plots")
 COMMAND = re.compile(r"((?P<before>.*) \| )?tbgen (?P<words>.*?)( (?P<joint>\||&&) (?P<after>.*))?")
 """A command of tbgen, and the commands of the shell before and after it."""
 
@@ -63,12 +64,6 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def is_dear(command: str) -> bool:
     """Return whether a command takes seconds; other tests check its answers."""
     return bool(re.match(r"tbgen (solve|report KBBvK)", command))
-
-
-@pytest.fixture(autouse=True)
-def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no plots; tests of reports do."""
-    monkeypatch.setattr("tbgen.report.site.draw_plots", lambda *_: [])
 
 
 @pytest.mark.parametrize("whole", [False, *exhaustive([True])])

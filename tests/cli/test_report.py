@@ -22,13 +22,7 @@ from tests.support.reports import report_with_lines
 DATE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
 
 
-pytestmark = pytest.mark.usefixtures("default_directory")
-
-
-@pytest.fixture(autouse=True)
-def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the plots, which the tests in ``tests/report`` draw."""
-    monkeypatch.setattr("tbgen.report.site.draw_plots", lambda *_: [])
+pytestmark = pytest.mark.usefixtures("default_directory", "no_plots")
 
 
 def files(directory: Path) -> dict[str, bytes]:

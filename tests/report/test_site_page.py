@@ -1,7 +1,6 @@
 """Pages of a report in a browser: boards that step through lines, and the search."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -10,7 +9,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from tbgen.report.mating import mating_rule
 from tbgen.report.model import Record, TableReport
-from tests.support.browsing import Visit, launched
+from tests.support.browsing import Visit
 from tests.support.exhaustive import sample
 
 pytestmark = pytest.mark.slow
@@ -19,12 +18,6 @@ MEN = """board => [...board.querySelectorAll("use")].slice(1).map(use => [
     (use.getAttribute("x") - 15) / 45,
     7 - (use.getAttribute("y") - 15) / 45,
 ])"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 def men_on(figure: Locator) -> dict[chess.Square, chess.Piece]:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from urllib.parse import urlsplit
+
+from tests.support.web_server import answering
 
 
 class Host:
@@ -57,21 +58,9 @@ class _Handler(SimpleHTTPRequestHandler):
         self.wfile.write(part)
 
 
-class _Quiet(ThreadingHTTPServer):
-    def handle_error(self, *_: object) -> None:
-        """Say nothing of browsers that have gone."""
-
-
 @contextmanager
 def hosting(directory: Path, *, ranges: bool = True) -> Iterator[Host]:
     """Hand out a directory."""
     host = Host(directory, ranges)
-    with _Quiet(("127.0.0.1", 0), partial(_Handler, host=host)) as server:
-        host.address = f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield host
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(partial(_Handler, host=host)) as host.address:
+        yield host

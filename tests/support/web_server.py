@@ -80,17 +80,24 @@ class _Quiet(ThreadingHTTPServer):
 
 
 @contextmanager
+def answering(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Answer requests at a free port with a handler; yield the address."""
+    with _Quiet(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
 def serving(
     directory: Path, *, ranges: bool = True, misbehave: Callable[[Handler, str], bool] | None = None
 ) -> Iterator[Server]:
     """Hand out a directory at ``address``; ``misbehave`` says whether it has answered already."""
     server = Server(directory, ranges, misbehave)
-    with _Quiet(("127.0.0.1", 0), partial(Handler, server_of=server)) as http:
-        server.address = f"http://127.0.0.1:{http.server_address[1]}/set"
-        thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            http.shutdown()
-            thread.join()
+    with answering(partial(Handler, server_of=server)) as address:
+        server.address = f"{address}/set"
+        yield server

@@ -18,7 +18,7 @@ from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tbgen.web.site import write_site
 from tests.match import engines
-from tests.support.browsing import DESK, Visit, launched
+from tests.support.browsing import DESK, Visit
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.serving import served
 from tests.support.static_host import Host, hosting
@@ -29,13 +29,6 @@ def api(whole_game_tables: Path) -> Iterator[TestClient]:
     """The API over all tables of up to four men for both variants."""
     with TestClient(make_app(Settings((whole_game_tables,), limit=0))) as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser, whose event loop allows no other one in its thread; without one the tests are skipped."""
-    with launched() as found:
-        yield found
 
 
 def materials_of_site() -> list[Material]:
