@@ -20,6 +20,7 @@ from tbgen.compiler.cache import KernelsMissingError
 from tbgen.errors import TbgenError
 from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
+from tbgen.system.processes import end_with_parent
 from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
 from tbgen.web.envelope import METRICS_TYPE, Monitor, ResponseMiddleware
 from tbgen.web.exchange import (
@@ -57,11 +58,14 @@ _SWITCH_SECONDS: Final = 0.001
 thread."""
 
 
-def make_app(settings: Settings) -> ASGIApp:
+def make_app(settings: Settings, *, ends_with_parent: bool = False) -> ASGIApp:
     """Return the application, which :mod:`tbgen.web.server` or any other ASGI server can serve.
 
+    :param ends_with_parent: whether this process ends with the process that started it.
     :raises UsageError: if a directory does not exist.
     """
+    if ends_with_parent:
+        end_with_parent()
     return _Service(settings).app()
 
 
@@ -227,7 +231,7 @@ class _Service:
 async def _answer_preflight(method: str, _: Request) -> Response:
     """Tell a browser that scripts of any site may send requests of this method."""
     headers = {"Access-Control-Allow-Methods": method, "Access-Control-Allow-Headers": "Content-Type"}
-    return Response(status_code=204, headers=headers)
+    return Response(status_code=204, headers=headers | {"Access-Control-Max-Age": "86400"})
 
 
 async def _refuse_not_offered(sentence: str, _: Request) -> Response:

@@ -149,8 +149,8 @@ STATE_PARAMETERS: Final = ENDPOINTS[0].parameters
 
 _Schema: TypeAlias = dict[str, Any]
 _EVENTS_TEXT: Final = (
-    "Events: interval (lower, upper, cells) and compiling (message), then solution (as tbgen solve --json) "
-    "or refusal"
+    "Events: interval (lower, upper, cells), compiling (message) and silence, then solution (as tbgen solve "
+    "--json) or refusal"
 )
 _REF_TEMPLATE: Final = SCHEMA_PREFIX + "{name}"
 

@@ -116,13 +116,13 @@ class ResponseMiddleware:
         await app(scope, receive, send_with_headers)
 
 
-_ABSOLUTE_FORM: Final = re.compile(rb"https?://([^/]*)", re.IGNORECASE)
+_ABSOLUTE_FORM: Final = re.compile(rb"https?://(?:[^/]*@)?([^/]*)", re.IGNORECASE)
 
 
 def _in_origin_form(scope: Scope) -> Scope:
     """Return a request whose target is a path, as clients send it unless they speak to a proxy.
 
-    Of a target in absolute form, the host counts, and not the header ``Host`` [1].
+    Of a target in absolute form, the host counts, without a user's name, and not the header ``Host`` [1].
 
     [1] RFC 9112, section 3.2.2.
     """

@@ -76,9 +76,7 @@ def refusal_of(error: Exception) -> Refusal:
             sentence = "this method is not allowed here: the header Allow lists those that are"
             return Refusal(405, "method_not_allowed", sentence, error.headers)
         case HTTPException():
-            sentence = (
-                f"there is nothing here: {OPENAPI_PATH} lists the addresses of the API, and / is the explorer"
-            )
+            sentence = f"there is nothing here: {OPENAPI_PATH} lists the API, and / is the explorer"
             return Refusal(error.status_code, "not_found", sentence)
     return Refusal(500, "fault", "the server has failed; its log says why")
 
@@ -181,25 +179,27 @@ def compress(content: bytes) -> bytes:
 
 
 def answer_content(
-    request: Request, content: bytes, media_type: str, headers: dict[str, str], compress: Compress = compress
+    request: Request, content: bytes, media_type: str, headers: dict[str, str], shrink: Compress = compress
 ) -> Response:
     """Return bytes as the answer to a request, or status 304 if the client has them already.
 
     Large contents are compressed if the client accepts that.
 
     :param headers: ``Cache-Control`` and others.
+    :param shrink: compresses by gzip.
     """
+    ending = ""
     if len(content) >= _MIN_COMPRESSED_BYTES and media_type not in _COMPRESSED_TYPES:
         headers = {**headers, "Vary": "Accept-Encoding"}
         if _accepts_gzip(request.headers.get("accept-encoding", "")):
-            content, headers["Content-Encoding"] = compress(content), "gzip"
+            ending, headers["Content-Encoding"] = "-gzip", "gzip"
     if headers["Cache-Control"] != NO_STORE:
-        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}{ending}"'
         headers = {**headers, "ETag": tag}
         cached = request.headers.get("if-none-match", "")
         if tag in cached or cached.strip() == "*":
             return Response(status_code=304, headers=headers)
-    return Response(content, headers=headers, media_type=media_type)
+    return Response(shrink(content) if ending else content, headers=headers, media_type=media_type)
 
 
 def _accepts_gzip(header: str) -> bool:
@@ -218,7 +218,7 @@ def _accepts_gzip(header: str) -> bool:
 
 
 def answer_file(
-    request: Request, name: str, content: bytes, policy: str, compress: Compress = compress
+    request: Request, name: str, content: bytes, policy: str, shrink: Compress = compress
 ) -> Response:
     """Return a file as the answer to a request. A file of unknown suffix, such as a licence, is sent as text.
 
@@ -226,7 +226,7 @@ def answer_file(
     """
     headers = {"Cache-Control": REVALIDATE, "Content-Security-Policy": policy}
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2], "text/plain")
-    return answer_content(request, content, media_type, headers, compress)
+    return answer_content(request, content, media_type, headers, shrink)
 
 
 def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
@@ -242,8 +242,9 @@ def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
 
 
 EVENT_STREAM_TYPE: Final = "text/event-stream"
-_SILENT_SECONDS: Final = 10.0
-"""Time without an event after which a comment is sent, so that proxies keep the connection open."""
+_SILENT_SECONDS: Final = 9.0
+"""Time after which the event ``silence`` is sent if there is no other: proxies keep the connection open, and
+pages, which cannot see comments, notice that the server still runs."""
 _SEND_SECONDS: Final = 60.0
 """Time after which a client that reads no data is disconnected."""
 
@@ -286,13 +287,13 @@ class EventStream(StreamingResponse):
 
 
 async def _with_keep_alive(events: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Yield events, and a comment after each pause of :data:`_SILENT_SECONDS`."""
+    """Yield events, and the event ``silence`` after each pause of :data:`_SILENT_SECONDS`."""
     next_event = asyncio.ensure_future(anext(events, None))
     try:
         while True:
             done, _ = await asyncio.wait([next_event], timeout=_SILENT_SECONDS)
             if not done:
-                yield ": nothing new\n\n"
+                yield event_text("silence", {})
             elif (text := next_event.result()) is None:
                 return
             else:

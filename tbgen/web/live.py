@@ -34,8 +34,6 @@ _MAX_SPECTATORS: Final = 200
 _MAX_CHANGES: Final = 400
 """Maximum number of changes kept for slow spectators; a spectator who has missed more is sent the complete
 state."""
-_SILENT_SECONDS: Final = 9.0
-"""Time without a change after which spectators are told that there is none."""
 _POLL_SECONDS: Final = 0.1
 """Interval between two readings of the live file."""
 _MIN_STANDINGS_SECONDS: Final = 1.0
@@ -108,18 +106,12 @@ class Audience:
     async def messages(self, seat: SpectatorSeat, state_message: Callable[[], str]) -> AsyncIterator[str]:
         """Yield a spectator's messages while the seat lasts: the complete state first, then the changes.
 
-        A pause contains messages without content, which show that the server still runs: pages cannot see the
-        comments that :class:`EventStream` sends.
-
         :param state_message: returns the message with the complete state.
         """
         seen_count = -1
         while not (seat.is_lost or (self._closed and seen_count == self._change_count)):
             if seen_count == self._change_count:
-                try:
-                    await asyncio.wait_for(self._changed.wait(), _SILENT_SECONDS)
-                except TimeoutError:
-                    yield event_text("silence", {})
+                await self._changed.wait()
                 continue
             missed, seen_count = self._change_count - seen_count, self._change_count
             yield state_message() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])

@@ -69,7 +69,7 @@ class Opponent:
             raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
         client = client_of(request)
         with self._limiter.charged(client) as bill:
-            pgn_game = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill)
+            pgn_game = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill, request)
             async with self._queue.turn(request), self._engine_lock:
                 with bill.timed():
                     move = await self._make_move(pgn_game, self._control, client)

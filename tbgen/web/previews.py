@@ -279,7 +279,8 @@ def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
         name = request.path_params["name"] or "index.html"
         if not _REPORT_FILE_PATTERN.fullmatch(name):
             raise HTTPException(404)
-        content = await pool.run(partial(_file_of_report, directory, name, page_address(request)), Bill())
+        read = partial(_file_of_report, directory, name, page_address(request))
+        content = await pool.run(read, Bill(), request)
         return answer_file(request, name, content, _REPORT_POLICY)
 
     return {"/report": redirect, "/report/{name:path}": answer_with_file}

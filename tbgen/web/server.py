@@ -16,14 +16,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tbgen.compiler.cache import fallback_directory
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.games.live_file import EventStart
 from tbgen.system.processes import (
     APART,
-    end_with_parent,
     inherited_socket,
     limit_unread_time,
     lower_priority,
@@ -32,9 +31,6 @@ from tbgen.system.processes import (
 )
 from tbgen.system.signals import TERMINATION_WORDS
 from tbgen.web.settings import Settings
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 _ACCEPT_BACKLOG: Final = 1024
 """Maximum number of connections that wait to be accepted."""
@@ -76,7 +72,7 @@ def serve_at(
     from tbgen.web.connections import MAX_ACCEPTED_AT_ONCE, Connection, max_connections
 
     config = Config(
-        partial(_make_worker_app, settings) if workers > 1 else make_app(settings),
+        partial(make_app, settings, ends_with_parent=True) if workers > 1 else make_app(settings),
         factory=workers > 1,
         workers=workers,
         loop="asyncio",  # the default is uvloop if it is installed, which no test covers
@@ -101,14 +97,6 @@ def serve_at(
         # uvicorn shuts down first, and then raises the signal again.
         with suppress(KeyboardInterrupt):
             Server(config).run([listener])
-
-
-def _make_worker_app(settings: Settings) -> ASGIApp:
-    """Return the application of a worker process, which ends with the process that started it."""
-    from tbgen.web.app import make_app
-
-    end_with_parent()
-    return make_app(settings)
 
 
 def open_listener(host: str, port: int, options: str = "--host and --port") -> socket.socket:

@@ -87,6 +87,7 @@ def test_scripts_of_other_sites_may_send_batches(api: TestClient) -> None:
     for path in ("/r/batch", "/wg/batch"):
         response = api.options(path, headers=asked)
         assert (response.status_code, response.headers["access-control-allow-methods"]) == (204, "POST")
+        assert response.headers["access-control-max-age"] == "86400"
         for answered in (response, api.post(path, json={"fens": []}), api.post(path)):
             assert answered.headers["access-control-allow-origin"] == "*"
     assert api.options("/r/game", headers=asked).status_code == 405
@@ -98,7 +99,7 @@ def test_large_answers_are_compressed(api: TestClient) -> None:
     again = api.get("/tables", headers={"If-None-Match": zipped.headers["etag"]})
     assert (again.status_code, zipped.json()) == (304, plain.json())
     assert zipped.headers["content-encoding"] == "gzip"
-    assert plain.headers["etag"] != zipped.headers["etag"]
+    assert zipped.headers["etag"] == f'{plain.headers["etag"][:-1]}-gzip"'  # before anything is compressed
     assert {each.headers["vary"] for each in (plain, zipped, again)} == {"Accept-Encoding"}
     for path in ("/picture.png", "/line.gif", "/r/stats/KvK"):
         assert "content-encoding" not in api.get(path).headers
@@ -263,7 +264,7 @@ def test_work_ends_when_its_client_leaves() -> None:
         return {"type": "http.disconnect"}
 
     def work() -> None:
-        while True:
+        for _ in range(10**6):
             stop_if_client_left()
 
     async def main() -> None:

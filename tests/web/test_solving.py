@@ -41,11 +41,11 @@ print(json.dumps({"arguments": sys.argv[2:], "moves": []}))
 
 
 def events(text: str) -> list[tuple[str, Any]]:
-    """Return names and data of a stream of events, without comments."""
+    """Return names and data of a stream of events other than ``silence``."""
     found = []
     for block in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
-        if fields:
+        fields = dict(line.split(": ", 1) for line in block.splitlines())
+        if fields.get("event", "silence") != "silence":
             found.append((fields["event"], json.loads(fields["data"])))
     return found
 
@@ -100,13 +100,13 @@ def test_what_has_failed_is_said_without_details(program: Program) -> None:
 
 
 def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock exceeds the limit as soon as the process has written something; pauses have comments."""
+    """The clock exceeds the limit as soon as the process has written something; pauses have events."""
     monkeypatch.setattr("tbgen.web.exchange._SILENT_SECONDS", 0.02)
     now = iter([0.0, 0.0])
     monkeypatch.setattr("tbgen.web.solving.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
     text = asyncio.run(said(program("waits")))
     found = events(text)
-    assert ": nothing new" in text
+    assert "event: silence\ndata: {}\n\n" in text
     assert [name for name, _ in found] == ["interval", "refusal"]
     assert found[-1][1]["message"] == "the position was not solved in time"
 
