@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import chess
 import pytest
@@ -126,7 +127,7 @@ def test_a_missing_sub_table_is_no_reason_to_fail(reference_dir: Path, tmp_path:
 def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of a search is bounded, however it is spelt; new tables or many requests are reasons for
     another one, since a search is random. Distant days share the memory of a search."""
-    looked_up, days, probe_many = list[int](), list[object](), Tablebase.probe_many
+    looked_up, picked, probe_many = list[int](), Mock(return_value=()), Tablebase.probe_many
     assert puzzles._MAX_BATCHES * puzzles._BATCH_POSITIONS <= 1 << 13
 
     def counting(tables: Tablebase, boards: list[chess.Board], accrued: Any) -> Any:
@@ -135,18 +136,12 @@ def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Tablebase, "probe_many", counting)
     monkeypatch.setattr(puzzles, "_MAX_BATCHES", 2)
-    monkeypatch.setattr(puzzles, "picked_positions", lambda rng, *_: days.append(rng) or ())
+    monkeypatch.setattr(puzzles, "picked_positions", picked)
     monkeypatch.setattr("tbgen.web.stock._REFUSALS_PER_SEARCH", 3)
-    spellings = (
-        ("old", "KQvK", 1),
-        ("old", "kqk", 1),
-        ("old", "KvKQ", 1),
-        ("old", "KQvK", 2),
-        ("new", "KQvK", 3),
-    )
+    spellings, names = ["KQvK", "kqk", "KvKQ", "KQvK", "KQvK"], [*4 * ["old"], "new"]
     with open_tablebase(own, rules=Variant.R_MOBILITY) as tables:
         stock = Stock(tables)
-        for name, spelling, searches in spellings:
+        for name, spelling, searches in zip(names, spellings, [1, 1, 1, 2, 3], strict=True):
             (own / name).touch()
             with pytest.raises(Refusal, match="no puzzle was found"):
                 puzzles.puzzle(stock, "hard", spelling, None)
@@ -156,4 +151,4 @@ def test_what_no_table_holds_is_searched_for_once(own: Path, monkeypatch: pytest
         for day in (DAY, "2026-11-26", "2026-12-27"):
             with pytest.raises(Refusal, match="no puzzle was found"):
                 puzzles.puzzle(stock, None, "KQvK", day)
-        assert len(days) == 2
+        assert picked.call_count == 2

@@ -108,7 +108,7 @@ def test_a_daemon_and_its_workers(three_men: Path) -> None:
             assert running.poll() is None
             time.sleep(0.05)
         running.kill()
-    assert any(time.sleep(0.05) or not answers(port) for _ in range(6000))
+    assert not all(answers(port) for _ in range(10**5))
 
 
 def test_attacks_and_slow_clients(reference_dir: Path) -> None:
