@@ -102,7 +102,7 @@ export async function sample({material, value, side}, rules) {
             return await answer({fen: await fenOfSlot(table, mover, slot, false)}, rules)
         }
     }
-    throw none(material ? `${names[0]} has no such position` : "no table here has such a position")
+    throw none(material ? `no such position of ${names[0]} was found: there is none, or it is rare` : "no table here has such a position")
 }
 
 /** Yield FENs of positions whose value belongs to the side to move, with an allowed rank and depth. @type {(rules: string, material: string, plies: number[], random: () => number) => AsyncGenerator<string>} */
