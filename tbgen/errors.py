@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from unicodedata import category
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,12 +233,16 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 def printable(text: str) -> str:
     """Return an untrusted string on one line, without characters that a terminal might interpret as commands.
 
+    Blanks of any kind are kept, so that paths remain those of files.
+
     >>> printable("Deep\\x1b[31m Blue")
     'Deep�[31m Blue'
+    >>> printable("\N{IDEOGRAPHIC SPACE}\N{NO-BREAK SPACE}") == "\N{IDEOGRAPHIC SPACE}\N{NO-BREAK SPACE}"
+    True
     """
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return "".join(each if each.isprintable() or category(each) == "Zs" else "\ufffd" for each in text)
 
 
 def quote(text: str) -> str:

@@ -1,7 +1,7 @@
 """Splitting a PGN stream into the bytes of single games, without losing or changing any byte."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -14,6 +14,8 @@ MAX_BYTES: Final = 1 << 24
 """Maximum size of one game in bytes."""
 MAX_TAGS: Final = 10_000
 """Maximum number of tags of one game."""
+_MAX_OPEN_LINES: Final = 4
+"""Maximum number of lines of a tag before its last line."""
 _BLOCK_BYTES: Final = 1 << 18
 _QUOTE: Final = rb"(?:\"|\xe2\x80[\x9c-\x9f])"
 """A straight or curved quotation mark."""
@@ -34,8 +36,11 @@ _WHOLE_TAG: Final = re.compile(rb"%b|%b\[%b[A-Za-z0-9_]++%b\]" % (_VALUED_TAG, _
 """A tag, on one or more lines, in the strict syntax of the standard. Only tags in this syntax share lines."""
 _TAG_BEFORE_TEXT: Final = re.compile(rb"(?:%b)%b(?=[\[{;*0-9])" % (_WHOLE_TAG.pattern, _GAP))
 """A tag that another tag, a comment or moves follow on the same line."""
-_RESULT_BEFORE_TAG: Final = re.compile(rb"(?<=[\s)}])(?:1-0|0-1|1/2-1/2|\*)%b(?=%b)" % (_GAP, _VALUED_TAG))
-"""A result that a tag of the next game follows on the same line."""
+_LAST_RESULT: Final = rb"(?<=[\s)}])(?:1-0|0-1|1/2-1/2|\*)%b(?=%b)" % (_GAP, _VALUED_TAG)
+_RESULT_BEFORE_TAG: Final = re.compile(
+    rb"(?:[^;{%%\"*01]++|\{[^{}]*+\}|(?!%b)[*01])*+%b" % (_LAST_RESULT, _LAST_RESULT)
+)
+"""Moves up to a result, outside of comments, that a tag of the next game follows on the same line."""
 _OPEN_TAG: Final = re.compile(
     rb"%b\[%b(?:%b%b(?:%b%b|%b%b[\r\n]++)?)?" % (_GAP, _GAP, _NAME, _GAP, _STRING, _GAP, _QUOTE, _CHARACTERS)
 )
@@ -51,18 +56,20 @@ _EVENT_AT_END: Final = re.compile(
 )
 """A tag ``Event`` at the end of a line; its value may contain quotation marks, and only invisible characters
 may follow."""
-_EVENT_IN_COMMENT: Final = re.compile(rb'\[Event\s*"')
-"""The beginning of a tag that begins a game even within a comment, whose closing brace must be missing."""
+_EVENT_IN_COMMENT: Final = re.compile(rb'\[Event(?: "|\s*"[^"]*"\s*\]\s*\Z)')
+"""A tag that begins a game even within a comment, whose closing brace must be missing."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
-_LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _PLY_COUNT: Final = re.compile(r"\d{1,6}", re.ASCII)
 _IDENTIFYING_TAGS: Final = frozenset({"White", "Black", "Result"})
 _PLAYER_TAGS: Final = ("White", "Black")
+_NO_NAMES: Final = frozenset({"", "?", "-"})
+"""Values that stand for an unknown player."""
 _REPLACED_TAGS: Final = frozenset({tags.KOMI}).union(*tags.REPLACED_NAMES.values())
 """The tags that tagging adds and replaces. They never mark the beginning of a game."""
 _USUAL_NAMES: Final = {name.lower(): name for name in tags.READ_NAMES}
 _BOM: Final = b"\xef\xbb\xbf"
 """The byte order mark. After files have been concatenated, it may occur anywhere."""
+_BLANKS: Final = b" \t" + _BOM
 _ODD_CHARACTER: Final = re.compile(rb"[^\t-\r -~]")
 _QUOTED: Final = re.compile(rb"%b.*%b" % (_QUOTE, _QUOTE), re.DOTALL)
 _SIZE_FLAW: Final = f"it has more than {MAX_BYTES >> 20} MiB or {MAX_TAGS:,} tags, the maximum for one game"
@@ -162,8 +169,9 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
     if it exceeds ``MAX_BYTES`` or ``MAX_TAGS``. The bytes beyond these limits follow as games with
     :attr:`RawGame.is_rest`.
     """
-    game, number = _GrowingGame(1, 1), 1
-    for line in _separate_tags(read_lines(stream)):
+    game = _GrowingGame(1, 1)
+    parts = _separate_tags(read_lines(stream), lambda line: game.continues_comment(line))
+    for number, line in parts:
         if line.isspace():
             game.add_empty_line(line)
         else:
@@ -176,7 +184,6 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
             game.add(line[start:])
         if game.is_too_long:
             yield from game.flush()
-        number += len(line.splitlines()) - (not line.endswith((b"\n", b"\r")))
     yield from game.flush()
 
 
@@ -203,28 +210,42 @@ def read_lines(stream: ByteStream) -> Iterator[bytes]:
         yield bytes(rest)
 
 
-def _separate_tags(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, but each tag alone: split from tags, a comment or moves that follow it on its line, and
-    joined with all lines that it spans."""
+def _separate_tags(
+    lines: Iterable[bytes], in_comment: Callable[[bytes], bool]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield lines with their numbers from 1, but each tag alone: split from tags, a comment or moves that
+    follow it on its line, and joined with all lines that it spans.
+
+    :param in_comment: returns whether a line, after those that have been yielded, begins in a comment.
+    """
     pending: list[bytes] = []
+    number = 1
     for line in lines:
-        if not pending and (b"[" not in line or (line.count(b"[") == 1 and line.rstrip().endswith(b"]"))):
-            yield line  # without the slower patterns
-            continue
-        text = b"".join([*pending, line])
-        if pending and (line.isspace() or not (_OPEN_TAG.fullmatch(text) or _WHOLE_TAG.match(text))):
-            yield from pending
-            pending, text = [], line
-        start = 0
-        while part := _TAG_BEFORE_TEXT.match(text, start) or _RESULT_BEFORE_TAG.search(text, start):
-            yield text[start : part.end()]
-            start = part.end()
-        if _OPEN_TAG.fullmatch(text, start):
-            pending = [text[start:]] if start else [*pending, line]
+        if not pending and (
+            (line.endswith((b"]\n", b"]\r\n", b"]\r")) and line.count(b"[") == 1)
+            or b"[" not in line
+            or (b'"' not in line and b"\xe2" not in line and line.lstrip(_BLANKS)[:1] != b"[")
+            or in_comment(line)
+        ):
+            yield number, line  # without the slower patterns
         else:
-            yield text[start:]
-            pending = []
-    yield from pending
+            text, first, start = b"".join([*pending, line]), number - len(pending), 0
+            is_open = 0 < len(pending) < _MAX_OPEN_LINES and _OPEN_TAG.fullmatch(text)
+            if pending and (
+                line.isspace() or len(text) > MAX_BYTES or not (is_open or _WHOLE_TAG.match(text))
+            ):
+                yield from enumerate(pending, first)
+                pending, text, first = [], line, number
+            while part := _TAG_BEFORE_TEXT.match(text, start) or _RESULT_BEFORE_TAG.match(text, start):
+                yield first, text[start : part.end()]
+                start, first = part.end(), number
+            if _OPEN_TAG.fullmatch(text, start):
+                pending = [text[start:]] if start else [*pending, line]
+            else:
+                yield first, text[start:]
+                pending = []
+        number += line.endswith((b"\n", b"\r"))
+    yield from enumerate(pending, number - len(pending))
 
 
 class _GrowingGame:
@@ -234,7 +255,8 @@ class _GrowingGame:
         self.number = number
         self._raw = RawGame(number, line)
         self._data = bytearray()
-        self._names: set[str] = set()
+        self._first: dict[str, int] = {}  # by name, the index of the first tag
+        self._repeated = -1  # the index of the last tag whose name an earlier one has
         self._last_text = b""
         self._text_start = -1
         self._has_moves = self._is_in_comment = self._is_after_gap = self._is_tag_open = False
@@ -252,7 +274,7 @@ class _GrowingGame:
     @property
     def _is_identified(self) -> bool:
         """Whether the game has enough tags for a second tag ``Event`` to begin another game."""
-        return "Event" in self._names and not self._names.isdisjoint(_IDENTIFYING_TAGS)
+        return "Event" in self._first and not _IDENTIFYING_TAGS.isdisjoint(self._first)
 
     def cut_offset(self, line: bytes) -> int:
         """Return the offset in a line at which the next game cuts off this game; 0 if it is not cut off."""
@@ -280,7 +302,11 @@ class _GrowingGame:
         if text.lstrip()[:1] != b"[":
             return self._is_after_gap and ends_with_result(self._last_text)
         tag = _TAG.match(text)
-        return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._names)
+        return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._first)
+
+    def continues_comment(self, line: bytes) -> bool:
+        """Return whether a line begins within a comment of this game."""
+        return self._is_in_comment and not self.ends_before(line)
 
     def add_empty_line(self, line: bytes) -> None:
         """Append an empty line. This must be fast, because files may have millions of empty lines."""
@@ -318,15 +344,22 @@ class _GrowingGame:
         self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")
         if tag is not None and not raw.is_rest:
             name, has_unusual_case = _usual_name(tag)
-            written = composed(decode(_LINE_BREAK.sub(b" ", tag[2] or b"")))
-            value = written.replace('\\"', '"').replace("\\\\", "\\")
-            if name in _PLAYER_TAGS and name in self._names and value != raw.values[name]:
-                raw.flaw = raw.flaw or _TWO_PLAYERS_FLAW
+            value = decode(tag[2] or b"")
+            if "\\" in value or not (value.isascii() and value.isprintable()):
+                value = composed(decode(b" ".join(tag[2].splitlines())))
+                value = value.replace('\\"', '"').replace("\\\\", "\\")
             raw.tags.append(Tag(name, value, start, len(self._data)))
             raw.has_unusual_case = raw.has_unusual_case or has_unusual_case
             if name in _REPLACED_TAGS:
                 return
-            self._names.add(name)
+            place = len(raw.tags) - 1
+            first = self._first.setdefault(name, place)
+            if first < place:
+                is_another_repeated = first < self._repeated and raw.tags[self._repeated].name != name
+                players = {" ".join(raw.tags[each].value.split()) for each in (first, place)} - _NO_NAMES
+                if is_another_repeated and name in _PLAYER_TAGS and len(players) > 1:
+                    raw.flaw = raw.flaw or _TWO_PLAYERS_FLAW
+                self._repeated = place
         self._is_after_gap = False
 
     def _track_comments(self, text: bytes) -> None:

@@ -132,7 +132,9 @@ def test_truncated_tags_belong_to_no_other_game() -> None:
     """A program was terminated at any byte, and later appended to the same file."""
     tags = {"Event": "one", "Round": "1", "White": "A", "Black": "B", "Result": "1-0", "TimeControl": "6+0.1"}
     header = pgn("", **tags).rstrip()
-    following = pgn("1. f3 e5 2. g4 Qh4# 0-1", Event=r"the \"X\" open", White="B", Black="A", Result="0-1")
+    following = pgn(
+        "1. f3 e5 2. g4 Qh4# 0-1", Event=r"the \"X\" open", Round="2", White="B", Black="A", Result="0-1"
+    )
     for cut, event in product(range(1, len(header)), (True, False)):
         text = header[:cut] + (following if event else following.partition("\n")[2])
         *before, last = tagged(text)

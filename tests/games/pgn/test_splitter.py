@@ -53,7 +53,7 @@ def check(data: bytes, sizes: list[int]) -> None:
     done = 0
     for raw in games:
         assert raw.line == len(BREAK.findall(data[:done])) + 1
-        assert done == 0 or data[done - 1 : done] in (b"\n", b"\r")
+        assert done == 0 or data[done - 1 : done] in (b"\n", b"\r") or raw.tags[0].start == 0
         check_tags(raw)
         done += len(raw.data)
 
@@ -86,6 +86,7 @@ def test_any_bytes(data: bytes, sizes: list[int]) -> None:
 
 @settings(max_examples=sample(60, 400))
 @given(pgn_like(), st.lists(st.integers(1, 40)))
+@example(b'[Result "*"] [White"A"]\n\n[Points "0-1"][Result "1-0"]\n', [])
 def test_bytes_like_pgn(data: bytes, sizes: list[int]) -> None:
     check(data, sizes)
 
@@ -221,10 +222,11 @@ def test_tags_within_comments_are_text() -> None:
     assert [move.uci() for move in read_game(one).moves] == ["e2e4", "e7e5", "d2d4"]
 
 
-def test_an_unclosed_comment_takes_linear_time() -> None:
-    """A search for its end from every brace would take hours."""
+def test_unclosed_comments_and_tags_take_linear_time() -> None:
+    """A search for the end of a comment from every brace, or of a tag on any line, would take hours."""
     (game,) = split(b"1. e4 " + b"{ ;" * (1 << 20) + b"\n[A]\n")
     assert game.moves_start == 0
+    assert len(split(b"[\n" + b"\x80\n" * (1 << 17))) == 1
 
 
 def test_escaped_lines_are_no_moves() -> None:

@@ -163,11 +163,11 @@ def test_tags_of_other_options_replace_the_first_ones(
     """Tags can be replaced any number of times; those of both variants coexist."""
     once = retagged(retagged(data, first), second)
     assert retagged(once, second) == once
-    for raw in split_games(io.BytesIO(once)):
-        names = [tag.name for tag in raw.tags]
+    for game in tagged(once, second):
+        names = [tag.name for tag in game.raw.tags]
         variant = second.options.variant
         mine = ours(variant) - {tags.RESULT_TAGS[variant].doubts}
-        if any(name in mine for name in names) and not any(game.error for game in tagged(raw.data, second)):
+        if any(name in mine for name in names) and game.error is None:
             assert all(names.count(name) == 1 for name in mine)
 
 
