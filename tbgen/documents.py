@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
+from functools import cache, lru_cache
 from os.path import expanduser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -30,28 +32,90 @@ __all__ = [
     "Document",
     "EndsDocument",
     "Plies",
-    "ScoreText",
     "Share",
     "SideName",
     "UnsetType",
+    "encoded",
+    "schema_components",
+    "to_builtins",
 ]
 
 Bound = TypeVar("Bound")
 
-ScoreText: TypeAlias = Annotated[str, Meta(pattern=r"^-?G[0-9]+\.[05]$")]
-"""A G-score as text, such as ``-G3.5``."""
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Plies: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0)]
 SideName: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": ["white", "black"]})]
 
 
+def to_builtins(value: Any) -> Any:
+    """Return a document, or a container of documents, as dicts, lists, strings and numbers.
+
+    Scores, materials and paths become strings, even as keys; fractions become numbers.
+    """
+    return msgspec.to_builtins(value, enc_hook=_builtin, str_keys=True)
+
+
+def encoded(document: Any) -> bytes:
+    """Return the JSON of a document, or of a container of documents, without white space."""
+    return msgspec.json.encode(document, enc_hook=_builtin)
+
+
+def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the JSON Schemas of types, and those of the documents in them, by name.
+
+    The schema of a class that msgspec does not support is its attribute ``JSON_SCHEMA``.
+    """
+    return msgspec.json.schema_components(types, schema_hook=_json_schema, ref_template=ref_template)
+
+
+def _json_schema(value_type: type) -> dict[str, Any]:
+    schema: dict[str, Any] = value_type.JSON_SCHEMA  # type: ignore[attr-defined]
+    return schema
+
+
+def _builtin(value: object) -> float | str:
+    return float(value) if isinstance(value, Fraction) else str(value)
+
+
+def _parsed(value_type: type, text: str) -> Any:
+    """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
+    return _cached_parse(value_type, text)
+
+
+@lru_cache(1 << 12)  # a report repeats the same few scores thousands of times
+def _cached_parse(value_type: type, text: str) -> Any:
+    return Path(expanduser(text)) if value_type is Path else value_type.parse(text)  # type: ignore[attr-defined]
+
+
+@cache
+def _required_names(document_type: type[Struct]) -> tuple[str, ...]:
+    return tuple(field.name for field in msgspec.structs.fields(document_type) if field.required)
+
+
 class Document(Struct, forbid_unknown_fields=True):
     """Base class of all documents."""
 
-    def plain(self) -> dict[str, Any]:
-        """Return the document as dicts, lists, strings and numbers."""
-        document: dict[str, Any] = msgspec.to_builtins(self)
+    @classmethod
+    def of(cls, source: object, **others: Any) -> Self:
+        """Return the document of an object, whose attributes have the names of fields.
+
+        :param others: the values of fields that are not copied. An optional field is never copied.
+        """
+        copied = {name: getattr(source, name) for name in _required_names(cls) if name not in others}
+        return cls(**copied, **others)
+
+    @classmethod
+    def read(cls, builtins: Any) -> Self:
+        """Return a document from the result of :meth:`builtins`.
+
+        :raises ValidationError: if a field is missing or invalid.
+        """
+        return msgspec.convert(builtins, cls, strict=False, dec_hook=_parsed)
+
+    def builtins(self) -> dict[str, Any]:
+        """Return the document as dicts, lists, strings and numbers, as :func:`to_builtins` does."""
+        document: dict[str, Any] = to_builtins(self)
         return document
 
 
@@ -120,7 +184,7 @@ def make_struct(option: str, values: Mapping[str, Any], struct: type[AnyStruct])
             with option_in_errors(option):
                 item.type(values[item.encode_name])  # the message of msgspec would not list the choices
     try:
-        return msgspec.convert(values, struct, strict=False, dec_hook=_parse_value)
+        return msgspec.convert(values, struct, strict=False, dec_hook=_parsed)
     except msgspec.ValidationError as error:
         reason, _, key = str(error).partition(" - at `$.")
         key = key.removesuffix("`")
@@ -137,11 +201,6 @@ def option_in_errors(option: str) -> Iterator[None]:
         yield
     except UsageError as error:
         raise UsageError(f"--{option}: {error}") from None
-
-
-def _parse_value(value_type: type, text: str) -> Any:
-    """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
-    return Path(expanduser(text)) if value_type is Path else value_type.parse(text)  # type: ignore[attr-defined]
 
 
 def settable_options(

@@ -15,15 +15,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Annotated, Final, NamedTuple, Self, TypeAlias
 from zlib import crc32
 
 import chess
 import msgspec
+from msgspec import Meta
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
-from tbgen.documents import UNSET, Document, ScoreText, UnsetType
+from tbgen.documents import UNSET, Document, UnsetType, encoded
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.files import check_target, write_errors
 from tbgen.system.locks import NoLocksError, try_lock
@@ -32,6 +33,9 @@ __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 
 _HEADER_LINE: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
 """The first line of every file of results."""
+
+
+_ScoreText: TypeAlias = Annotated[str, Meta(pattern=GScore.JSON_SCHEMA["pattern"])]
 
 
 class StateName(NamedTuple):
@@ -66,9 +70,9 @@ class _Attempt(Document):
     """An attempt to solve a state, as it is encoded in a line of the file."""
 
     position: str
-    accrued: ScoreText
-    lower: ScoreText
-    upper: ScoreText
+    accrued: _ScoreText
+    lower: _ScoreText
+    upper: _ScoreText
     depth: int | None
     seconds: float | None
     """None if more time would not help."""
@@ -80,8 +84,8 @@ class _Attempt(Document):
     @property
     def line(self) -> bytes:
         """The line, with its checksum."""
-        bare = msgspec.json.encode(msgspec.structs.replace(self, check=UNSET))
-        return msgspec.json.encode(msgspec.structs.replace(self, check=f"{crc32(bare):08x}"))
+        bare = encoded(msgspec.structs.replace(self, check=UNSET))
+        return encoded(msgspec.structs.replace(self, check=f"{crc32(bare):08x}"))
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
@@ -90,7 +94,7 @@ class _Attempt(Document):
         :raises ValueError: if the line is not a result, or has been changed since it was written.
         """
         attempt = msgspec.json.decode(line, type=cls)
-        if line != (msgspec.json.encode(attempt) if attempt.check is UNSET else attempt.line):
+        if line != (encoded(attempt) if attempt.check is UNSET else attempt.line):
             raise ValueError
         return attempt
 

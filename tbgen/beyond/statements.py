@@ -1,7 +1,6 @@
 """Solutions in plain words and as JSON: the proved bounds, and the gaps that keep them apart."""
 
 from collections.abc import Iterable
-from typing import Any, Self
 
 import chess
 
@@ -14,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import MAX_MOBILE
-from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, ScoreText, Share, SideName, UnsetType
+from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, Share, SideName, UnsetType
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
 from tbgen.text import counted, duration, size_text
 
@@ -80,47 +79,33 @@ def narrowing_text(narrowing: Narrowing) -> str:
     return f"{cells} or more, about {duration(narrowing.seconds)} and {size_text(narrowing.memory)}"
 
 
-class _CopyingDocument(Document):
-    """A document that copies attributes of an object to fields of the same names."""
-
-    @classmethod
-    def of(cls, source: object, **others: Any) -> Self:
-        """Return the document of an object. Scores are converted to text.
-
-        :param others: the values of all fields that are not copied.
-        """
-        attributes = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
-        texts = {name: str(value) for name, value in attributes.items() if isinstance(value, GScore)}
-        return cls(**attributes | texts | others)
-
-
-class StageDocument(_CopyingDocument):
+class StageDocument(Document):
     """The progress of solving a state."""
 
-    lower: ScoreText
-    upper: ScoreText
+    lower: GScore
+    upper: GScore
     cells: Count
     left: Count | None
     """Number of cells that remain to be solved; None if unknown."""
     seconds_left: float | None
 
 
-class SolvedMoveDocument(_CopyingDocument):
+class SolvedMoveDocument(Document):
     """A legal move, and the bounds of the state after it."""
 
     uci: str
     san: str
-    lower: ScoreText
-    upper: ScoreText
+    lower: GScore
+    upper: GScore
     depth: Plies | None
     zeroing: bool
 
 
-class HoldDocument(_CopyingDocument):
+class HoldDocument(Document):
     """How one man, the blocker, holds another man, the changer (:mod:`tbgen.beyond.lines`)."""
 
     holder: SideName
-    value: ScoreText
+    value: GScore
     blocker: str
     """Square of the blocker."""
     changer: str
@@ -150,7 +135,7 @@ class ProvedShareDocument(Document):
     share: Share
 
 
-class ForwardProofDocument(_CopyingDocument):
+class ForwardProofDocument(Document):
     """The numbers of cells and states that have been proved forward."""
 
     cells: Count
@@ -163,15 +148,15 @@ def _proof_document(proof: ForwardProof) -> ForwardProofDocument:
     return ForwardProofDocument.of(proof, sampled=sampled)
 
 
-class PlanMoveDocument(_CopyingDocument):
+class PlanMoveDocument(Document):
     """A move of a plan."""
 
     uci: str
     san: str
-    accrued: ScoreText
+    accrued: GScore
 
 
-class GapDocument(_CopyingDocument):
+class GapDocument(Document):
     """A kind of move that keeps the bounds apart."""
 
     side: SideName
@@ -192,7 +177,7 @@ def _gap_document(gap: Gap) -> GapDocument:
     return GapDocument.of(gap, side=side, mobile_men=gap.mobile, seconds=seconds, text=gap_text(gap))
 
 
-class NarrowingDocument(_CopyingDocument):
+class NarrowingDocument(Document):
     """The cost of the cells that might close the gaps."""
 
     cells: Count
@@ -206,16 +191,16 @@ def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:
     return NarrowingDocument.of(narrowing, seconds=seconds, text=narrowing_text(narrowing))
 
 
-class SolutionDocument(_CopyingDocument, kw_only=True):
+class SolutionDocument(Document, kw_only=True):
     """Everything that is proved about a state. Proof and lines are present only if requested."""
 
     fen: str
     rules: Variant
-    position_score: ScoreText
-    accrued: ScoreText
-    value: ScoreText | None
-    lower: ScoreText
-    upper: ScoreText
+    position_score: GScore
+    accrued: GScore
+    value: GScore | None
+    lower: GScore
+    upper: GScore
     depth: Plies | None
     points: EndsDocument[PointsDocument]
     mobile: EndsDocument[list[str]]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, total_ordering
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
+from tbgen.board.immutable import Immutable, set_attribute
 from tbgen.board.kinds import (
     ATOMS,
     KINDS,
@@ -126,8 +126,7 @@ def sides_of_name(text: str) -> tuple[str, str] | None:
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(Immutable):
     """The men of both sides in canonical form; one table also serves the same men with the colours swapped.
 
     The side with more men comes first, and is White in the table. If both sides have the same number of men,
@@ -148,11 +147,16 @@ class Material:
         :meth:`of_sides` accept any form.
     """
 
-    white: str
+    __slots__ = __match_args__ = ("white", "black")
 
+    JSON_SCHEMA: ClassVar = {"type": "string"}
+
+    white: str
     black: str
 
-    def __post_init__(self) -> None:
+    def __init__(self, white: str, black: str) -> None:
+        set_attribute(self, "white", white)
+        set_attribute(self, "black", black)
         if not all(man in _LETTERS or len(man) > 1 for man in _MAN_PATTERN.findall(self.white + self.black)):
             raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_LETTERS)}")
         if any(side.count("K") != 1 for side in self.sides):
@@ -286,6 +290,14 @@ class Material:
 
     def _sort_key(self) -> tuple[object, ...]:
         return self.men, self.pawns, *map(_side_sort_key, self.sides)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Material):
+            return NotImplemented
+        return self.white == other.white and self.black == other.black
+
+    def __hash__(self) -> int:
+        return hash((self.white, self.black))
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Material):

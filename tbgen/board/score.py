@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import total_ordering
 from operator import index
-from typing import TYPE_CHECKING, Final, NewType, SupportsIndex, overload
+from typing import TYPE_CHECKING, ClassVar, Final, NewType, SupportsIndex, overload
 
+from tbgen.board.immutable import Immutable, set_attribute
 from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ NONE: Final = Code(127)
 
 _SCORE_PATTERN = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([0-9]+))?")
 _HALF_DECIMALS: Final = {None: 0, "0": 0, "5": 2}
-_set_attribute: Final = object.__setattr__
 
 
 def rank_of_code(code: int) -> Rank:
@@ -47,8 +46,7 @@ def rank_of_code(code: int) -> Rank:
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class GScore:
+class GScore(Immutable):
     """A G-score: the rank of a position, held by the side that has just moved.
 
     The rank is twice the number of legal moves of the side to move, plus one unless that side is in check.
@@ -81,8 +79,11 @@ class GScore:
     :raises TypeError: if the arguments are neither a string nor a rank and a holder.
     """
 
-    rank: int
+    __slots__ = __match_args__ = ("rank", "white")
 
+    JSON_SCHEMA: ClassVar = {"type": "string", "pattern": r"^-?G[0-9]+\.[05]$"}
+
+    rank: int
     white: bool
 
     @overload
@@ -96,8 +97,8 @@ class GScore:
             rank, white = _rank_and_holder(rank, white)
         if not 0 <= rank <= MAX_RANK:
             raise UsageError(f"a G-score is between G0.0 and G{MAX_RANK / 2}, but rank {rank} is not")
-        _set_attribute(self, "rank", rank)
-        _set_attribute(self, "white", white)
+        set_attribute(self, "rank", rank)
+        set_attribute(self, "white", white)
 
     @classmethod
     def parse(cls, text: str) -> GScore:
@@ -146,6 +147,16 @@ class GScore:
         return "white" if self.white else "black"
 
     @property
+    def is_mate(self) -> bool:
+        """Whether the side to move is mated in a position with this position score."""
+        return self.rank == 0
+
+    @property
+    def is_stalemate(self) -> bool:
+        """Whether the side to move is stalemated in a position with this position score."""
+        return self.rank == 1
+
+    @property
     def code(self) -> Code:
         """The byte that stands for the score in tables; a smaller code is better for White.
 
@@ -160,6 +171,14 @@ class GScore:
     def __neg__(self) -> GScore:
         """Return the score with the colours swapped."""
         return GScore(self.rank, not self.white)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GScore):
+            return NotImplemented
+        return self.rank == other.rank and self.white == other.white
+
+    def __hash__(self) -> int:
+        return self.rank if self.white else ~self.rank
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, GScore):

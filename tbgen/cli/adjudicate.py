@@ -176,7 +176,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         **fields(scoring, "cutoff", "komi"),
         "points": scoring.points(outcome.value)._asdict(),
     }
-    line = None if report.line is None else [PlyDocument.of(ply).plain() for ply in report.line]
+    line = None if report.line is None else [PlyDocument.of(ply).builtins() for ply in report.line]
     optional = {
         "bounds": outcome.bounds and outcome.bounds.document(),
         "doubts": list(outcome.doubts) or None,

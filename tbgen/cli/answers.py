@@ -17,12 +17,11 @@ from tbgen.errors import MissingLayerError
 from tbgen.probe.documents import (
     MoveDocument,
     PlyDocument,
+    PointsDocument,
     ProbeDocument,
     ViewDocument,
     ViewMoveDocument,
-    move_fields,
-    position_fields,
-    view_fields,
+    points_document,
 )
 from tbgen.probe.moves import LinePly, RankedMove
 from tbgen.probe.states import ProbeResult
@@ -59,12 +58,16 @@ class MobilityAnswer:
         line: list[PlyDocument] | UnsetType | None = UNSET
         if self.line is not None:
             line = list(map(PlyDocument.of, self.line)) if isinstance(self.line, list) else None
-        return ProbeDocument(
-            **position_fields(fen, self.variant, self.scoring, self.result),
-            moves=UNSET if self.moves is None else [MoveDocument(**move_fields(move)) for move in self.moves],
+        return ProbeDocument.of(
+            self.result,
+            fen=fen,
+            rules=self.variant,
+            holder=self.result.value.holder,
+            points=points_document(self.scoring, self.result.value),
+            moves=UNSET if self.moves is None else list(map(MoveDocument.of, self.moves)),
             line=line,
             note=self.note or UNSET,
-        ).plain()
+        ).builtins()
 
     def text(self) -> Iterator[str]:
         """Yield the lines of text output."""
@@ -104,14 +107,13 @@ class ViewAnswer:
         """Return the JSON document about the position, which the user entered as ``fen``."""
         result = self.result
         own = self.moves or ()
-        moves = [ViewMoveDocument(uci=move.uci, san=move.san, **view_fields(move)) for move in own]
-        return ViewDocument(
+        moves = [ViewMoveDocument.of(move, points=PointsDocument.of(move.points)) for move in own]
+        return ViewDocument.of(
+            result,
             fen=fen,
-            material=result.material.name,
-            view=result.view,
-            **view_fields(result),
+            points=PointsDocument.of(result.points),
             moves=UNSET if self.moves is None else moves,
-        ).plain()
+        ).builtins()
 
     def text(self) -> Iterator[str]:
         """Yield the lines of text output."""

@@ -161,7 +161,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
     return {
         "directory": directory,
         "rules": variant,
-        "tables": [entry.document().plain() for entry in entries if entry.info],
+        "tables": [entry.document().builtins() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
         **_unusable_tables(entries),

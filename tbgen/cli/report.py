@@ -181,7 +181,7 @@ def _print_mating(
     with progress.line:
         report = make_mating_report(directories, words, rules=variant, threads=threads, reporter=progress)
     if json:
-        print_json(report.plain(), indent=1)
+        print_json(report.builtins(), indent=1)
         return
     rows = [MATING_HEAD, *(row for entry in report.entries for row in mating_rows(entry))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -37,7 +37,7 @@ _MAX_GAPS: Final = 3
 
 def print_stage(stage: SolveStage) -> None:
     """Print the progress as a line of JSON, for programs that wait for the result."""
-    print_json(StageDocument.of(stage).plain(), indent=None)
+    print_json(StageDocument.of(stage).builtins(), indent=None)
 
 
 def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:

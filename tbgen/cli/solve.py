@@ -233,7 +233,7 @@ class PositionBatch:
             "lower": bounds.lower,
             "upper": bounds.upper,
             "depth": None if proved is None else proved.depth,
-            "points": points.plain(),
+            "points": points.builtins(),
             "stopped_by": solver.stopped_by(job),  # None if the value is exact, or if nothing more was tried
         }
 
@@ -284,7 +284,7 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
                     say(f"tbgen: {text}: {error}")
         document = estimate(roots, tables, options.threads, MAX_COUNTED_CELLS)
     if options.json:
-        print_json(document.plain() | ({"errors": errors} if errors else {}))
+        print_json(document.builtins() | ({"errors": errors} if errors else {}))
     else:
         print("\n".join(_estimate_lines(document)))
     return worst
@@ -412,7 +412,8 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     if failure is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:
-        print_json(solution_document(text, solution, scoring).plain(), None if options.stream else 2)
+        document = solution_document(text, solution, scoring)
+        print_json(document.builtins(), None if options.stream else 2)
     else:
         print("\n".join(solution_text(fen, solution, scoring)))
         if options.mobile is not None:

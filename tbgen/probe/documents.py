@@ -5,19 +5,13 @@ Fields whose default is ``UNSET`` are optional. docs/web.md describes all fields
 
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
+from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
-from tbgen.documents import UNSET, Document, Plies, ScoreText, Share, SideName, UnsetType
-from tbgen.probe.moves import LinePly
+from tbgen.documents import UNSET, Document, Plies, Share, SideName, UnsetType
 from tbgen.probe.tablebase import View
-
-if TYPE_CHECKING:
-    from tbgen.probe.moves import RankedMove
-    from tbgen.probe.states import ProbeResult
-    from tbgen.probe.tablebase import ViewMove, ViewResult
 
 
 class Category(StrEnum):
@@ -77,7 +71,7 @@ class PointsDocument(Document):
 @lru_cache(1 << 10)  # the same values are often repeated
 def points_document(scoring: Scoring, value: GScore) -> PointsDocument:
     """Return the points that a value gives each side, not rounded."""
-    return PointsDocument(*scoring.points(value))
+    return PointsDocument.of(scoring.points(value))
 
 
 class MoveDocument(Document, kw_only=True):
@@ -87,23 +81,12 @@ class MoveDocument(Document, kw_only=True):
     san: str
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
-    accrued: ScoreText | UnsetType = UNSET
-    value: ScoreText
+    accrued: GScore | UnsetType = UNSET
+    value: GScore
     depth: Plies | None
     zeroing: bool
     points: PointsDocument | UnsetType = UNSET
     category: Category | UnsetType = UNSET
-
-
-def move_fields(move: "RankedMove") -> dict[str, Any]:
-    """Return the fields that every :class:`MoveDocument` requires."""
-    return {
-        "uci": move.uci,
-        "san": move.san,
-        "value": str(move.value),
-        "depth": move.depth,
-        "zeroing": move.zeroing,
-    }
 
 
 class PlyDocument(Document):
@@ -111,48 +94,28 @@ class PlyDocument(Document):
 
     uci: str
     san: str
-    accrued: ScoreText
+    accrued: GScore
     depth: Plies
-
-    @classmethod
-    def of(cls, ply: LinePly) -> "PlyDocument":
-        """Return the document of a ply."""
-        return cls(ply.uci, ply.san, str(ply.accrued), ply.depth)
 
 
 class PositionDocument(Document, kw_only=True):
     """A position in r-mobility, or in whole-game mobility."""
 
     fen: str
-    material: str
+    material: Material
     rules: Variant
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
     insufficient_material: bool | UnsetType = UNSET
-    position_score: ScoreText
-    accrued: ScoreText
-    value: ScoreText
+    position_score: GScore
+    accrued: GScore
+    value: GScore
     holder: SideName
     depth: Plies | None
     points: PointsDocument
     category: Category | UnsetType = UNSET
     note: str | UnsetType | None = UNSET
     """Why the seventh field of the FEN does not count; None if it counts or is missing."""
-
-
-def position_fields(fen: str, variant: Variant, scoring: Scoring, result: "ProbeResult") -> dict[str, Any]:
-    """Return the fields that every :class:`PositionDocument` requires."""
-    return {
-        "fen": fen,
-        "material": result.material.name,
-        "rules": variant,
-        "position_score": str(result.position_score),
-        "accrued": str(result.accrued),
-        "value": str(result.value),
-        "holder": result.value.holder,
-        "depth": result.depth,
-        "points": points_document(scoring, result.value),
-    }
 
 
 class ProbeDocument(PositionDocument, kw_only=True):
@@ -181,7 +144,7 @@ class ViewDocument(Document, kw_only=True):
     """A position in a view, such as classical chess."""
 
     fen: str
-    material: str
+    material: Material
     view: View
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
@@ -191,11 +154,6 @@ class ViewDocument(Document, kw_only=True):
     points: PointsDocument
     category: ViewCategory | UnsetType = UNSET
     moves: list[ViewMoveDocument] | UnsetType = UNSET
-
-
-def view_fields(result: "ViewResult | ViewMove") -> dict[str, Any]:
-    """Return the fields for a view's result in a :class:`ViewDocument` or :class:`ViewMoveDocument`."""
-    return {"winner": result.winner, "depth": result.depth, "points": PointsDocument(*result.points)}
 
 
 class RefusalDocument(Document):

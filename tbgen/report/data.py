@@ -19,11 +19,12 @@ from msgspec.structs import astuple, replace
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.documents import to_builtins
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import with_highlights
 from tbgen.report.mating import potential_with_rule
-from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, TableReport
+from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, ReportPart, TableReport
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
 from tbgen.system.files import check_target, make_directory, write_file
@@ -99,7 +100,7 @@ CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
 """Maps the name of each CSV file to the column titles after material and rules, and to the function that
 yields the rows."""
 
-_SUMMARY_FIELDS: Final = ("material", "rules", "digest", "tbgen_version", "bytes", "max_depth")
+_SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")
 _HOLDER_FIELDS: Final = ("material", "value", "ties", "fen", "verified")
 
 
@@ -109,7 +110,7 @@ Files = dict[str, str]
 
 def table_files(report: TableReport) -> Files:
     """Return the files with all data of one table."""
-    return {"json": _json(report.plain())} | {f"{name}.csv": _csv(name, [report]) for name in CSV}
+    return {"json": _json(report.builtins())} | {f"{name}.csv": _csv(name, [report]) for name in CSV}
 
 
 def overview_files(reports: Sequence[TableReport]) -> Files:
@@ -125,8 +126,8 @@ def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Seque
 
 def part_files(part: str, csv_name: str, reports: Sequence[TableReport]) -> Files:
     """Return the files about one part of the reports; ``csv_name`` is a name in :data:`CSV`."""
-    documents = [report.plain("material", "rules", part) for report in reports]
-    return {"json": _json(documents), "csv": _csv(csv_name, reports)}
+    documents = [_selected(report, ("material", "variant", part)) for report in reports]
+    return {"json": _json(to_builtins(documents)), "csv": _csv(csv_name, reports)}
 
 
 def difference_files(differences: Sequence[Difference]) -> Files:
@@ -138,7 +139,7 @@ def difference_files(differences: Sequence[Difference]) -> Files:
         for pair in side.pairs
     ]
     titles = ("material", "to_move", "r", "wg", "positions")
-    return {"json": _json([difference.plain() for difference in differences]), "csv": csv_text(titles, rows)}
+    return {"json": _json(to_builtins(differences)), "csv": csv_text(titles, rows)}
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
@@ -148,7 +149,8 @@ def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dic
     """
     return {
         variant.value: [
-            overall.plain() | {"holders": [holder.plain(*_HOLDER_FIELDS) for holder in overall.holders]}
+            overall.builtins()
+            | {"holders": [to_builtins(_selected(holder, _HOLDER_FIELDS)) for holder in overall.holders]}
             for overall in variant_records
         ]
         for variant, variant_records in records.items()
@@ -160,13 +162,20 @@ def summary(report: TableReport) -> dict[str, Any]:
     sides = {
         name: {
             "positions": typical.positions,
-            "typical": typical.mode and str(typical.mode),
+            "typical": typical.mode,
             **report.distribution.outcomes(side)._asdict(),
         }
         for side, (name, typical) in enumerate(report.endgame.sides.items())
     }
-    depths = {str(record.value): record.depth for record in report.records}
-    return report.plain(*_SUMMARY_FIELDS) | sides | {"longest": depths}
+    longest = {record.value: record.depth for record in report.records}
+    document: dict[str, Any] = to_builtins(_selected(report, _SUMMARY_FIELDS) | sides | {"longest": longest})
+    return document
+
+
+def _selected(part: ReportPart, names: Iterable[str]) -> dict[str, Any]:
+    """Return some attributes of a part, by the keys of its document."""
+    keys = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
+    return {keys[name]: getattr(part, name) for name in names}
 
 
 def _csv(name: str, reports: Iterable[TableReport]) -> str:
@@ -245,7 +254,7 @@ class SavedData:
 
         :raises TbgenError: if the file cannot be written.
         """
-        document = report.plain()
+        document = report.builtins()
         del document["highlights"]
         for record in document["records"]:
             record["line"] = " ".join(point["uci"] for point in record["line"])
@@ -257,7 +266,7 @@ class SavedData:
 
         :raises TbgenError: if the file cannot be written.
         """
-        self._write(self._path(difference.material, _DIFFERENCE_LABEL), difference.plain())
+        self._write(self._path(difference.material, _DIFFERENCE_LABEL), difference.builtins())
 
     def _path(self, material: Material, label: str) -> Path:
         return self.directory / f"{material}.{label}{_SUFFIX}"

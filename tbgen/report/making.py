@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.documents import to_builtins
 from tbgen.packed.copies import temporary_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
@@ -339,9 +340,9 @@ def _is_saved(data: SavedData, task: Task) -> bool:
 def report_document(report: Report) -> dict[str, Any]:
     """Convert a report to one JSON document."""
     return {
-        "tables": [table.plain() for table in report.tables],
+        "tables": to_builtins(report.tables),
         "records": overall_documents(report.records),
-        "differences": [difference.plain() for difference in report.differences],
+        "differences": to_builtins(report.differences),
     }
 
 

@@ -8,13 +8,9 @@ separately, as in the tables. Scores, values and depths are explained in docs/gl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from functools import cache, partial
-from types import UnionType
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, Union, get_args, get_origin
-
-import msgspec
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
@@ -24,25 +20,8 @@ from tbgen.documents import Document, SideName
 T = TypeVar("T")
 
 
-class ReportPart(Document, rename={"variant": "rules"}):
-    """Base of the parts of a report. In documents, scores and materials are strings, even as keys."""
-
-    def plain(self, *names: str) -> dict[str, Any]:
-        """Return the part, or only the named fields, as dicts, lists, strings and numbers."""
-        fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
-        return {name: _plain(getattr(self, field)) for name, field in fields if not names or name in names}
-
-    @classmethod
-    def read(cls, document: Any) -> Self:
-        """Return a part from the result of :meth:`plain`; fields with a default may be missing.
-
-        :raises KeyError: if a field without a default is missing.
-        :raises ValidationError: if the type of a value differs from the type of its field.
-        :raises AttributeError, TypeError: if the type of a container differs from the type of its field.
-        :raises UsageError: if a score or material is invalid.
-        """
-        part: Self = _make_reader(cls)(document)
-        return part
+class ReportPart(Document, rename={"variant": "rules"}, forbid_unknown_fields=False):
+    """Base of the parts of a report. Saved data of a later version may have further fields."""
 
 
 class Sides(ReportPart, Generic[T]):
@@ -66,41 +45,6 @@ class Sides(ReportPart, Generic[T]):
 
 SIDES: Final = Sides.__struct_fields__
 """Names of the sides, White's first."""
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, ReportPart):
-        return value.plain()
-    return str(value) if isinstance(value, GScore | Material) else value
-
-
-@cache
-def _make_reader(hint: Any) -> Callable[[Any], Any]:
-    """Return a function that restores values of a type from the results of :func:`_plain`."""
-    origin = get_origin(hint) or hint
-    if origin in (Union, UnionType, tuple, Mapping):
-        first, second = map(_make_reader, get_args(hint))
-        if origin in (Union, UnionType):
-            return lambda plain: None if plain is None else first(plain)
-        if origin is tuple:
-            return lambda plain: tuple(map(first, plain))
-        return lambda plain: {first(key): second(value) for key, value in plain.items()}
-    if isinstance(origin, type) and issubclass(origin, ReportPart):
-        fields = msgspec.structs.fields(hint)
-        readers = [(field, _make_reader(field.type)) for field in fields]
-        return lambda plain: origin(
-            **{
-                field.name: read(plain[field.encode_name])
-                for field, read in readers
-                if field.required or field.encode_name in plain
-            }
-        )
-    text_readers: dict[Any, Callable[[str], Any]] = {GScore: cache(GScore), Material: Material.parse}
-    return text_readers.get(hint) or partial(msgspec.convert, type=hint, strict=False)
 
 
 Counts = Mapping[GScore, int]

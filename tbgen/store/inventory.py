@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.documents import Count, Document, Plies, ScoreText
+from tbgen.documents import Count, Document, Plies
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import any_board_of
@@ -31,7 +31,7 @@ class LongestState(Document):
     """A state with the greatest depth in a table."""
 
     fen: str
-    accrued: ScoreText | None
+    accrued: GScore | None
     """The accrued score; None for a fresh state."""
 
 
@@ -77,18 +77,11 @@ def _state_of_run(file: StoredFile, run: int) -> LongestState:
     mask = file.data(schema.RUN_MASK)[holder, side, block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
     slot_in_block = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[slots_before])
     board = any_board_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + slot_in_block))
-    return LongestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
+    return LongestState(board.fen(), GScore(int(ranks[run] % LAST_RUN), holder == 0))
 
 
 MAX_EXPECTED_MEN: Final = 4
 """Greatest number of men for which a directory is expected to contain all tables."""
-
-
-_COPIED_FIELDS: Final = (
-    *("material", "form", "runs", "max_depth", "bytes", "format_version"),
-    *("tbgen_version", "build_seconds", "parameters", "digest"),
-)
-"""The fields that a document about a table copies from :class:`TableInfo`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,22 +115,20 @@ class Entry:
         info = self.info
         if info is None:
             raise ValueError(f"there is no table of {self.material}")
-        fields: dict[str, Any] = {name: getattr(info, name) for name in _COPIED_FIELDS}
-        fields |= {
-            "rules": info.variant,
-            "positions": PositionCounts(*info.positions, info.ep_positions),
-            "accrued": info.stores_accrued,
-            "layers": self.layer_count,
-            "layer_bytes": self.layer_bytes,
-            "fresh_digest": info.manifest.fresh,
-        }
-        if self.counts is None:
-            return TableDocument(**fields)
-        white, black = (
-            {str(score): count for score, count in sorted(values.items(), reverse=True)}
-            for values in self.counts
+        counted: dict[str, Any] = {}
+        if self.counts is not None:
+            values = ValueCounts(*(dict(sorted(counts.items(), reverse=True)) for counts in self.counts))
+            counted = {"values": values, "longest": self.longest}
+        return (CountedTableDocument if counted else TableDocument).of(
+            info,
+            rules=info.variant,
+            positions=PositionCounts(*info.positions, info.ep_positions),
+            accrued=info.stores_accrued,
+            layers=self.layer_count,
+            layer_bytes=self.layer_bytes,
+            fresh_digest=info.manifest.fresh,
+            **counted,
         )
-        return CountedTableDocument(**fields, values=ValueCounts(white, black), longest=self.longest)
 
 
 Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -154,7 +145,7 @@ class PositionCounts(Document):
 class TableDocument(Document):
     """The contents of the file of a table, as its attributes state them."""
 
-    material: str
+    material: Material
     rules: Variant
     positions: PositionCounts
     form: Literal["plain", "packed"]
@@ -172,11 +163,17 @@ class TableDocument(Document):
     fresh_digest: Digest
 
 
+_ScoreCounts: TypeAlias = Annotated[
+    dict[GScore, Annotated[int, Meta(ge=1)]],
+    Meta(extra_json_schema={"propertyNames": {"pattern": GScore.JSON_SCHEMA["pattern"]}}),
+]
+
+
 class ValueCounts(Document):
     """Number of positions up to symmetry with each value, by side to move, best for White first."""
 
-    white: dict[ScoreText, Annotated[int, Meta(ge=1)]]
-    black: dict[ScoreText, Annotated[int, Meta(ge=1)]]
+    white: _ScoreCounts
+    black: _ScoreCounts
 
 
 class CountedTableDocument(TableDocument):

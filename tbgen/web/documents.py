@@ -5,8 +5,10 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
+from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.documents import Count, Document, Plies, ScoreText, SideName
+from tbgen.documents import Count, Document, Plies, SideName
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.documents import (
@@ -58,8 +60,8 @@ class StateDocument(Document, kw_only=True):
     """
 
     fen: str
-    accrued: ScoreText
-    value: ScoreText | None
+    accrued: GScore
+    value: GScore | None
     depth: Plies | None
     points: PointsDocument | None
     category: Category | None
@@ -85,7 +87,7 @@ class LegalMovesDocument(StateDocument, kw_only=True):
     checkmate: bool
     stalemate: bool
     insufficient_material: bool
-    position_score: ScoreText
+    position_score: GScore
     refusal: RefusalDocument | None
     moves: list[LegalMoveDocument]
 
@@ -93,8 +95,8 @@ class LegalMovesDocument(StateDocument, kw_only=True):
 class AccruedScoreDocument(Document):
     """The value of a position for one accrued score."""
 
-    accrued: ScoreText
-    value: ScoreText
+    accrued: GScore
+    value: GScore
     depth: Plies | None
     points: PointsDocument
 
@@ -103,9 +105,9 @@ class AccruedScoresDocument(Document):
     """The values of a position for all possible accrued scores, best for White first."""
 
     fen: str
-    material: str
+    material: Material
     rules: Variant
-    position_score: ScoreText
+    position_score: GScore
     accrued_scores: Annotated[list[AccruedScoreDocument], Meta(min_length=1)]
 
 
@@ -186,7 +188,7 @@ class GamePlyDocument(StateDocument, kw_only=True):
     san: str | None
     comment: str
     nags: list[Count]
-    position_score: ScoreText
+    position_score: GScore
     clock: Count
 
 
@@ -200,7 +202,7 @@ class ReplyDocument(Document):
 class OutcomeDocument(Document):
     """The outcome of a game."""
 
-    value: ScoreText
+    value: GScore
     holder: SideName
     basis: Basis
     proven: bool

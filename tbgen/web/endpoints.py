@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, get_args
 import msgspec
 
 from tbgen.board.variant import Variant
-from tbgen.documents import Document
+from tbgen.documents import Document, schema_components
 from tbgen.probe.documents import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
 from tbgen.web import lookups
@@ -250,7 +250,7 @@ def _operation(summary: str, answer: _Schema, statuses: Iterable[int] = (), **de
 
 
 def _body_schema(body: Body) -> _Schema:
-    (schema,), _ = msgspec.json.schema_components([body.type], ref_template=_REF_TEMPLATE)
+    (schema,), _ = schema_components([body.type], _REF_TEMPLATE)
     return {"required": True, "content": {body.media_type: {"schema": schema}}}
 
 
@@ -270,7 +270,7 @@ def _document_schemas() -> dict[str, Any]:
     """Return the schema of every document; fields without a default are required."""
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
     types += dict.fromkeys(endpoint.answer_type for endpoint in ENDPOINTS)
-    _, components = msgspec.json.schema_components(types, ref_template=_REF_TEMPLATE)
+    components: dict[str, Any] = schema_components(types, _REF_TEMPLATE)[1]
     for schema in components.values():
         if "properties" in schema:
             fields = schema["properties"].items()

@@ -14,14 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from tbgen.compiler.cache import KernelsMissingError
-from tbgen.documents import Document
+from tbgen.documents import Document, encoded
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.probe.documents import RefusalDocument
 from tbgen.web.settings import BODY_SECONDS, MAX_BODY_BYTES, OPENAPI_PATH
@@ -167,7 +166,7 @@ def answer(request: Request, document: Document | dict[str, Any], caching: str) 
 
     :param caching: the value of ``Cache-Control``.
     """
-    return answer_content(request, msgspec.json.encode(document), JSON_TYPE, {"Cache-Control": caching})
+    return answer_content(request, encoded(document), JSON_TYPE, {"Cache-Control": caching})
 
 
 Compress: TypeAlias = Callable[[bytes], bytes]
@@ -237,7 +236,7 @@ def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
     headers = {"Cache-Control": NO_STORE, **(refusal.headers or {})}
     if as_page:
         return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
-    content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # only ASCII, whatever is quoted
+    content = json.dumps(refusal.document.builtins(), separators=(",", ":"))  # only ASCII, whatever is quoted
     return Response(content, refusal.status_code, headers, JSON_TYPE)
 
 
@@ -255,7 +254,7 @@ def event_text(name: str, document: dict[str, Any]) -> str:
     >>> event_text("over", {"how": "finished"})
     'event: over\\ndata: {"how":"finished"}\\n\\n'
     """
-    return f"event: {name}\ndata: {msgspec.json.encode(document).decode()}\n\n"
+    return f"event: {name}\ndata: {encoded(document).decode()}\n\n"
 
 
 class EventStream(StreamingResponse):

@@ -7,7 +7,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import chess
 
@@ -34,12 +34,16 @@ from tbgen.web.documents import (
     LegalMovesDocument,
     ListedGameDocument,
     OutcomeDocument,
+    StateDocument,
     VariationPlyDocument,
 )
 from tbgen.web.exchange import Refusal
-from tbgen.web.lookups import mate_fields, question_of, refusal, require_answer
+from tbgen.web.lookups import question_of, refusal, require_answer
 from tbgen.web.settings import MAX_GAMES, MAX_PLIES, MAX_TOTAL_PLIES
 from tbgen.web.stock import Stock
+
+AnyState = TypeVar("AnyState", bound=StateDocument)
+AnyPly = TypeVar("AnyPly", bound=GamePlyDocument)
 
 
 class GameState(NamedTuple):
@@ -80,17 +84,28 @@ class GameState(NamedTuple):
         probed = require_answer(result)
         return self._replace(value=probed.value, depth=probed.depth)
 
-    def fields(self, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
-        """Return the fields of a :class:`StateDocument`."""
+    def document(
+        self, document_type: type[AnyState], scoring: Scoring = EXPONENTIAL, **others: Any
+    ) -> AnyState:
+        """Return the document of the state; ``others`` are the fields that the state does not determine."""
         value = self.value
-        return {
-            "fen": self.board.fen(),
-            "accrued": str(self.accrued),
-            "value": value and str(value),
-            "depth": self.depth,
-            "points": value and points_document(scoring, value),
-            "category": value and Category.of(value, self.board.turn),
-        }
+        return document_type.of(
+            self,
+            fen=self.board.fen(),
+            **others,
+            points=value and points_document(scoring, value),
+            category=value and Category.of(value, self.board.turn),
+        )
+
+    @property
+    def checkmate(self) -> bool:
+        """Whether the position is mate."""
+        return self.position_score.is_mate
+
+    @property
+    def stalemate(self) -> bool:
+        """Whether the position is stalemate."""
+        return self.position_score.is_stalemate
 
 
 def fits_tables(board: chess.Board) -> bool:
@@ -129,23 +144,12 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
         value, accrued = to_signed(state.value), to_signed(first.accrued)
         return False, *preference(board.turn, accrued, value, state.depth, state.uci)
 
-    return LegalMovesDocument(
-        **(_with_best_value(first, after) if first.value is None else first).fields(),
+    return (_with_best_value(first, after) if first.value is None else first).document(
+        LegalMovesDocument,
         rules=stock.variant,
-        **mate_fields(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
-        position_score=str(first.position_score),
         refusal=refusal(stock, fen, accrued),
-        moves=[
-            LegalMoveDocument(
-                uci=state.uci,
-                san=state.san,
-                zeroing=state.zeroing,
-                **mate_fields(state.position_score),
-                **state.fields(),
-            )
-            for state in sorted(after, key=sort_key)
-        ],
+        moves=[state.document(LegalMoveDocument) for state in sorted(after, key=sort_key)],
     )
 
 
@@ -200,26 +204,27 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     plies = [0]
     for after, _ in (*main, *moves):
         plies.append(plies[after] + 1)
-    state_fields = [
-        {
-            "ply": ply,
-            "uci": state.uci or None,
-            "san": state.san or None,
-            "comment": comments.get(number, ""),
-            "nags": nags.get(number, []),
-            "position_score": str(state.position_score),
-            "clock": state.clock,
-            **state.fields(settings.scoring),
-        }
-        for number, (ply, state) in enumerate(zip(plies, states, strict=True))
-    ]
+
+    def ply_document(document_type: type[AnyPly], number: int, **others: int) -> AnyPly:
+        state = states[number]
+        return state.document(
+            document_type,
+            settings.scoring,
+            ply=plies[number],
+            uci=state.uci or None,
+            san=state.san or None,
+            comment=comments.get(number, ""),
+            nags=nags.get(number, []),
+            **others,
+        )
+
     return GameDocument(
         rules=stock.variant,
         fifty_move_rule=settings.fifty_move_rule,
-        plies=[GamePlyDocument(**each) for each in state_fields[: len(main) + 1]],
+        plies=[ply_document(GamePlyDocument, number) for number in range(len(main) + 1)],
         variations=[
-            VariationPlyDocument(**each, after=after)
-            for each, (after, _) in zip(state_fields[len(main) + 1 :], moves, strict=True)
+            ply_document(VariationPlyDocument, number, after=after)
+            for number, (after, _) in enumerate(moves, len(main) + 1)
         ],
         cut_variations=cut_count,
         outcome=outcome,
@@ -285,12 +290,9 @@ def _outcome(stock: Stock, arbiter: Arbiter, pgn_game: Game) -> OutcomeDocument:
     """Return the outcome of a game whose moves the arbiter has already made."""
     tables = stock.tables if fits_tables(arbiter.board) else None
     outcome = adjudicate(arbiter, tables, pgn_game.ending, recorded=pgn_game.result, doubts=pgn_game.doubts)
-    return OutcomeDocument(
-        value=str(outcome.value),
+    return OutcomeDocument.of(
+        outcome,
         holder=outcome.value.holder,
-        basis=outcome.basis,
-        proven=outcome.proven,
-        depth=outcome.depth,
         points=points_document(outcome.settings.scoring, outcome.value),
         doubts=list(outcome.doubts),
     )

@@ -26,14 +26,11 @@ from tbgen.probe.documents import (
     ViewCategory,
     ViewDocument,
     ViewMoveDocument,
-    move_fields,
     points_document,
-    position_fields,
-    view_fields,
 )
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import View, ViewMove, ViewResult
+from tbgen.probe.tablebase import View
 from tbgen.store.inventory import CountedTableDocument
 from tbgen.web.documents import (
     AccruedScoreDocument,
@@ -56,6 +53,7 @@ from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
+AnyPosition = TypeVar("AnyPosition", bound=PositionDocument)
 
 _CASTLING_SENTENCE: Final = (
     "no table holds positions with castling rights: write - for them in the FEN if they do not matter; "
@@ -112,8 +110,8 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     :raises TbgenError: if the tables lack the answer.
     """
     question = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(question, stock.tables.probe(*question.state))
-    return PositionMovesDocument(**fields, moves=_move_list(question, stock.tables.moves(*question.state)))
+    result, moves = stock.tables.probe(*question.state), stock.tables.moves(*question.state)
+    return _answer(PositionMovesDocument, question, result, moves=_move_list(question, moves))
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
@@ -130,8 +128,8 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDoc
     :raises TbgenError: if the tables lack the answer.
     """
     question = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(question, stock.tables.probe(*question.state))
-    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*question.state))))
+    result, plies = stock.tables.probe(*question.state), stock.tables.line(*question.state)
+    return _answer(MainlineDocument, question, result, mainline=list(map(PlyDocument.of, plies)))
 
 
 def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
@@ -145,12 +143,11 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     results = list(map(require_answer, stock.tables.probe_many([board] * len(scores), scores)))
     return AccruedScoresDocument(
         fen=board.fen(),
-        material=fresh.material.name,
+        material=fresh.material,
         rules=stock.variant,
-        position_score=str(fresh.position_score),
+        position_score=fresh.position_score,
         accrued_scores=[
-            AccruedScoreDocument(str(result.accrued), str(result.value), result.depth, _points(result.value))
-            for result in results or [fresh]
+            AccruedScoreDocument.of(result, points=_points(result.value)) for result in results or [fresh]
         ],
     )
 
@@ -175,20 +172,23 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
     board = _question_for_tables(fen, None, stock.variant).board
     view_tables = stock.tables.view(view)
     result = view_tables.probe(board)
-    return ViewDocument(
+    score = board.position_score() if isinstance(board, DescribedBoard) else position_score(board)
+    return ViewDocument.of(
+        result,
         fen=board.fen(),
-        material=result.material.name,
-        view=view,
-        **mate_fields(board.position_score() if isinstance(board, DescribedBoard) else position_score(board)),
+        checkmate=score.is_mate,
+        stalemate=score.is_stalemate,
         insufficient_material=board.is_insufficient_material(),
-        **_view_fields(result, board.turn),
+        points=PointsDocument.of(result.points),
+        category=ViewCategory.of(result.points, board.turn),
         moves=[
-            ViewMoveDocument(
-                uci=move.uci,
-                san=move.san,
+            ViewMoveDocument.of(
+                move,
                 zeroing=move.zeroing,
-                **mate_fields(move.position_score),
-                **_view_fields(move, not board.turn),
+                checkmate=move.position_score.is_mate,
+                stalemate=move.position_score.is_stalemate,
+                points=PointsDocument.of(move.points),
+                category=ViewCategory.of(move.points, not board.turn),
             )
             for move in view_tables.moves(board)
         ],
@@ -268,10 +268,10 @@ def _batch_answer(
     question: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
 ) -> PositionDocument:
     """Return the answer about one position, without moves if ``moves`` is None."""
-    fields = _position_fields(question, require_answer(result))
+    found = require_answer(result)
     if moves is None:
-        return PositionDocument(**fields)
-    return PositionMovesDocument(**fields, moves=_move_list(question, require_answer(moves)))
+        return _answer(PositionDocument, question, found)
+    return _answer(PositionMovesDocument, question, found, moves=_move_list(question, require_answer(moves)))
 
 
 def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
@@ -310,24 +310,33 @@ def _batch_request(body: bytes) -> BatchRequest:
     return request
 
 
-def _position_fields(question: Question, result: ProbeResult) -> dict[str, Any]:
-    """Return the fields of a :class:`PositionDocument`."""
+def _answer(
+    document_type: type[AnyPosition], question: Question, result: ProbeResult, **others: Any
+) -> AnyPosition:
+    """Return the document about a position; ``others`` are the fields that only this type has."""
     board = question.board
-    return {
-        **position_fields(board.fen(), question.variant, EXPONENTIAL, result),
-        **mate_fields(result.position_score),
-        "insufficient_material": board.is_insufficient_material(),
-        "category": Category.of(result.value, board.turn),
-        "note": question.note,
-    }
+    return document_type.of(
+        result,
+        fen=board.fen(),
+        rules=question.variant,
+        holder=result.value.holder,
+        points=_points(result.value),
+        checkmate=result.position_score.is_mate,
+        stalemate=result.position_score.is_stalemate,
+        insufficient_material=board.is_insufficient_material(),
+        category=Category.of(result.value, board.turn),
+        note=question.note,
+        **others,
+    )
 
 
 def _move_list(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
     return [
-        MoveDocument(
-            **move_fields(move),
-            **mate_fields(move.position_score),
-            accrued=str(move.accrued),
+        MoveDocument.of(
+            move,
+            checkmate=move.position_score.is_mate,
+            stalemate=move.position_score.is_stalemate,
+            accrued=move.accrued,
             points=_points(move.value),
             category=Category.of(move.value, not question.board.turn),
         )
@@ -337,14 +346,3 @@ def _move_list(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocu
 
 def _points(value: GScore) -> PointsDocument:
     return points_document(EXPONENTIAL, value)
-
-
-def _view_fields(entry: ViewResult | ViewMove, white_to_move: bool) -> dict[str, Any]:
-    """Return the value of a position in a view, with its category for the side to move, which is White
-    if ``white_to_move`` is True."""
-    return {**view_fields(entry), "category": ViewCategory.of(entry.points, white_to_move)}
-
-
-def mate_fields(position_score: GScore) -> dict[str, Any]:
-    """Return the fields ``checkmate`` and ``stalemate`` of a position with this position score."""
-    return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec.structs import asdict
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
-from tbgen.documents import Count, Document
+from tbgen.documents import Count, Document, encoded
 from tbgen.errors import NoTablesError, TbgenError, UsageError
 from tbgen.exchange.publish import chosen_tables, publish
 from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
@@ -77,16 +76,16 @@ class Archive:
             pgn = self._files.read_span(span)
             texts.append(pgn.strip() + b"\n")
             yield f"games/{key}.pgn", texts[-1]
-            yield f"games/{key}.json", msgspec.json.encode(game_document(pgn, self._files.options))
+            yield f"games/{key}.json", encoded(game_document(pgn, self._files.options))
             yield f"games/{key}.html", _redirect_page(f"../../{explorer_query(pgn, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]
         while listed and (before := listed[-1]["number"]) > 1:
             games = self._state.finished_games(before)
-            yield f"games-{before}.json", msgspec.json.encode(games)
+            yield f"games-{before}.json", encoded(games)
             listed = games["games"]
-        yield EVENT_DOCUMENT, msgspec.json.encode(document)
+        yield EVENT_DOCUMENT, encoded(document)
 
 
 def _redirect_page(address: str) -> bytes:
@@ -236,7 +235,7 @@ def _table_document(path: Path, material: Material) -> bytes:
             phase_size=info.phase_size,
             datasets={each.name: _pieces(table, each) for each in TABLE.datasets},
         )
-    return msgspec.json.encode(document)
+    return encoded(document)
 
 
 def _pieces(table: StoredFile, schema: DatasetSchema) -> PiecesDocument:

@@ -4,7 +4,6 @@ import copy
 import pickle
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 
 import chess
@@ -82,7 +81,7 @@ def test_scores_are_made_from_text_and_shown_as_what_makes_them(score: GScore) -
     )
     assert repr(score) == f"GScore('{score}')"
     assert f"{score:>9}|{score:<9}|{score}" == f"{score!s:>9}|{score!s:<9}|{score!s}"
-    assert GScore(rank=score.rank, white=score.white) == replace(-score, white=score.white) == score
+    assert GScore(rank=score.rank, white=score.white) == score
     assert copy.deepcopy(score) == pickle.loads(pickle.dumps(score)) == score
 
 
@@ -139,7 +138,12 @@ def test_scores_are_immutable_and_compare_with_nothing_else() -> None:
     with pytest.raises(TypeError):
         GScore(0, True) < number  # noqa: B015
     with pytest.raises(AttributeError):
-        GScore(0, True).rank = 1  # type: ignore[misc]
+        GScore(0, True).rank = 1
+    with pytest.raises(AttributeError):
+        del GScore(0, True).white
+    match GScore("-G3.5"):
+        case GScore(rank, white):
+            assert (rank, white) == (7, False)
 
 
 def test_codes_ascend_as_scores_get_worse_for_white() -> None:

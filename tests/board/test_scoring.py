@@ -154,7 +154,7 @@ def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: 
     white, black = scoring.points(value)
     assert float(scoring.lead(value)) == pytest.approx(white - black, abs=1e-15)
     assert scoring.lead(value) == -Scoring(scheme, komi=Komi(23, False)).lead(-value)
-    document = json.loads(json.dumps(points_document(scoring, value).plain()))
+    document = json.loads(json.dumps(points_document(scoring, value).builtins()))
     assert document == {"white": white, "black": black}
 
 

@@ -79,7 +79,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_json(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
     both = json.loads(said(capsys, 0, "report", "KvK", "--json", "--out", tmp_path)[0])
     report = report_with_lines(reference_dir, "KvK")
-    assert both["tables"] == [json.loads(json.dumps(report.plain()))]
+    assert both["tables"] == [json.loads(json.dumps(report.builtins()))]
     assert [entry["g"] for entry in both["records"]["r"]] == ["G1.5", "G2.5", "G3.5", "G4.5", "G5.5", "G8.5"]
     assert (tmp_path / "tables/KvK.r.html").exists()
 

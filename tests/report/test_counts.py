@@ -70,7 +70,7 @@ def test_facts_beside_each_other_differ(three_men: Path) -> None:
 
 def digest_of(report: TableReport) -> str:
     """Return a digest of the numbers that were counted again."""
-    plain = report.plain()
+    plain = report.builtins()
     numbers: list[object] = [
         plain["distribution"],
         plain["black_king"],

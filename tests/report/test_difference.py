@@ -132,5 +132,5 @@ def test_the_page(three_men: Path, altered: Path, tmp_path: Path) -> None:
     assert cells[3:5] == [f"{found.black.positions:,}", f"{found.black.differing:,}"]
     assert [code.text for code in page.iter("code")] == [example.fen for example in found.examples]
     (written,) = json.loads((tmp_path / "differences.json").read_text())
-    assert written == json.loads(json.dumps(found.plain()))
+    assert written == json.loads(json.dumps(found.builtins()))
     assert sum(pair["count"] for pair in written["white"]["pairs"]) == found.white.differing

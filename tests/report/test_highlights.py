@@ -32,7 +32,7 @@ def said(report: TableReport) -> str:
 
 
 def data(report: TableReport) -> Any:
-    return json.loads(json.dumps(report.plain()))
+    return json.loads(json.dumps(report.builtins()))
 
 
 def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> None:

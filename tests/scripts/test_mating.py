@@ -74,7 +74,7 @@ def test_two_ferzes_mate_by_force_in_64_positions(found: Any) -> None:
 def test_a_list_is_saved_and_the_page_is_what_the_data_say(
     tmp_path: Path, found: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = {"entries": [entry.plain() for entry in found.entries.values()], "missing": []}
+    document = {"entries": [entry.builtins() for entry in found.entries.values()], "missing": []}
     (tmp_path / "list.json").write_text(json.dumps(document))
     words = ("--list", tmp_path / "list.json", "--data", tmp_path / "data", "--out", tmp_path / "page.md")
     assert ran(capsys, mating, *words) == (0, "", "")

@@ -97,8 +97,10 @@ def run(line: str) -> str:
         patch.dict(os.environ, {"COLUMNS": "100"}),
     ):
         code = main(shlex.split(words))
-    output, errors = ((stream.flush(), stream.detach().getvalue().decode())[1] for stream in streams)
-    lines = (each for each in errors.splitlines() if not re.search(r"compiling| left$", each))
+    for stream in streams:
+        stream.flush()
+    output, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+    lines = (each for each in errors.splitlines() if not re.search(r"compiling| left$|cells solved$", each))
     errors = "".join(f"! {each}\n" for each in lines)
     exit_line = f"? {code}\n" if code else ""
     return f"$ tbgen {line}\n{masked(output)}{masked(errors)}{exit_line}\n"

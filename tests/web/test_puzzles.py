@@ -116,7 +116,7 @@ def test_a_missing_sub_table_is_no_reason_to_fail(reference_dir: Path, tmp_path:
     boards = [chess.Board("8/8/8/4k3/5B2/8/3K4/8 b"), chess.Board("8/8/8/8/8/4B3/8/1k1K4 w")]
     with open_tablebase(tmp_path, rules=Variant.R_MOBILITY) as tables, pytest.MonkeyPatch.context() as patch:
         patch.setattr(puzzles, "random_positions", lambda *_: boards)
-        assert puzzles.challenge(Stock(tables), "easy", None).plain()["material"] == "KBvK"
+        assert puzzles.challenge(Stock(tables), "easy", None).builtins()["material"] == "KBvK"
         patch.setattr("tbgen.web.stock.any_board_of", lambda *_: boards[0])
         with pytest.raises(MissingTableError, match="KvK"):
             lookups.sample(Stock(tables), None, None, None)
