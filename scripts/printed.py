@@ -1,11 +1,15 @@
-"""Recorded output of commands and answers of the HTTP API, which ``tests/test_printed.py`` compares.
+#!/usr/bin/env python3
+"""Record the output of all commands and the answers of the HTTP API in ``tests/data/printed``.
 
-    python -m tests.support.printed [NAME...]     # record anew, then review the change as a diff
+    .venv/bin/python scripts/printed.py [NAME...]            # record anew, then review the diff
+    .venv/bin/python scripts/printed.py --check [NAME...]    # compare; the exit code is 1 if a file differs
 
 A file of ``tests/data/printed`` has the commands of one subcommand, or the requests to the API, each with the
 output. :data:`MASKS` replaces what differs between runs or machines.
 """
 
+import argparse
+import difflib
 import io
 import json
 import os
@@ -21,14 +25,18 @@ from unittest.mock import patch
 
 from starlette.testclient import TestClient
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli.main import main
+from tbgen.cli.main import main as run_command
+from tbgen.compiler import cache
 from tbgen.generator import build
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
 from tests.support.builds import Silent, whole_game_materials
 from tests.support.paths import DATA, ROOT, rows
+from tests.web.test_openapi import POSTED
 
 PRINTED = DATA / "printed"
 
@@ -36,7 +44,9 @@ MASKS = {
     r"\d+(\.\d+)?( ?)(s|ms|min|h)\b( \d+ s\b)?": r"TIME\2\3",
     r'("(?:\w*seconds|started|finished|made|created|updated|time)": )[^\n]+?(,?)$': r"\1TIME\2",
     r'("stages": )\{[^}]*\}': r"\1STAGES",
-    r"\b(nps|time) \d+": r"\1 NUMBER",
+    r"\b(nps|time) \d+(?= (?:tbhits|pv))": r"\1 NUMBER",
+    r"\d+ threads": "N threads",
+    r'("(?:layer_)?bytes": )\d+': r"\1BYTES",
     r'("\w*(?:memory|peak|free)\w*": )\d+': r"\1BYTES",
     r"\d+(\.\d+)? (KiB|MiB|GiB|TiB)\b": r"SIZE \2",
     r"\btbgen(/| )\d+\.\d+\.\d+": r"tbgen\1VERSION",
@@ -96,10 +106,10 @@ def run(line: str) -> str:
         patch.object(sys, "stderr", streams[1]),
         patch.dict(os.environ, {"COLUMNS": "100"}),
     ):
-        code = main(shlex.split(words))
+        code = run_command(shlex.split(words))
     for stream in streams:
         stream.flush()
-    output, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+    output, errors = (stream.buffer.getvalue().decode() for stream in streams)
     lines = (each for each in errors.splitlines() if not re.search(r"compiling| left$|cells solved$", each))
     errors = "".join(f"! {each}\n" for each in lines)
     exit_line = f"? {code}\n" if code else ""
@@ -131,8 +141,6 @@ def answered(client: TestClient, method: str, path: str, body: str | None = None
 
 def requests() -> Iterator[tuple[str, str, str | None]]:
     """Yield method, path and body of all requests to record."""
-    from tests.web.test_openapi import POSTED
-
     for (path,) in rows("requests.txt", " -> "):
         yield "GET", path, None
     for _, path, *_ in rows("refused_requests.txt", " -> "):
@@ -158,19 +166,28 @@ def names() -> list[str]:
     return [*command_sections(), "requests"]
 
 
-def record(wanted: list[str]) -> None:
-    """Write files of ``tests/data/printed`` anew; all without names."""
-    from tbgen.compiler import cache
-
-    tables = Path(
-        os.environ.get("TBGEN_TEST_TABLES")
-        or cache.shared_directory().parent / "tables-of-tests" / cache.folder_name("tbgen.generator.runner")
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    build(all_materials(4), tables, Silent(), variant=Variant.R_MOBILITY, threads=os.cpu_count() or 1)
-    build(whole_game_materials(), tables, Silent(), threads=os.cpu_count() or 1, variant=Variant.WHOLE_GAME)
-    for name in wanted or names():
-        (PRINTED / f"{name}.txt").write_text(recorded(name, tables))
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names of files (default: all)")
+    arguments = parser.parse_args()
+    tables = cache.shared_directory().parent / "tables-of-tests" / cache.folder_name("tbgen.generator.runner")
+    build(all_materials(4), tables, Silent(), variant=Variant.R_MOBILITY)
+    build(whole_game_materials(), tables, Silent(), variant=Variant.WHOLE_GAME)
+    differing = 0
+    for name in arguments.names or names():
+        path = PRINTED / f"{name}.txt"
+        text, before = recorded(name, tables), path.read_text() if path.exists() else ""
+        if arguments.check:
+            lines = difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(path), "now")
+            sys.stdout.writelines(lines)
+        else:
+            path.write_text(text)
+        differing += text != before
+    return int(arguments.check and differing > 0)
 
 
 if __name__ == "__main__":
-    record(sys.argv[1:])
+    sys.exit(main())
