@@ -138,10 +138,7 @@ def test_a_swiss_pairs_by_points() -> None:
 
 def test_a_swiss_ends_where_it_cannot_be_paired(caplog: pytest.LogCaptureFixture) -> None:
     """After three rounds without decision, two groups of three players are left who have met."""
-    for rounds, end in (
-        (3, ""),
-        (4, " The event ended after round 3 of 4."),
-    ):
+    for rounds, end in ((3, ""), (4, " The event ended after round 3 of 4.")):
         found, result = rounds_of(Format.SWISS, "abcdef", lambda _: 0.5, rounds=rounds)
         assert len(found) == 3
         assert result.sentence == f"a, b, c, d, e and f share the first place.{end}"

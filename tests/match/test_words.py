@@ -143,12 +143,7 @@ def test_the_other_options() -> None:
         ("draw", DrawRule, "score=5", "--draw needs movecount="),
         ("sprt", TestSettings, "elo0=0", "--sprt needs elo1="),
         ("sprt", TestSettings, "elo0=0 elo1=x", "--sprt elo1=x: expected a number"),
-        (
-            "sprt",
-            TestSettings,
-            "elo0=0 elo1=5 model=odd",
-            "'odd' is not a model of a test",
-        ),
+        ("sprt", TestSettings, "elo0=0 elo1=5 model=odd", "'odd' is not a model of a test"),
         ("sprt", TestSettings, "elo=0", "there is no 'elo': expected some of elo0, elo1"),
     ):
         assert sentence in refusal(struct_of, option, text.split(), kind), text

@@ -111,12 +111,7 @@ def test_numbers_of_ties_of_season_18() -> None:
     crashed = standings(events()["L2"], order="tcec-s18").players
     assert {
         player.name.split()[0]: player.tiebreaks["crashes"] for player in crashed if player.place > 6
-    } == {
-        "ChessBrainVB": 0,
-        "Nemorino": 1,
-        "Demolito": 0,
-        "Gogobello": 0,
-    }
+    } == {"ChessBrainVB": 0, "Nemorino": 1, "Demolito": 0, "Gogobello": 0}
 
 
 @pytest.mark.parametrize(
