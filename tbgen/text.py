@@ -221,9 +221,7 @@ def duration(seconds: float) -> str:
     if seconds < 59.5:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02} s"
-    return f"{minutes // 60} h {minutes % 60:02} min"
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:

@@ -213,8 +213,7 @@ class Gaps:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
             seconds, memory = values_cost(wholes, exits.wins.mobile, self._threads, len(ends))
             mobile = pieces
-        fits_memory = memory <= self._memory - exits.nbytes
-        return Need.TIME if fits_memory else Need.MEMORY, mobile, seconds, memory
+        return Need.TIME if memory <= self._memory - exits.nbytes else Need.MEMORY, mobile, seconds, memory
 
 
 def _man_name(man: chess.Piece, square: chess.Square) -> str:

@@ -263,8 +263,7 @@ class CellLayers:
         - drop everything that can be computed or read again.
         """
         # Up to a tenth of the resident memory may be fragments of freed arrays.
-        others = resident_memory() - self._meter.forcing_bytes
-        if not self._meter.has_memory_for(cell.size, others):
+        if not self._meter.has_memory_for(cell.size, resident_memory() - self._meter.forcing_bytes):
             trim_memory()
         if not self._meter.has_memory_for(cell.size, self._kept_bytes + ARRAY_MEMORY.idle_bytes):
             ARRAY_MEMORY.release()
@@ -389,9 +388,7 @@ class States:
         """
         if step.zeroing:
             return Answer(self._exits.fresh_bounds(step.after))
-        if not step.is_inside:
-            return Answer(WORST)
-        return self.answer(step.after, carried_score(step, accrued))
+        return Answer(WORST) if not step.is_inside else self.answer(step.after, carried_score(step, accrued))
 
 
 def best_of(intervals: list[Interval], board: chess.Board) -> Interval:

@@ -320,8 +320,7 @@ class _ProvedExits:
         if home != cell and route.promoted_on is not None:
             mobile |= 1 << route.promoted_on
         board.ep_square = route.ep_square
-        position = CellPosition(board, mobile)
-        bounds = self._exits.fresh_bounds(position)
+        bounds = self._exits.fresh_bounds(CellPosition(board, mobile))
         if not _confirms(bounds, end, claimed_bound):
             # Exit sources ignore packed tables for positions that look like those after a promotion.
             value = self._exits.tables.fresh_value(board)

@@ -105,8 +105,7 @@ class _Attempt(Document):
         :raises ValueError: if the lower bound is better than the upper bound.
         """
         bounds = ScoreInterval.parse(f"{self.lower} {self.upper}")
-        seconds = math.inf if self.seconds is None else self.seconds
-        effort = Effort(seconds, self.memory, self.tables)
+        effort = Effort(math.inf if self.seconds is None else self.seconds, self.memory, self.tables)
         return StateName(self.position, self.accrued), ProvedValue(bounds, self.depth), effort
 
 

@@ -176,7 +176,6 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         **fields(scoring, "cutoff", "komi"),
         "points": scoring.points(outcome.value)._asdict(),
     }
-    line = None if report.line is None else [PlyDocument.of(ply).builtins() for ply in report.line]
     optional = {
         "bounds": outcome.bounds and outcome.bounds.document(),
         "doubts": list(outcome.doubts) or None,
@@ -184,7 +183,7 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
         "missing": outcome.missing and outcome.missing.material,
         "missing_syzygy": outcome.missing_syzygy or None,
         "unknown_scoring": settings.unknown_scoring,
-        "line": line,
+        "line": None if report.line is None else [PlyDocument.of(ply).builtins() for ply in report.line],
     }
     return document | {name: value for name, value in optional.items() if value is not None}
 
@@ -221,9 +220,7 @@ def _basis_text(report: _GameReport) -> str:
     if outcome.basis.off_board and outcome.ending and outcome.ending != str(outcome.basis):
         return f"{outcome.basis}: {outcome.ending}"
     basis = outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
-    if outcome.bounds is None:
-        return basis
-    return f"{basis}: {outcome.bounds.words}"
+    return basis if outcome.bounds is None else f"{basis}: {outcome.bounds.words}"
 
 
 def _points_text(report: _GameReport) -> str:

@@ -74,8 +74,7 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
         if isinstance(value, bool) and isinstance(option.flag_value, str):
             value = option.flag_value if value else None  # the value of an option without an argument
         elif isinstance(value, bool):
-            negative = f"--{name}" in option.secondary_opts
-            value = value is not negative if option.is_flag else str(value)
+            value = value is not (f"--{name}" in option.secondary_opts) if option.is_flag else str(value)
         if option.multiple and not all(isinstance(item, list) for item in value):
             value = [value if isinstance(value, list) else [value]]  # a single value of a repeatable option
         defaults[str(option.name)] = value

@@ -186,9 +186,7 @@ def _say_remarks(answer: Answer, prefix: str) -> int:
 
 
 def _document(text: str, answer: Answer) -> dict[str, Any]:
-    if isinstance(answer, TbgenError):
-        return error_document(text, answer)
-    return answer.document(text)
+    return error_document(text, answer) if isinstance(answer, TbgenError) else answer.document(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,8 +186,7 @@ def _print_mating(
     rows = [MATING_HEAD, *(row for entry in report.entries for row in mating_rows(entry))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     if report.missing:
         names = " ".join(material.name for material in report.missing[:_MAX_NAMED_MISSING])
         ellipsis = " ..." if len(report.missing) > _MAX_NAMED_MISSING else ""

@@ -206,9 +206,7 @@ def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
         )
     if form is not None:
         return (form,)
-    if out is None:
-        return ("text",)
-    return ("html", "json", "csv", *(["tcec-json"] if chess else []))
+    return ("text",) if out is None else ("html", "json", "csv", *(["tcec-json"] if chess else []))
 
 
 def _records(

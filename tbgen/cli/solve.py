@@ -412,8 +412,7 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     if failure is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:
-        document = solution_document(text, solution, scoring)
-        print_json(document.builtins(), None if options.stream else 2)
+        print_json(solution_document(text, solution, scoring).builtins(), None if options.stream else 2)
     else:
         print("\n".join(solution_text(fen, solution, scoring)))
         if options.mobile is not None:

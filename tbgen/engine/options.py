@@ -47,8 +47,7 @@ def _combo_option(name: str, default: str, *words: str, parse: Callable[[str], A
 
 
 def _check_option(name: str, default: str) -> Option:
-    accepts = ("true", "false").__contains__
-    return Option(name, "check", default, "", "true or false", accepts, "true".__eq__)
+    return Option(name, "check", default, "", "true or false", ("true", "false").__contains__, "true".__eq__)
 
 
 def _text_option(name: str, parse: Callable[[str], Any] = str) -> Option:

@@ -383,8 +383,7 @@ def _node_limit(timer: Timer, share: float) -> int | None:
 
 def _wdl(line: InfoDict, board: chess.Board) -> chess.engine.Wdl:
     """Return the probabilities that the side to move wins, draws and loses, in permille."""
-    wdl = line["wdl"] if "wdl" in line else line["score"].wdl(ply=board.ply())
-    return wdl.pov(board.turn)
+    return (line["wdl"] if "wdl" in line else line["score"].wdl(ply=board.ply())).pov(board.turn)
 
 
 def _cost(line: InfoDict, best_line: InfoDict, board: chess.Board) -> float:

@@ -390,9 +390,7 @@ def _compile_cell_kernels(announce: Callable[[str], object]) -> None:
 
 def _depth(game: SearchGame, value: GScore, depth_after: int | None) -> int | None:
     """Return the depth of a state, given the depth after a move that keeps the value; None if unavailable."""
-    if value == game.accrued:
-        return 0
-    return None if depth_after is None else 1 + depth_after
+    return 0 if value == game.accrued else None if depth_after is None else 1 + depth_after
 
 
 def _is_in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:

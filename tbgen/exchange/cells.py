@@ -104,8 +104,7 @@ def publish_cells(
 
 
 def _make_entry(name: str, path: Path) -> PublishedCell:
-    digest = check_cell_file(path)
-    return PublishedCell(name, *size_and_sha256(path), digest)
+    return PublishedCell(name, *size_and_sha256(path), check_cell_file(path))
 
 
 def plan_cell_fetch(

@@ -127,8 +127,7 @@ def _digest(table: StoredFile) -> bytes:
 
 def _header(table: StoredFile, size: int, extents: list[tuple[int, int]]) -> bytes:
     info = table.info
-    side = table.stored_side if info.packed else 0
-    fields = (_variant_number(info.variant), int(info.packed), side)
+    fields = (_variant_number(info.variant), int(info.packed), table.stored_side if info.packed else 0)
     head = _HEADER_STRUCT.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *fields, _digest(table))
     header = bytearray((head + b"".join(_EXTENT_STRUCT.pack(*e) for e in extents)).ljust(PAGE_BYTES, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_OFFSET, _header_checksum(header))

@@ -220,9 +220,7 @@ class Outcome:
             ) from None
         if common.exact:
             return replace(self, value=common.lower, basis=basis, depth=depth, missing=None, bounds=None)
-        if common == ANYTHING:
-            return self
-        return replace(self, bounds=common).scored_by(self.settings.scoring)
+        return self if common == ANYTHING else replace(self, bounds=common).scored_by(self.settings.scoring)
 
     def scored_by(self, scoring: Scoring) -> Outcome:
         """Return the outcome under another scoring.
@@ -250,6 +248,4 @@ class Outcome:
 
 def classical(value: GScore) -> str:
     """Return the result in chess, where only mate wins: ``1-0``, ``0-1`` or ``1/2-1/2``."""
-    if value.rank:
-        return "1/2-1/2"
-    return "1-0" if value.white else "0-1"
+    return "1/2-1/2" if value.rank else "1-0" if value.white else "0-1"

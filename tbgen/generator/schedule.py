@@ -182,8 +182,7 @@ class BuildProgress:
         """Report the progress of a table if the reporter shows this table (:meth:`Reporter.progress`)."""
         if material == self._shown_table:
             others = [other.name for other in self.in_progress if other != material]
-            others_text = f"beside {', '.join(others)}, " if others else ""
-            self._reporter.progress(others_text + stage, done, total)
+            self._reporter.progress((f"beside {', '.join(others)}, " if others else "") + stage, done, total)
 
     def finish(self, estimate: Estimate, built: BuiltTable) -> None:
         """Record and report a finished table."""

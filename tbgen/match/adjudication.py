@@ -72,8 +72,7 @@ class DrawRule(
         :param centipawns: the mover's evaluation; None if the mover did not report an evaluation.
         """
         pawns = chess.popcount(board.pawns)
-        pieces = chess.popcount(board.occupied) - pawns
-        if 0 < self.max_pieces < pieces or 0 < self.max_pawns < pawns:
+        if 0 < self.max_pieces < chess.popcount(board.occupied) - pawns or 0 < self.max_pawns < pawns:
             return 0
         if board.halfmove_clock == 0 and not self.reset:
             return previous_count
@@ -120,8 +119,7 @@ class Evaluations:
         """
         rules = self.rules
         if rules.resign is not None and self._resigns(rules.resign, mover):
-            text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
-            return Ending(Basis.RESIGNATION, not mover, text)
+            return Ending(Basis.RESIGNATION, not mover, f"{chess.COLOR_NAMES[mover].capitalize()} resigns")
         draw = rules.draw
         if draw is not None and self.near_zero_count >= 2 * draw.moves and ply_count >= 2 * draw.min_moves:
             return Ending(None, None, f"{ADJUDICATION_TEXT}: evaluations near zero")

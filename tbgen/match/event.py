@@ -381,5 +381,4 @@ def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, i
     waits = settings.format.waits_for_results
     counts = range(1, max(settings.rounds, _MAX_ROUNDS) + 1) if waits else [settings.rounds]
     texts = ("\n".join([*parts, str(count) if waits else "", *more, openings.digest]) for count in counts)
-    digests = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
-    return dict(zip(digests, counts, strict=True))
+    return dict(zip((hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts), counts, strict=True))

@@ -308,5 +308,4 @@ class GamesFile:
 def _is_complete(raw: RawGame) -> bool:
     """Return whether the last game of a file is complete."""
     result = raw.values.get("Result", "")
-    words = raw.data.split()
-    return result in RESULTS and words[-1:] == [result.encode()] and read_game(raw).error is None
+    return result in RESULTS and raw.data.split()[-1:] == [result.encode()] and read_game(raw).error is None

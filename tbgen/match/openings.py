@@ -88,8 +88,7 @@ class Opening:
 
     def arbiter(self, options: GameOptions) -> Arbiter:
         """Return an arbiter for a game from this opening, before the book moves are played."""
-        values = {tags.KOMI: self.komi} if self.komi else {}
-        return Arbiter.of(self.start, options.settings(values))
+        return Arbiter.of(self.start, options.settings({tags.KOMI: self.komi} if self.komi else {}))
 
     @property
     def text(self) -> str:

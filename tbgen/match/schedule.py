@@ -105,8 +105,7 @@ class Schedule:
 def fixed_rounds(settings: EventSettings, pairs: Sequence[Pairing]) -> Rounds:
     """Yield the same pairs in every round; with one game per encounter, colours alternate between rounds."""
     for number in range(settings.rounds):
-        is_turned = settings.games == 1 and settings.swap and number % 2
-        yield [(b, a) for a, b in pairs] if is_turned else pairs
+        yield [(b, a) for a, b in pairs] if settings.games == 1 and settings.swap and number % 2 else pairs
 
 
 def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pairing]:

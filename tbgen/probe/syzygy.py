@@ -158,9 +158,7 @@ class Syzygy(AbstractContextManager["Syzygy"]):
         wdl = self._files.get_wdl(board)
         if wdl is None:
             return Winner.UNKNOWN
-        if wdl == 0:
-            return Winner.NOBODY
-        return Winner.WHITE if (wdl > 0) == board.turn else Winner.BLACK
+        return Winner.NOBODY if wdl == 0 else Winner.WHITE if (wdl > 0) == board.turn else Winner.BLACK
 
     def missing_file(self, board: chess.Board) -> str:
         """Return the name of a missing file that is needed to find which side can force mate.

@@ -69,14 +69,6 @@ class View(NamedChoice, noun="a view"):
     LASKER = "lasker"
     """Stalemate gives 3/4 of the point, as Emanuel Lasker proposed."""
 
-    @classmethod
-    def parse(cls, text: str) -> "View":
-        """Return the view with the given name.
-
-        :raises UsageError: if no view has that name.
-        """
-        return cls(text)
-
     def points(self, value: GScore) -> Points:
         """Return the points that a value of r-mobility is worth in this view.
 
@@ -666,7 +658,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
 
         :raises UsageError: if no view has that name.
         """
-        view = View.parse(name)
+        view = View(name)
         return (ClassicalTables if view is View.CLASSICAL else ViewTables)(self, self._values, view)
 
     def table(self, material: Material | str) -> "PositionTable":

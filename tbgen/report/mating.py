@@ -296,8 +296,7 @@ def mating_entry(
     """Return the entry of a table in a report on mating potential."""
     mates = Sides(*(_longest_mate(scan, GScore(0, white).code) for white in (True, False)))
     modes = Sides(*(typical_values_of(scan, side).mode for side in (0, 1)))
-    facts = mating_facts(scan, values, marks)
-    return MatingEntry(scan.material, scan.info.variant, facts, mates, modes)
+    return MatingEntry(scan.material, scan.info.variant, mating_facts(scan, values, marks), mates, modes)
 
 
 def _longest_mate(scan: TableCounts, code: int) -> int | None:

@@ -98,8 +98,7 @@ def make_mating_report(
     requested = {*mating_materials(men), *named_materials}
     available, missing = sorted(requested & existing), tuple(sorted(requested - existing))
     if not available:
-        names = (material.name for material in missing[: len(men)])
-        command = build_command(names, variant, directory)
+        command = build_command((material.name for material in missing[: len(men)]), variant, directory)
         place = " and ".join(map(str, places))
         raise NothingToReportError(f"{place} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in available}

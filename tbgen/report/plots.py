@@ -94,8 +94,7 @@ def _draw_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution
     for place, value in enumerate(values):
         share, height = distribution.share(side, value), counts[place] * _LABEL_RATIO
         if share >= 0.0005:
-            text = f"{share:.1%}"
-            panel.text(place, height, text, ha="center", va="bottom", fontsize=size, rotation=angle)
+            panel.text(place, height, f"{share:.1%}", ha="center", va="bottom", fontsize=size, rotation=angle)
     _set_labels(panel, f"{TO_MOVE_WORDS[side]}, {distribution.positions[side].board:,} positions")
 
 

@@ -62,8 +62,7 @@ class Dataset:
 
     def manifest_line(self) -> str:
         """Return the line of the dataset in the manifest (docs/format.md)."""
-        pieces = pieces_of(self.data.reshape(-1), self.dtype)
-        return manifest_line(self.name, self.dtype, self.shape, pieces)
+        return manifest_line(self.name, self.dtype, self.shape, pieces_of(self.data.reshape(-1), self.dtype))
 
 
 def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, AnyArray]) -> list[Dataset]:

@@ -122,8 +122,7 @@ def parent_death_prefix() -> tuple[str, ...]:
     if program is None:
         return ()
     words = (program, "--pdeathsig", "KILL", "--")
-    trial = subprocess.run([*words, "true"], capture_output=True)
-    return words if trial.returncode == 0 else ()
+    return words if subprocess.run([*words, "true"], capture_output=True).returncode == 0 else ()
 
 
 def affinity_prefix(processors: Collection[int]) -> tuple[str, ...]:

@@ -119,8 +119,7 @@ class ProbeComparison:
                 worth = int(game.grade[side, slot - game.base]) >> 16
                 answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
                 if worth_of(answer) != worth:
-                    row = MISREAD, 0, side, slot, accrued.pivot, worth_of(answer) << 16, worth << 16
-                    rows.append(row)
+                    rows.append((MISREAD, 0, side, slot, accrued.pivot, worth_of(answer) << 16, worth << 16))
         return rows
 
     def _places(self, game: ProofGame) -> Iterator[tuple[int, int]]:

@@ -131,9 +131,7 @@ def name_of_client(host: str | None) -> str:
         address = ip_address(host or "")
     except ValueError:
         return _UNKNOWN_CLIENT
-    if isinstance(address, IPv6Address):
-        return str(IPv6Address(int(address) >> 64 << 64))
-    return str(address)
+    return str(IPv6Address(int(address) >> 64 << 64)) if isinstance(address, IPv6Address) else str(address)
 
 
 MAX_WAITING_PER_CLIENT: Final = 3

@@ -243,8 +243,7 @@ class LivePage:
             text = request.query_params.get("before")
             if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
                 raise Refusal(400, "bad_input", "before must be the number of a game, such as 51")
-            before = None if text is None else int(text)
-            return answer(request, self._state.finished_games(before), NO_STORE)
+            return answer(request, self._state.finished_games(None if text is None else int(text)), NO_STORE)
 
     async def _answer_game(self, request: Request) -> Response:
         """Answer with a finished game as PGN or as a document, or redirect to the explorer with the game."""

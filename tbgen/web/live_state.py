@@ -197,8 +197,7 @@ class EventFiles:
             record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
             if record is not None and outcome.recorded in RESULTS:
                 record = dataclasses.replace(record, round=str(GameId(raw.number, 1, 1)))
-                row = _row(raw, record) | {"reason": game.ending.text}
-                games.append(ListedGame(record, row, span))
+                games.append(ListedGame(record, _row(raw, record) | {"reason": game.ending.text}, span))
                 last_tags = raw.values
         return games, last_tags
 
@@ -300,12 +299,11 @@ class LiveState:
         standings = self._encounters.standings(scheme)
         is_over = self.termination is Termination.FINISHED
         event = None if self.termination is Termination.UNTOLD else self.start.event_format
-        result = None if standings is None else event_result(standings, event, is_over=is_over)
         self._standings = {
             "games": 0 if standings is None else len(standings.games),
             "scoring": scheme,
             "score": score and _score_fields(score),
-            "result": result,
+            "result": None if standings is None else event_result(standings, event, is_over=is_over),
             "tables": [] if standings is None else list(_table_documents(standings)),
         }
         return "standings", self._standings

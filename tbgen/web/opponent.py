@@ -73,8 +73,7 @@ class Opponent:
             async with self._queue.turn(request), self._engine_lock:
                 with bill.timed():
                     move = await self._make_move(pgn_game, self._control, client)
-        document = ReplyDocument(uci=move.uci(), san=pgn_game.board.san(move))
-        return answer(request, document, NO_STORE)
+        return answer(request, ReplyDocument(uci=move.uci(), san=pgn_game.board.san(move)), NO_STORE)
 
     async def close(self) -> None:
         """End the engine."""
@@ -98,8 +97,7 @@ class Opponent:
             self._game = game
         clocks = dict.fromkeys(chess.COLORS, Clock(control))
         try:
-            engine = await self._ensure_engine()
-            reply = await engine.move(pgn_game.board, clocks, self._game, accrued)
+            reply = await (await self._ensure_engine()).move(pgn_game.board, clocks, self._game, accrued)
         except (EngineFault, UsageError) as error:
             _logger.error("the opponent's engine has failed: %s", error)
             await self._end_engine()

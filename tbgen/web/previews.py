@@ -126,8 +126,7 @@ class Scene(NamedTuple):
     def position_at(self, index: int) -> ShownPosition:
         """Return the position of a state, for drawing."""
         state = self.states[index]
-        last = chess.Move.from_uci(state.uci) if state.uci else None
-        return ShownPosition(state.board, last, self.flipped)
+        return ShownPosition(state.board, chess.Move.from_uci(state.uci) if state.uci else None, self.flipped)
 
 
 def scene_of(query: Mapping[str, str]) -> Scene:
@@ -189,8 +188,7 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
     if state.position_score.rank < 2:
         state = state._replace(value=state.position_score)
     else:
-        stock = next(each for each in stocks if each.variant is scene.variant)
-        (state,) = with_values(stock.tables, [state])
+        (state,) = with_values(next(each for each in stocks if each.variant is scene.variant).tables, [state])
     if state.value is None:
         return Caption(str(state.accrued), unknown_sentence(state.accrued), notes)
     result = sentence(turn, state.position_score, state.accrued, state.value, state.depth)
@@ -280,8 +278,7 @@ def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
         if not _REPORT_FILE_PATTERN.fullmatch(name):
             raise HTTPException(404)
         read = partial(_file_of_report, directory, name, page_address(request))
-        content = await pool.run(read, Bill(), request)
-        return answer_file(request, name, content, _REPORT_POLICY)
+        return answer_file(request, name, await pool.run(read, Bill(), request), _REPORT_POLICY)
 
     return {"/report": redirect, "/report/{name:path}": answer_with_file}
 

@@ -166,8 +166,7 @@ def write_site(
     archive = None if event is None else Archive(event)
     site_tables = _site_tables(directory, tuple(variants), materials)
     tables = target / _TABLES_FOLDER
-    rules = {variant for _, variant in site_tables}
-    for variant in sorted(rules):
+    for variant in sorted({variant for _, variant in site_tables}):
         names = [material for material, each in site_tables if each is variant]
         published = publish(directory, tables, [variant], names, report=show)
     for table in published.tables:
@@ -287,8 +286,7 @@ def _without_server(page: str, files: Mapping[str, bytes]) -> str:
 
     def inline(match: re.Match[str]) -> str:
         tag, text = ("style", files[match[1]]) if match[1] else ("script", files[match[2]])
-        digest = b64encode(hashlib.sha256(text).digest()).decode()
-        hashes[tag].append(f"'sha256-{digest}'")
+        hashes[tag].append(f"'sha256-{b64encode(hashlib.sha256(text).digest()).decode()}'")
         return f"<{tag}>{text.decode()}</{tag}>"
 
     page = _BLOCKING_TAG_PATTERN.sub(inline, page)

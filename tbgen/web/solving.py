@@ -82,8 +82,7 @@ class PositionSolver:
         """Yield the events. The processes that compile and solve end when ``stack`` is closed."""
         if not is_compiled(KERNEL_MODULE):
             yield event_text("compiling", {"message": _COMPILING_TEXT})
-            compiling = await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))
-            await compiling.wait()
+            await (await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))).wait()
         stack.enter_context(bill.timed())  # compiling is not charged, because it serves all clients
         command = [*SOLVE_COMMAND, *_arguments(query, budget), *self._tables]
         process = await stack.enter_async_context(_run_command(command, PIPE))

@@ -284,8 +284,7 @@ class _GrowingGame:
             return 0
         if self._is_in_comment:
             return event.start()
-        commented = any(comment.startswith(b";") for comment in _COMMENT.findall(head))
-        return 0 if commented else event.start()
+        return 0 if any(comment.startswith(b";") for comment in _COMMENT.findall(head)) else event.start()
 
     def ends_before(self, line: bytes) -> bool:
         """Return whether a line belongs to the next game."""
@@ -337,8 +336,7 @@ class _GrowingGame:
         has_second_tag = _SECOND_TAG.search(text[1:] if tag is None else tag[2] or b"")
         has_rest = tag is not None and text[tag.end() :].strip()
         if has_second_tag or has_rest or (tag is None and _ESSENTIAL_TAG.match(text)):
-            line = quote(decode(text.strip()))
-            raw.flaw = raw.flaw or f'{line} is not a tag: expected [Name "value"]'
+            raw.flaw = raw.flaw or f'{quote(decode(text.strip()))} is not a tag: expected [Name "value"]'
         elif tag is None:
             raw.malformed = True
         self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")

@@ -212,9 +212,7 @@ class Sprt(TestSettings, frozen=True, kw_only=True):
     @property
     def verdict(self) -> Literal["H0", "H1", "continue"]:
         """``H1`` if elo1 is accepted, ``H0`` if elo0 is accepted, else ``continue``."""
-        if self.llr >= self.upper:
-            return "H1"
-        return "H0" if self.llr <= self.lower else "continue"
+        return "H1" if self.llr >= self.upper else "H0" if self.llr <= self.lower else "continue"
 
 
 def sprt(

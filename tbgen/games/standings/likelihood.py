@@ -70,8 +70,7 @@ class Sample:
         if ratio == 0:
             return self.distribution_with_mean(0.5)
         if ratio < 0:  # swap the sides, so that the ratio is positive
-            mirrored_sample = Sample(1 - self.values[::-1], self.counts[::-1])
-            return mirrored_sample.distribution_with_ratio(-ratio)[::-1]
+            return Sample(1 - self.values[::-1], self.counts[::-1]).distribution_with_ratio(-ratio)[::-1]
         return self._distribution_with_positive_ratio(ratio)
 
     def log_ratio(self, first: Floats, second: Floats) -> float:

@@ -130,8 +130,7 @@ class EventFormat:
         if match is None:
             return cls() if tag_names.SCHEDULE in pgn_tags else None
         form, seeds, rounds, games, names = match.groups(default="1")
-        players = tuple(map(unquote, names.split("; ")))
-        return cls(Format(form), players, int(rounds), int(games), int(seeds))
+        return cls(Format(form), tuple(map(unquote, names.split("; "))), int(rounds), int(games), int(seeds))
 
 
 _UNKNOWN_VALUES = ("", "?", "-")
@@ -221,8 +220,7 @@ class GameRecord:
         """The result in chess: that of the mate, the stalemate or the win off the board that ended the game;
         after any other ending, the result recorded in the PGN."""
         outcome = self.outcome
-        certain = outcome.basis.final or outcome.basis.off_board
-        return outcome.classical if certain else outcome.recorded
+        return outcome.classical if outcome.basis.final or outcome.basis.off_board else outcome.recorded
 
     @property
     def value(self) -> GScore:

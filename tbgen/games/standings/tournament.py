@@ -339,8 +339,7 @@ class Standings:
         if len(self.names) != 2:
             raise UsageError(f"an SPRT needs two players, not {len(self.names)}")
         first = next(player for player in self.players if player.name == self.names[0])
-        points = first.pairs.shares if pairs else first.shares
-        return sprt(points, *numbers, model=model, pairs=pairs)
+        return sprt(first.pairs.shares if pairs else first.shares, *numbers, model=model, pairs=pairs)
 
 
 def standings(
