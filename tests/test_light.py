@@ -37,8 +37,7 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 @cache
 def named_by(path: Path) -> frozenset[str]:
     """What importing a module imports by itself."""
-    body = ast.parse(path.read_text()).body
-    return frozenset().union(*map(modules_named, statements(body)))
+    return frozenset().union(*map(modules_named, statements(ast.parse(path.read_text()).body)))
 
 
 @cache

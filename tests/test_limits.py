@@ -50,8 +50,7 @@ def layout_without_placements(material: Material) -> Layout:
     pieces = [(kind, side) for side in (0, 1) for kind in material.sides[side] if kind not in "KP"]
     kinds = (KING, KING, *(PIECE_ORDER.index(kind) for kind, _ in pieces))
     colours = (0, 1, *(side for _, side in pieces))
-    like_men = layouts._like_men(kinds, colours)
-    return Layout(material, kinds, colours, white, black, placements, {}, like_men)
+    return Layout(material, kinds, colours, white, black, placements, {}, layouts._like_men(kinds, colours))
 
 
 def moves(layout: Layout, side: int) -> int:

@@ -211,8 +211,7 @@ def test_closure_is_complete_and_in_build_order(wanted: list[Material]) -> None:
         assert material.successors() <= set(found[:place])
         assert all(successor.men == material.men - 1 for successor in material.captures()), material
         assert all(successor.pawns == material.pawns - 1 for successor in material.promotions()), material
-    reached = set(wanted).union(*(material.successors() for material in found))
-    assert reached == set(found)
+    assert set(wanted).union(*(material.successors() for material in found)) == set(found)
 
 
 def test_described_men_come_last_and_by_their_letters() -> None:

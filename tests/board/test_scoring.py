@@ -161,8 +161,7 @@ def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: 
 @given(scores)
 def test_no_exponential_points_are_lost(value: GScore) -> None:
     """Leads stay exact even if the points round to a half each as floating-point numbers."""
-    lead = EXPONENTIAL.lead(value)
-    assert lead == Fraction(1 if value.white else -1, 2**value.rank)
+    assert EXPONENTIAL.lead(value) == Fraction(1 if value.white else -1, 2**value.rank)
     assert points("G26.0") != (0.5, 0.5) == points("G26.5")
     assert EXPONENTIAL.points(GScore.parse("-G8.5")).white == 0.5 - 0.5**18
 
@@ -204,15 +203,13 @@ def test_help_and_documentation_have_every_scheme() -> None:
     named = [(name, set(re.findall(r"\w+", text)) & set(Scheme)) for name, text in texts]
     assert named == [("scheme", set(Scheme)), *users.items(), *users.items()]
     page = (ROOT / "docs" / "referee.md").read_text().partition("## Points")[2]
-    rows = re.findall(r"^\| `(\w+)`", page, re.MULTILINE)
-    assert set(Scheme) <= set(rows)
+    assert set(Scheme) <= set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
 
 
 def test_names_of_scorings() -> None:
     """The names of cuteRMob are accepted too."""
     for text in ("RMobility Winner", "rMobilityWinner", "R-Mobility Winner", " rmobility_winner ", "Winner"):
         assert Scheme.parse(text) is Scheme.WINNER, text
-    expected = "'elo' is not a scoring: expected one of exponential, harmonic"
-    assert expected in refusal(points, "G1.0", "elo")
+    assert "'elo' is not a scoring: expected one of exponential, harmonic" in refusal(points, "G1.0", "elo")
     assert Scoring.parse("Exponential") == Scoring(Scheme.EXPONENTIAL, DEFAULT_CUTOFF, DEFAULT_KOMI)
     assert tbgen.points("-G1.0") == tbgen.Points(0.375, 0.625)

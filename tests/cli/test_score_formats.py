@@ -76,8 +76,7 @@ def test_the_page_is_whole_and_safe(capsys: Capture, tmp_path: Path) -> None:
     assert page.startswith("<!DOCTYPE html>")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
-    markdown = scored(capsys, str(path), "--format", "markdown")
-    assert "B\\|C\\*" in markdown
+    assert "B\\|C\\*" in scored(capsys, str(path), "--format", "markdown")
 
 
 def test_each_table_to_a_file(capsys: Capture, tmp_path: Path) -> None:
@@ -134,8 +133,7 @@ def test_every_format_says_what_is_not_proved(capsys: Capture, tmp_path: Path) -
     for form in ("text", "markdown", "html"):
         assert sentence in " ".join(found[form].split())
         assert "at least" in found[form]
-    bounds = csv.DictReader(io.StringIO(found["csv"].partition("Proved bounds of places and sums\n")[2]))
-    row = next(bounds)
+    row = next(csv.DictReader(io.StringIO(found["csv"].partition("Proved bounds of places and sums\n")[2])))
     assert [row[key] for key in ("place", "player", "best", "worst", "unproven", "least", "most")] == [
         *("1", "B", "1", "2", "1", "0.0", "1.0"),
     ]

@@ -74,8 +74,7 @@ def test_in_documents(capsys: Capture) -> None:
     assert tag["sources"] == ["round1.pgn", "round2.pgn.gz", "round3.pgn"]
     assert (tag["target"], tag["doubts"]) == ("all.pgn", counts)
     for found in (score, adjudicate):
-        doubts = [game.get("doubts") for game in found["games"]]
-        assert doubts == [None, ["truncated"], None, None, None]
+        assert [game.get("doubts") for game in found["games"]] == [None, ["truncated"], None, None, None]
 
 
 def test_files_join_in_order(place: Path, capsys: Capture) -> None:

@@ -103,8 +103,7 @@ def test_errors_of_a_position() -> None:
 def test_castling_is_read_in_both_ways_and_written_as_asked() -> None:
     words = ["fen", *["4k3/8/8/8/8/8/8/R3K2R", "w", "KQ", "-", "0", "1"], "moves"]
     for castled in ("e1g1", "e1h1"):
-        arbiter = read_game([*words, castled], chess960=True)
-        assert arbiter.live.king(chess.WHITE) == chess.G1
+        assert read_game([*words, castled], chess960=True).live.king(chess.WHITE) == chess.G1
     for chess960, castled in ((True, "e1h1"), (False, "e1g1")):
         board = read_game(words, chess960=chess960).live
         assert castled in {board.uci(move) for move in board.legal_moves}

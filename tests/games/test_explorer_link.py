@@ -10,8 +10,7 @@ START = '[FEN "8/8/8/8/4k3/8/3QK3/6r1 w - - 5 60"]\n[SetUp "1"]\n[FENAccrued "G9
 
 def test_it_contains_all_that_determines_the_result() -> None:
     moves = "60. Qe3+ {+1.00/1 0.1s} Kd5 {0.1s,\nWhite loses on time} {[%clk 0]} 0-1"
-    text = f"{' '.join(TAGS.splitlines())}\n{START}\n{moves}\n"
-    link = urlsplit(explorer_query(text.encode(), "wg"))
+    link = urlsplit(explorer_query(f"{' '.join(TAGS.splitlines())}\n{START}\n{moves}\n".encode(), "wg"))
     assert parse_qs(link.query) == {
         "fen": ["8/8/8/8/4k3/8/3QK3/6r1_w_-_-_5_60"],
         "rules": ["wg"],

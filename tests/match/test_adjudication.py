@@ -60,8 +60,7 @@ def test_draws_need_both_sides_and_their_time() -> None:
         told.add(WHITE_MOVED, centipawns)
         told.add(BLACK_MOVED, centipawns)
     assert told.ending(chess.WHITE, 3) is None  # not two full moves yet
-    ending = Ending(None, None, "End by adjudication: evaluations near zero")
-    assert told.ending(chess.BLACK, 4) == ending
+    assert told.ending(chess.BLACK, 4) == Ending(None, None, "End by adjudication: evaluations near zero")
     told.add(WHITE_MOVED, 11)
     assert told.ending(chess.WHITE, 5) is None
 

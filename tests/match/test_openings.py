@@ -66,8 +66,7 @@ def test_games_of_pgn_files(tmp_path: Path) -> None:
 
 def test_a_random_order_depends_on_the_seed(tmp_path: Path) -> None:
     file = tmp_path / "book.epd"
-    positions = [f"8/8/8/{at}K{7 - at}/8/8/8/k7 w - - 0 1" for at in range(1, 7)]
-    file.write_text("\n".join(positions))
+    file.write_text("\n".join([f"8/8/8/{at}K{7 - at}/8/8/8/k7 w - - 0 1" for at in range(1, 7)]))
     orders = [
         [openings(file, seed, order=OpeningOrder.RANDOM)[at].text for at in range(6)] for seed in (1, 1, 2)
     ]

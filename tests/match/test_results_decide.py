@@ -170,8 +170,7 @@ def test_digests_of_schedules_do_not_change() -> None:
         (Format.KNOCKOUT, "84533c8a2c2c33ca", 2),
         (Format.ROUND_ROBIN, "ecd8ee837213df5c", 7),
     ):
-        settings = EventSettings(engines, Path(), form, rounds=7)
-        assert schedule_digests(settings, openings)[digest] == rounds
+        assert schedule_digests(EventSettings(engines, Path(), form, rounds=7), openings)[digest] == rounds
 
 
 def test_more_rounds(
@@ -217,8 +216,7 @@ def test_events_of_all_formats_can_be_resumed(
 
     assert main([*command, "--json"]) == 0
     whole, text = pairings(), pgn.read_text()
-    winner = json.loads(capsys.readouterr().out)["winner"]
-    assert winner == ("A" if form == "knockout" else None)
+    assert json.loads(capsys.readouterr().out)["winner"] == ("A" if form == "knockout" else None)
     places = [found.start() for found in re.finditer(r"\[Event", text)]
     assert len(places) == len(whole)
     for place in (places[-2], places[1])[: sample(1, 2)]:

@@ -89,8 +89,7 @@ def test_the_test_waits_for_earlier_encounters() -> None:
 
 def test_any_fractions_of_points_can_be_tested() -> None:
     """By points of r-mobility the same games prove less."""
-    test = TestSettings(0, 50)
-    found = Encounters("AB", 1, test)
+    found = Encounters("AB", 1, TestSettings(0, 50))
     for number, result in enumerate(["1-0", "1/2-1/2", "1/2-1/2", "0-1", "1-0"], 1):
         found.add(kept(f"{number}.1.1", "A", "B", result, Scheme.HARMONIC))
     shares = [float(one.points) for one in found.games.values()]

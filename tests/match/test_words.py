@@ -265,7 +265,6 @@ def test_contradictory_settings(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("--affinity all --concurrency 500", "500 games at once need as many processors"),
         ("--solve-time 5s", "add --solve"),
     ):
-        command = event(tmp_path / "games.pgn", *more.split())
-        assert expected in failure(capsys, 2, *command), more
+        assert expected in failure(capsys, 2, *event(tmp_path / "games.pgn", *more.split())), more
     assert "--pgn FILE" in failure(capsys, 2, "match")
     assert "two engines or more" in failure(capsys, 2, "match", "--pgn", "games.pgn")

@@ -78,8 +78,7 @@ def test_choices(name: str, block: int, tablebase: Tablebase, monkeypatch: pytes
                     & np.isin(everything.depth, list(depths))
                     & np.isin(everything.side, sides)
                 ]
-                found = table.positions(value=value, depth=depth, side=side)
-                assert same(found, expected)
+                assert same(table.positions(value=value, depth=depth, side=side), expected)
                 assert table.count(value=value, depth=depth, side=side) == len(expected)
                 assert sum(map(len, table.blocks(value=value, depth=depth, side=side))) == len(expected)
 
@@ -100,8 +99,7 @@ def test_samples(tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(np.flatnonzero(drawn)) <= set(everything.slot)
     # Each is drawn 400 * 100 / 462 = 87 times, with a standard deviation of 8.2.
     assert abs(drawn[everything.slot] - 400 * 100 / len(everything)).max() < 5 * 8.2
-    every = table.sample(len(everything), 1, side=chess.BLACK)
-    assert same(every, everything)
+    assert same(table.sample(len(everything), 1, side=chess.BLACK), everything)
     assert len(table.sample(0, 1)) == len(table.sample(0, 1, value="G0.0")) == 0
     with pytest.raises(UsageError, match="KvK has 462 such positions, and not 463"):
         table.sample(463, 1, side=chess.BLACK)

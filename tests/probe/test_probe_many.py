@@ -101,8 +101,7 @@ def test_endless_iterables(tablebase: Tablebase) -> None:
 
 def test_every_chunk_is_decoded_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks are decoded once even if the cache has space for only a few."""
-    materials = list(map(Material.parse, ("KRvK", "KPvK")))
-    boards, _ = random_questions(6, sample(800, 3000), materials, bad=0)
+    boards, _ = random_questions(6, sample(800, 3000), list(map(Material.parse, ("KRvK", "KPvK"))), bad=0)
     decoded: Counter[object] = Counter()
     decode = ChunkedArray._decode
 

@@ -102,8 +102,7 @@ def test_the_conventions_of_python_chess(tablebase: Tablebase, classical: Classi
         assert wdl == (dtm > 0) - (dtm < 0) or (board.is_checkmate() and (dtm, wdl) == (0, -1))
         side, left = board.turn, dtm
         while left:
-            move = classical.moves(board)[0].move
-            board.push(move)
+            board.push(classical.moves(board)[0].move)
             after = classical.probe_dtm(board)
             assert (after > 0) != (left > 0)
             assert abs(after) == abs(left) - 1

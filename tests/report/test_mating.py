@@ -85,8 +85,7 @@ def test_marks_of_tables(three_men: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_marks_of_tables_of_four_men(tables: Path) -> None:
-    marks = marks_of_tables(Material.parse("KNNvKB"), tables)
-    assert marks == MatingMarks(no_pair=frozenset("N"))
+    assert marks_of_tables(Material.parse("KNNvKB"), tables) == MatingMarks(no_pair=frozenset("N"))
     assert marks_of_tables(Material.parse("KBBvKN"), tables) == MatingMarks()
     heavy = {"Q": 9.5, "R": 3.0, "B": 3.25, "N": 3.25, "P": 1.0}
     assert marks_of_tables(Material.parse("KRvKR"), tables, values=heavy).mating == {"R"}

@@ -109,8 +109,7 @@ def test_finished_games_are_those_of_the_file(address: str, pgn: Path) -> None:
 
 def test_a_finished_game_opens_in_the_explorer(address: str, pgn: Path) -> None:
     """The link has the game of the file, and the explorer answers there."""
-    host = urlsplit(address).netloc
-    connection = http.client.HTTPConnection(host)
+    connection = http.client.HTTPConnection(urlsplit(address).netloc)
     connection.request("GET", "/live/games/1.1.1")
     answer = connection.getresponse()
     assert answer.status == 303

@@ -120,8 +120,7 @@ def test_examples_have_answers(api: TestClient) -> None:
     assert len(found) > 8
     for name, query in found:
         rules = re.search(r"rules=([\w-]+)", query)
-        answer = api.get(f"/{rules[1] if rules else 'r'}?{query}")
-        assert answer.status_code == 200, name
+        assert api.get(f"/{rules[1] if rules else 'r'}?{query}").status_code == 200, name
     assert api.get("/r?fen=8/8/8/8/8/2k5/8/K2B4_b_-_-_0_1").json()["depth"] == 46
 
 
@@ -131,8 +130,7 @@ def test_famous_endgames_can_be_played(api: TestClient) -> None:
     assert len(found) >= 8
     for name, fen in found:
         answer = api.get("/r", params={"fen": fen})
-        men = sum(letter.isalpha() for letter in fen.split()[0])
-        if men <= 4:
+        if sum(letter.isalpha() for letter in fen.split()[0]) <= 4:
             assert answer.json()["moves"], name
         else:
             assert answer.json()["code"] == "missing_table", name

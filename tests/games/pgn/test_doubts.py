@@ -152,8 +152,7 @@ def test_truncated_tags_belong_to_no_other_game() -> None:
         one, two = games_of(pgn(end, Result="1-0").rstrip() + following)
         assert one.error is not None or Doubt.TRUNCATED in one.doubts
         assert (two.error, two.doubts, two.tags["White"]) == (None, (), "B")
-    inside = '1. e4 {see [Event "x"] there} e5 ; [Event "x"]\n2. d4 *'
-    (game,) = games_of(pgn(inside) + "\n")
+    (game,) = games_of(pgn('1. e4 {see [Event "x"] there} e5 ; [Event "x"]\n2. d4 *') + "\n")
     assert (game.error, game.doubts, len(game.moves)) == (None, (), 3)
 
 
@@ -184,8 +183,7 @@ def test_a_missing_bracket_at_the_end_begins_no_game() -> None:
 
 def test_doubts_are_kept_in_tags() -> None:
     """Games that count by their tags have their doubts; a game that has been corrected has none."""
-    text = pgn(f"{MOVES} 0-1", Result="1-0", Round="1").replace("[Round", '[Round "2"]\n[Round')
-    (game,) = tagged(text)
+    (game,) = tagged(pgn(f"{MOVES} 0-1", Result="1-0", Round="1").replace("[Round", '[Round "2"]\n[Round'))
     told = game.data.decode()
     assert '[RMobilityDoubts "result, duplicate tag"]' in told
     trusting = Adjudicator(directory="there/are/none", trust_tags=True)

@@ -25,9 +25,7 @@ class Trickle:
         self._stream, self._sizes = io.BytesIO(data), sizes
 
     def read(self, size: int, /) -> bytes:
-        if self._sizes:
-            return self._stream.read(min(size, self._sizes.pop()))
-        return self._stream.read(size)
+        return self._stream.read(min(size, self._sizes.pop())) if self._sizes else self._stream.read(size)
 
 
 def split(data: bytes) -> list[RawGame]:
@@ -145,8 +143,7 @@ def test_a_tag_after_moves_begins_a_game() -> None:
 
 def test_a_repeated_tag_after_an_empty_line_begins_a_game() -> None:
     assert texts(b'[A "1"]\n[B "1"]\n\n[A "2"]\n\n*') == [b'[A "1"]\n[B "1"]', b'[A "2"]\n\n*']
-    twice = b'[A "1"]\n[B "1"]\n[A "2"]\n[B "2"]\n\n1. e4 *'
-    (game,) = split(twice)
+    (game,) = split(b'[A "1"]\n[B "1"]\n[A "2"]\n[B "2"]\n\n1. e4 *')
     assert names(game) == ["A", "B", "A", "B"]
     assert read_game(game).tags == {"A": "1", "B": "1"}
 
@@ -238,8 +235,7 @@ def test_escaped_lines_are_no_moves() -> None:
 
 def test_lines_are_those_of_the_file() -> None:
     """Other line breaks of Unicode do not count."""
-    text = '[A "\u2028\x0b\x85"]\r\n\r1. e4 {\u2028\x0c\x1e} e5\r2. e5 *'
-    (game,) = read_games(io.BytesIO(text.encode()))
+    (game,) = read_games(io.BytesIO('[A "\u2028\x0b\x85"]\r\n\r1. e4 {\u2028\x0c\x1e} e5\r2. e5 *'.encode()))
     assert str(game.error) == "game 1, line 4, ply 3: 'e5' is not a legal move"
 
 
@@ -276,7 +272,6 @@ def test_files_of_cutermob_are_those_of_python_chess() -> None:
 
 
 def test_a_valid_number_of_plies_is_read() -> None:
-    numbers = {"93": 93, " 7 ": 7, "": None, "-1": None, "²": None, "9" * 5000: None}
-    for said, plies in numbers.items():
+    for said, plies in {"93": 93, " 7 ": 7, "": None, "-1": None, "²": None, "9" * 5000: None}.items():
         (game,) = split_games(io.BytesIO(f'[PlyCount "{said}"]\n\n1. e4 *\n'.encode()))
         assert game.ply_count == plies, said

@@ -84,9 +84,7 @@ class Literal:
             return Basis.BARE_KINGS
         if clock >= 100 and play.rule != "none":
             return Basis.FIFTY_MOVES
-        if self.diagrams.count(self.diagrams[-1]) >= 3:
-            return Basis.REPETITION
-        return None
+        return Basis.REPETITION if self.diagrams.count(self.diagrams[-1]) >= 3 else None
 
 
 def score(board: chess.Board) -> GScore:

@@ -136,8 +136,7 @@ def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
 def test_results_changed_by_tables() -> None:
     changed = game("A", "B", "-G0.5", accrued="G3.5", basis=Basis.TABLEBASE)
     same = game("A", "B", "G1.5", basis=Basis.TABLEBASE)
-    lost = game("A", "B", "-G0.0", accrued="G3.5", basis=Basis.FORFEIT)
-    found = standings([changed, same, lost])
+    found = standings([changed, same, game("A", "B", "-G0.0", accrued="G3.5", basis=Basis.FORFEIT)])
     assert [change.game for change in found.changes] == [changed]
     assert found.gains()["A"] == 0.25 - (0.5 + 0.5**8)
     assert found.bases == {Basis.TABLEBASE: 2, Basis.FORFEIT: 1}
@@ -159,8 +158,7 @@ def test_sprt_is_of_white_in_the_first_round_or_of_whom_one_names() -> None:
     assert (other.names, other.test(0, 5).losses) == (["B", "A"], 1)
     nobody = replace(found, tested_player="C")
     assert "no player is called 'C': expected one of 'A', 'B'" in refusal(nobody.test, 0, 5)
-    four = standings(games("AB G0.0, CD G1.0"))
-    assert "an SPRT needs two players, not 4" in refusal(four.test, 0, 5)
+    assert "an SPRT needs two players, not 4" in refusal(standings(games("AB G0.0, CD G1.0")).test, 0, 5)
 
 
 values = st.builds(lambda rank, white: str(GScore(rank, white)), st.integers(0, 20), st.booleans())

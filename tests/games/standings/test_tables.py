@@ -103,8 +103,7 @@ def test_a_large_crosstable_is_shown_only_on_request() -> None:
 def test_histograms_have_a_column_for_each_score_in_csv() -> None:
     """Readers see the eight lowest ranks, and the other ranks in one column."""
     ranks = [f"G{rank / 2}" for rank in range(2, 26)]
-    found = standings([game("A", "B", rank) for rank in [*ranks, "-G12.5"]])
-    (held,) = tables(found, {"given"})
+    (held,) = tables(standings([game("A", "B", rank) for rank in [*ranks, "-G12.5"]]), {"given"})
     rows = list(csv.reader(io.StringIO(comma_separated(held))))
     assert rows[0] == ["player", "colour", *ranks]
     assert rows[1] == ["A", "White", *["1"] * 24]

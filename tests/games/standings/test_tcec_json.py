@@ -33,8 +33,7 @@ def documents(text: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def bonus() -> Any:
     """Return the crosstable of the Top 4 bonus of season 18, from its results."""
-    tcec = load_script("tcec")
-    games, event = tcec.events_in(ROOT / "docs" / "tcec")[BONUS], TcecEvent()
+    games, event = load_script("tcec").events_in(ROOT / "docs" / "tcec")[BONUS], TcecEvent()
     for game in games:
         tags = {"Event": "TCEC Season 18 - Top Of The Top Bonus", "Result": game.classical}
         tags |= {

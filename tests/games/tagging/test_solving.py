@@ -109,8 +109,7 @@ def test_processes_change_nothing() -> None:
     for jobs in (1, 2, 3):
         prover = Prover(ANSWERS)
         solver = Solver(prove=prover)
-        adjudicator = Adjudicator(GameOptions(R), "there/are/none", solver=solver)
-        found = joined(tagged(data, adjudicator, jobs))
+        found = joined(tagged(data, Adjudicator(GameOptions(R), "there/are/none", solver=solver), jobs))
         if jobs == 1:
             expected, asked = found, prover.asked
             # Each state once; scores no better than the positions' own, -G8.5 and -G3.5, come to these.

@@ -298,8 +298,7 @@ def test_an_adjudicator_can_be_sent_to_other_processes(reference_dir: Path) -> N
     """It keeps its settings, also with open tables, but loses the callback for games to solve."""
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
     assert pickle.loads(pickle.dumps(adjudicator)) == adjudicator
-    told = Adjudicator(on_solve=lambda _: None)
-    assert pickle.loads(pickle.dumps(told.without_solver())) == Adjudicator()
+    assert pickle.loads(pickle.dumps(Adjudicator(on_solve=lambda _: None).without_solver())) == Adjudicator()
     opened = Adjudicator(directory=reference_dir)
     game = f'[FEN "{BISHOP}"]\n\n*\n'.encode()
     found = tagged(game, opened)
