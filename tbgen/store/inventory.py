@@ -227,9 +227,7 @@ def digest_line(entry: Entry, variant: Variant) -> str:
     info = entry.info
     if info is None:
         return f"{entry.material} {variant} {'missing' if entry.is_missing else 'damaged'}"
-    accrued_column = "left-out"
-    if info.stores_accrued:
-        accrued_column = "values" if info.packed else "stored"
+    accrued_column = ("values" if info.packed else "stored") if info.stores_accrued else "left-out"
     return f"{entry.material} {variant} {info.manifest.fresh} {accrued_column} {info.digest}"
 
 

@@ -280,10 +280,8 @@ def _proof_memory(material: Material, info: TableInfo) -> int:
     layout, makes_layers = layout_of(material), info.variant.layered and not info.stores_runs
     slots = max_slots_of_batch(layout)
     memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout)
-    if info.packed and layout.pawns:  # only the batch and what pawn moves lead to are in memory
-        slots = min(layout.size, (1 + 2 * layout.pawns) * slots)
-    else:
-        slots = layout.size
+    # Of a packed table with pawns, only the batch and what pawn moves lead to are in memory.
+    slots = min(layout.size, (1 + 2 * layout.pawns) * slots) if info.packed and layout.pawns else layout.size
     memory += fresh_bytes(slots)
     if info.packed and makes_layers:  # numbers of functions are shortened only in memory
         memory += memory_of("functions", slots) * (2 if layout.pawns else 1)

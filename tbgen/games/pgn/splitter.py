@@ -397,8 +397,7 @@ def _plain_line(line: bytes) -> bytes:
         return line
     quoted = _QUOTED.search(line)
     start, end = quoted.span() if quoted else (len(line), len(line))
-    outer_parts = (plain(decode(part)).encode() for part in (line[:start], line[end:]))
-    return line[start:end].join(outer_parts)
+    return line[start:end].join(plain(decode(part)).encode() for part in (line[:start], line[end:]))
 
 
 def _usual_name(tag: re.Match[bytes]) -> tuple[str, bool]:
