@@ -76,7 +76,9 @@ def _crosstable(
 
     def cell(opponent: str, player: Player) -> Cell:
         meeting = player.meetings.get(opponent)
-        return _OWN_CELL if opponent == player.name else None if meeting is None else cell_of(meeting)
+        if meeting is None:
+            return _OWN_CELL if opponent == player.name else None
+        return cell_of(meeting)
 
     heads = [Column("number", "", lambda player: numbers[player.name], is_text=True), _PLAYER_COLUMN, total]
     opponents = [
