@@ -85,5 +85,6 @@ int main(int count, char *arguments[]) {
     }
     tbgen_room_close(room);
     tbgen_close(tables);
-    return failed ? 1 : 0;
+    if (ferror(stdout)) perror("probe: output");
+    return failed || ferror(stdout) ? 1 : 0;
 }

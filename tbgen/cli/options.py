@@ -330,8 +330,17 @@ def _material_names() -> Iterator[str]:
     return (material.name for material in all_materials(MAX_MEN))
 
 
+class _NamedPath(click.Path):
+    """The type of paths. An empty name, perhaps of an unset variable, is not the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return (
+            self.fail("the name is empty", param, ctx) if value == "" else super().convert(value, param, ctx)
+        )
+
+
 _PARAMETER_TYPES: Final[dict[Any, click.ParamType[Any]]] = {
-    Path: click.Path(path_type=Path),
+    Path: _NamedPath(path_type=Path),
     Material: ParsedType("MATERIAL", Material.parse, _material_names),
     Variant: ParsedType("|".join(Variant), Variant, lambda: Variant),
     GScore: ParsedType("G", GScore.parse),

@@ -77,8 +77,8 @@ class Arbiter:
     :param bare_kings: whether the game ends when both kings are bare and each has all eight moves; None to
         leave this to the 50-move rule.
 
-    :raises UsageError: if an argument has an invalid value, the game is over in the start position, or a move
-        of the board is illegal.
+    :raises UsageError: if an argument has an invalid value, or a move of the board is illegal or comes after
+        the end of the game.
     :raises TypeError: if the start is neither a string nor a board, or the accrued score is not a score.
     """
 
