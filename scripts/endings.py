@@ -29,6 +29,7 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, ScoreInterval
 from tbgen.cli.solution import bound_picture
+from tbgen.documents import Document, encoded
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.html.diagrams import board_words
 from tbgen.system.files import write_file
@@ -90,7 +91,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         return -self.surprise, not self.turned, not self.bounds.exact, self.fen
 
 
-class Endings(msgspec.Struct):
+class Endings(Document):
     """The data of the page."""
 
     solved: int
@@ -149,12 +150,12 @@ def _ending(row: dict[str, Any]) -> Ending:
 def save(endings: Endings, data: Path) -> None:
     """Save the data of the page."""
     data.mkdir(parents=True, exist_ok=True)
-    write_file(data / "endings.json", msgspec.json.format(msgspec.json.encode(endings), indent=0) + b"\n")
+    write_file(data / "endings.json", msgspec.json.format(encoded(endings), indent=0) + b"\n")
 
 
 def read(data: Path) -> Endings:
     """Return the saved data of the page."""
-    return msgspec.json.decode((data / "endings.json").read_bytes(), type=Endings)
+    return Endings.read(msgspec.json.decode((data / "endings.json").read_bytes()))
 
 
 def write_page(data: Path, page: Path) -> None:

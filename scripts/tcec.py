@@ -31,6 +31,7 @@ import msgspec
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, Scheme
 from tbgen.board.variant import Variant
+from tbgen.documents import Document, encoded
 from tbgen.errors import TbgenError
 from tbgen.games.outcome import RESULTS, Basis, Outcome
 from tbgen.games.pgn.files import open_for_reading
@@ -127,7 +128,7 @@ class Draw(msgspec.Struct, frozen=True):
         return abs(_share(self.value) - _share(self.accrued))
 
 
-class Draws(msgspec.Struct):
+class Draws(Document):
     """The drawn games of the archive and their values."""
 
     files: int = 0
@@ -171,7 +172,7 @@ def collect(archive: Path, directory: Path | None, out: Path) -> None:
     draws.men = {str(number): men[number] for number in sorted(men)}
     out.mkdir(parents=True, exist_ok=True)
     write_file(out / "results.csv", csv_text(COLUMNS, rows).encode())
-    saved = msgspec.json.format(msgspec.json.encode(draws), indent=0)
+    saved = msgspec.json.format(encoded(draws), indent=0)
     write_file(out / "draws.json", saved + b"\n")
 
 
@@ -216,7 +217,7 @@ def write_page(data: Path, path: Path) -> None:
     :raises TbgenError: if a file cannot be written.
     """
     events, pictures = events_in(data), dict[str, str]()
-    draws = msgspec.json.decode((data / "draws.json").read_bytes(), type=Draws)
+    draws = Draws.read(msgspec.json.decode((data / "draws.json").read_bytes()))
     parts = [*_beginning(), *_decided(events), *_others(events), *_draws(draws, pictures), *_making()]
     for old in data.glob("*.svg"):
         old.unlink()

@@ -12,7 +12,7 @@ import pytest
 
 from tbgen import open_tablebase
 from tbgen.board.material import Material
-from tbgen.board.score import NONE, Code
+from tbgen.board.score import NONE, Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Slot
 from tbgen.index.position import locate
@@ -195,7 +195,7 @@ def test_longest_states_take_as_long_as_said(reference_dir: Path) -> None:
             accrued[entry.material.name] = entry.longest.accrued
             found = tables.probe(chess.Board(entry.longest.fen), accrued=entry.longest.accrued)
             assert found.depth == entry.info.max_depth
-    assert accrued == {"KvK": None, "KBvK": None, "KNvK": "-G2.0"}
+    assert accrued == {"KvK": None, "KBvK": None, "KNvK": GScore("-G2.0")}
 
 
 def test_a_longest_state_with_an_en_passant_right(tmp_path: Path) -> None:
