@@ -74,4 +74,4 @@ def test_data_are_collected_from_an_archive(three_men: Path, tmp_path: Path) -> 
     assert saved == {"files": 1, "games": 2, "bases": {"tablebase": 1}, "men": {"3": 1}}
     assert draw["fen"] == "8/5B1k/8/6K1/8/8/8/8 w - - 0 154"
     assert draw["accrued"] == "-G15.5"
-    assert (draw["value"], len(draw["line"])) == ({"rank": 1, "white": True}, 3), "White can force stalemate"
+    assert (draw["value"], len(draw["line"])) == ("G0.5", 3), "White can force stalemate"
