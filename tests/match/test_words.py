@@ -206,8 +206,8 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert expected in failure(capsys, 2, "match", str(file))
     assert "does not exist: name one" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
     assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path))
-    for name in ("", "/"):
-        assert "name it with --pgn FILE" in failure(capsys, 2, "match", "--engine", "cmd=x", "--pgn", name)
+    for name, expected in (("", "the name is empty"), ("/", "name it with --pgn FILE")):
+        assert expected in failure(capsys, 2, "match", "--engine", "cmd=x", "--pgn", name)
 
 
 def test_switches_of_a_file(tmp_path: Path) -> None:
