@@ -80,12 +80,12 @@ def _builtin(value: object) -> float | str:
 
 def _parsed(value_type: type, text: str) -> Any:
     """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
-    return _cached_parse(value_type, text)
+    return Path(expanduser(text)) if value_type is Path else _cached_parse(value_type, text)
 
 
 @lru_cache(1 << 12)  # a report repeats the same few scores thousands of times
 def _cached_parse(value_type: type, text: str) -> Any:
-    return Path(expanduser(text)) if value_type is Path else value_type.parse(text)  # type: ignore[attr-defined]
+    return value_type.parse(text)  # type: ignore[attr-defined]
 
 
 @cache
