@@ -16,14 +16,14 @@ import time
 from pathlib import Path
 
 from tbgen.board.variant import Variant
+from tbgen.games.game_options import FiftyMoveRule, GameOptions
 from tbgen.games.live_file import GameMove
-from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.match.adjudication import Judge, StopRules
 from tbgen.match.clock import TimeControl
 from tbgen.match.engine_process import EngineSettings
 from tbgen.match.event import run_event
+from tbgen.match.event_settings import EventSettings
 from tbgen.match.messages import LiveWriter, Message, Note
-from tbgen.match.settings import EventSettings
 
 
 class Counter:

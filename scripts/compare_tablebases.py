@@ -41,7 +41,7 @@ from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.cli.progress import ProgressLine
+from tbgen.cli.bars import ProgressLine
 from tbgen.errors import TbgenError, UsageError, default_directory
 from tbgen.index.layout import TRIANGLE, Layout, layout_of
 from tbgen.store.format import table_path

@@ -33,7 +33,7 @@ from tbgen.cli.main import main as run_command
 from tbgen.compiler import cache
 from tbgen.generator import build
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tests.support.builds import Silent, whole_game_materials
 from tests.support.paths import DATA, ROOT, rows
 from tests.web.test_openapi import POSTED

@@ -33,11 +33,11 @@ from tbgen.board.scoring import EXPONENTIAL, Scheme
 from tbgen.board.variant import Variant
 from tbgen.documents import Document, encoded
 from tbgen.errors import TbgenError
+from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import RESULTS, Basis, Outcome
 from tbgen.games.pgn.files import open_for_reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.referee import replay
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.players import Player

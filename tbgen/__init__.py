@@ -98,12 +98,12 @@ if TYPE_CHECKING:
     from tbgen.errors import MissingTableError as MissingTableError
     from tbgen.errors import TbgenError as TbgenError
     from tbgen.errors import UsageError as UsageError
+    from tbgen.games.game_options import GameSettings as GameSettings
     from tbgen.games.outcome import Basis as Basis
     from tbgen.games.outcome import Doubt as Doubt
     from tbgen.games.outcome import Outcome as Outcome
     from tbgen.games.referee import Arbiter as Arbiter
     from tbgen.games.referee import adjudicate as adjudicate
-    from tbgen.games.settings import GameSettings as GameSettings
     from tbgen.probe.moves import LinePly as LinePly
     from tbgen.probe.moves import RankedMove as RankedMove
     from tbgen.probe.positions import SCORE_NAMES as SCORE_NAMES
@@ -136,7 +136,7 @@ _EXPORTS = {
     "tbgen.errors": ("DamagedTableError", "MissingTableError", "TbgenError", "UsageError"),
     "tbgen.games.outcome": ("Basis", "Outcome", "Doubt"),
     "tbgen.games.referee": ("Arbiter", "adjudicate"),
-    "tbgen.games.settings": ("GameSettings",),
+    "tbgen.games.game_options": ("GameSettings",),
     "tbgen.probe.moves": ("LinePly", "RankedMove"),
     "tbgen.probe.positions": ("SCORE_NAMES", "PositionTable", "Positions"),
     "tbgen.probe.states": ("ProbeResult",),

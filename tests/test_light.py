@@ -111,7 +111,7 @@ from tbgen.engine.uci import UciEngine
 UciEngine(print, [Path(directory)]).run(["uci", f"position fen {fen}", "go depth 1"])
 from starlette.testclient import TestClient
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 
 with TestClient(make_app(Settings((Path(directory),)))) as client:
     for path in (f"/r?fen={fen}", f"/r/mainline?fen={fen}", f"/lasker?fen={fen}", "/r/stats/KBvK",

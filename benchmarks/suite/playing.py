@@ -26,7 +26,7 @@ def _thinker(with_tables: bool) -> Any:
 
 
 def _timer(words: str) -> Any:
-    from tbgen.engine.limits import Go, Timer
+    from tbgen.engine.timer import Go, Timer
 
     return Timer(Go.parse(words.split()), True)
 

@@ -14,7 +14,7 @@ from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import MAX_MOBILE
 from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, Share, SideName, UnsetType
-from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
+from tbgen.probe.probe_document import PlyDocument, PointsDocument, points_document
 from tbgen.text import counted, duration, size_text
 
 

@@ -12,16 +12,16 @@ from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, side_to_move
 from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
-from tbgen.cli.solving import SolvingOptions
+from tbgen.cli.solver_options import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.files import matching_files
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import FiftyMoveRule
-from tbgen.probe.documents import PlyDocument
 from tbgen.probe.moves import LinePly
+from tbgen.probe.probe_document import PlyDocument
 from tbgen.text import plies
 
 

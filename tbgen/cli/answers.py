@@ -14,7 +14,8 @@ from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, UnsetType
 from tbgen.errors import MissingLayerError
-from tbgen.probe.documents import (
+from tbgen.probe.moves import LinePly, RankedMove
+from tbgen.probe.probe_document import (
     MoveDocument,
     PlyDocument,
     PointsDocument,
@@ -23,7 +24,6 @@ from tbgen.probe.documents import (
     ViewMoveDocument,
     points_document,
 )
-from tbgen.probe.moves import LinePly, RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import View
 from tbgen.text import plies

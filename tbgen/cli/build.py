@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import (
     MAX_JOBS,
     AsJson,
@@ -22,7 +23,6 @@ from tbgen.cli.options import (
     command,
     material_list,
 )
-from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra

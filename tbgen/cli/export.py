@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tbgen.board.material import Material
+from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import AsJson, MaxMen, TableDirectory, VariantList, command, material_list
-from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import fields, print_json
 from tbgen.exchange.export import ExportedTable, export
 from tbgen.text import counted, size_text

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tbgen.board.material import Material
+from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import (
     AsJson,
     MaterialOrCellName,
@@ -20,7 +21,6 @@ from tbgen.cli.options import (
     command,
     material_list,
 )
-from tbgen.cli.progress import ProgressLine
 from tbgen.cli.publish import cell_filter
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, result_or_error

@@ -19,12 +19,12 @@ from tbgen.cli.options import (
     TableDirectory,
     WholeNumber,
 )
-from tbgen.cli.solving import SolvingOptions, Watch
+from tbgen.cli.solver_options import SolvingOptions, Watch
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
+from tbgen.games.game_options import FiftyMoveRule, GameOptions, unknown_scoring_clause
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, open_for_reading
-from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring_clause
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, number

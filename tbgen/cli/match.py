@@ -26,17 +26,17 @@ from tbgen.cli.options import (
     WordList,
     command,
 )
-from tbgen.cli.solving import SolvingOptions
+from tbgen.cli.solver_options import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.documents import struct_of
 from tbgen.errors import UsageError, quote
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.record import Format
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
+from tbgen.match.event_settings import EventSettings, engines_of, processors_of, read_toml_options
 from tbgen.match.foreign import translate
 from tbgen.match.openings import OpeningSettings, StartKind
-from tbgen.match.settings import EventSettings, engines_of, processors_of, read_toml_options
 from tbgen.probe.syzygy import MAX_MEN
 from tbgen.system.memory import usable_processors
 from tbgen.text import counted, number
@@ -378,7 +378,7 @@ def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[
 
 
 def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
-    from tbgen.games.standings.documents import document
+    from tbgen.games.standings.json_files import document
 
     return {
         "pgn": settings.pgn,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import (
     AsJson,
     MaterialOrCellName,
@@ -16,7 +17,6 @@ from tbgen.cli.options import (
     command,
     material_list,
 )
-from tbgen.cli.progress import ProgressLine
 from tbgen.errors import UsageError
 from tbgen.exchange.cells import CellFilter, publish_cells
 from tbgen.exchange.publish import publish

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tbgen.board.variant import Variant
+from tbgen.cli.bars import TableProgress
 from tbgen.cli.options import (
     AsJson,
     Count,
@@ -19,7 +20,6 @@ from tbgen.cli.options import (
     Url,
     command,
 )
-from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.system.memory import processor_count

@@ -15,15 +15,15 @@ from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, Url, WordL
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
+from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import format_in_live_file
 from tbgen.games.outcome import RESULTS, Doubt
 from tbgen.games.pgn.files import matching_files
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, Standings, standings
-from tbgen.games.standings.documents import TcecEvent, document
 from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.encounters import event_result, finished_game
+from tbgen.games.standings.json_files import TcecEvent, document
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.render import comma_separated, markdown, text_lines
@@ -293,7 +293,7 @@ def _render(
 def _plots(standings: Standings) -> "Mapping[str, Sequence[Markup]]":
     """Return the plots of the page. If the package that draws them is missing, say so and return nothing."""
     try:
-        from tbgen.games.standings.plots import plots
+        from tbgen.games.standings.result_charts import plots
     except MissingExtraError as error:
         say(f"tbgen: the page is without plots: {error}")
         return {}

@@ -67,8 +67,8 @@ def run(
     :param in_browser: open the page in a browser
     """
     from tbgen.match.engine_process import find_command
+    from tbgen.web.configuration import Settings
     from tbgen.web.server import serve
-    from tbgen.web.settings import Settings
 
     table_directories = directories or []
     tables_of = {variant: open_tablebase(*table_directories, rules=variant) for variant in Variant}

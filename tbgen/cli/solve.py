@@ -21,6 +21,7 @@ from tbgen.board.rules import validate
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
+from tbgen.cli.bars import ProgressLine, stage_text
 from tbgen.cli.options import (
     Accrued,
     AsJson,
@@ -38,13 +39,12 @@ from tbgen.cli.options import (
     command,
 )
 from tbgen.cli.probe import positions_of
-from tbgen.cli.progress import ProgressLine, stage_text
-from tbgen.cli.solving import Resources, Watch
+from tbgen.cli.solver_options import Resources, Watch
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
 from tbgen.documents import EndsDocument
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
-from tbgen.probe.documents import points_document
+from tbgen.probe.probe_document import points_document
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import read_file
 from tbgen.text import counted, duration, number, size_text

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.cli.bars import TableProgress
 from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, WholeNumber, command
-from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.store.format import tables_in

@@ -31,7 +31,7 @@ from tbgen.engine.workspace import (
     PLY_LIMIT,
     SearchWorkspace,
 )
-from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
+from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
 
 _POLL_SECONDS: Final = 0.001
 """Interval at which the thread looks for new requests."""

@@ -12,9 +12,9 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
+from tbgen.games.game_options import FiftyMoveRule, GameSettings
 from tbgen.games.outcome import Doubt
 from tbgen.games.referee import Arbiter, PlayedPosition
-from tbgen.games.settings import FiftyMoveRule, GameSettings
 
 _MIN_HISTORY_PLIES: Final = 40
 """Minimum number of recent quiet plies to send to a chess engine."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, NamedTuple, get_type_hints
 
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError, default_directory, quote
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.system.files import split_paths
 
 _EMPTY: Final = "<empty>"

@@ -26,7 +26,7 @@ from chess.engine import InfoDict, UciProtocol
 from tbgen.board.score import GScore
 from tbgen.documents import normalise_blanks, options_for
 from tbgen.engine.game import Candidate, SearchGame
-from tbgen.engine.limits import Timer
+from tbgen.engine.timer import Timer
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.processes import split_words
 

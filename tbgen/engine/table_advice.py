@@ -21,10 +21,10 @@ from tbgen.board.rules import position_score
 from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.engine.game import Advice, SearchGame
-from tbgen.engine.limits import Timer
 from tbgen.engine.loading import elapsed_text, is_ready, load_in_thread, wait_until_loaded
+from tbgen.engine.timer import Timer
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
+from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
 from tbgen.packed import tables as packed
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase

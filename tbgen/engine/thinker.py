@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 
 from tbgen.engine import report
+from tbgen.engine.background_proof import BackgroundSolving, SolvingError
 from tbgen.engine.first_move import immediate_moves
 from tbgen.engine.game import Advice, RootLine, SearchCounts, SearchGame
-from tbgen.engine.limits import Timer
 from tbgen.engine.options import Options
 from tbgen.engine.scale import worth
-from tbgen.engine.solving import BackgroundSolving, SolvingError
 from tbgen.engine.table_advice import EngineTables
+from tbgen.engine.timer import Timer
 from tbgen.errors import TbgenError, printable
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Judgement, Partner

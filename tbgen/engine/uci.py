@@ -19,11 +19,11 @@ import chess
 
 import tbgen
 from tbgen.engine.game import SearchGame, extend, read_game
-from tbgen.engine.limits import Go, Timer
 from tbgen.engine.loading import PartnerOwner, is_ready, load_in_thread, wait_until_loaded
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
+from tbgen.engine.timer import Go, Timer
 from tbgen.errors import TbgenError, UsageError, printable
 
 if TYPE_CHECKING:

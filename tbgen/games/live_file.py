@@ -25,7 +25,7 @@ from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
 from tbgen.documents import Count
 from tbgen.errors import UsageError
-from tbgen.games.settings import GameOptions
+from tbgen.games.game_options import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.system.files import check_target, close_for_rename

@@ -10,7 +10,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, ScoreInterval, Scoring
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.games.settings import GameSettings
+from tbgen.games.game_options import GameSettings
 
 
 class Doubt(StrEnum):

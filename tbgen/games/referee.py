@@ -16,11 +16,11 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedValue, ScoreInterval, parse_cutoff
 from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import MissingTableError, UnprovenError, UsageError, quote
+from tbgen.games.game_options import FiftyMoveRule, GameSettings
+from tbgen.games.game_options import GameOptions as GameOptions
 from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
-from tbgen.games.settings import FiftyMoveRule, GameSettings
-from tbgen.games.settings import GameOptions as GameOptions
 from tbgen.probe.states import read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase

@@ -26,13 +26,13 @@ from tbgen.errors import (
     build_command,
     result_or_error,
 )
+from tbgen.games.game_options import FiftyMoveRule, GameOptions
 from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.reader import Game, read_game
 from tbgen.games.pgn.spelling import UNFINISHED, read_result
 from tbgen.games.pgn.splitter import ByteStream, RawGame, Tag, split_games
 from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
-from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, download_url
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import pool_size

@@ -12,10 +12,10 @@ from msgspec import Meta, Struct
 from tbgen.board import material
 from tbgen.documents import Count
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, StateSolver, adjudicate
-from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.syzygy import MAX_MEN, Syzygy
 from tbgen.probe.tablebase import Tablebase
 

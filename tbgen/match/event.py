@@ -18,20 +18,20 @@ import chess.engine
 
 from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError
+from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import EventStart, GameEnd, GameStart, Participant, StartPosition
 from tbgen.games.outcome import Basis
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, event_result
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings
+from tbgen.match.event_settings import EventSettings, check_settings
 from tbgen.match.game import MatchGame, end_lost_game, play_game
 from tbgen.match.games_file import GamesFile, game_text
 from tbgen.match.messages import Endings, Listener, Message, Note, ScoreUpdate, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.schedule import Fixture, Schedule
-from tbgen.match.settings import EventSettings, check_settings
 from tbgen.system.processes import Guard
 from tbgen.system.signals import END_SIGNALS
 

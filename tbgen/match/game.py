@@ -8,11 +8,11 @@ from typing import Final
 
 import chess
 
+from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import GameMove, GameThought, Ply
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import GameOptions
 from tbgen.match.adjudication import Evaluations, Judge, StopRules
 from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, Fault

@@ -20,17 +20,17 @@ import chess
 from tbgen.board.san import move_prefix
 from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError, printable
+from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.files import open_for_reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import GameId, finished_game
 from tbgen.games.standings.record import Format, GameRecord
 from tbgen.games.tagging import tags_of
+from tbgen.match.event_settings import EventSettings
 from tbgen.match.game import MatchGame
-from tbgen.match.settings import EventSettings
 from tbgen.system.files import check_target, write_errors
 from tbgen.system.locks import has_path, open_locked, remove_locked, try_lock
 from tbgen.text import counted

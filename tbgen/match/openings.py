@@ -16,13 +16,13 @@ from msgspec import Meta, Struct
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.documents import Count
 from tbgen.errors import NamedChoice, UsageError, quote
+from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import Doubt
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.files import PgnSource, open_for_reading
 from tbgen.games.pgn.reader import doubts_of_start, read_games
 from tbgen.games.pgn.splitter import read_lines
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import GameOptions
 from tbgen.text import counted, sanitise
 
 _CHESS960_COUNT: Final = 960

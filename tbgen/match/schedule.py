@@ -24,8 +24,8 @@ from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
 from tbgen.games.standings.encounters import GameId, Lead, Pairing, Rounds, knockout_rounds
 from tbgen.games.standings.record import Format
+from tbgen.match.event_settings import EventSettings
 from tbgen.match.openings import Opening, Openings
-from tbgen.match.settings import EventSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import points
-from tbgen.html.plots import (
+from tbgen.html.charts import (
     FIRST_FILL,
     FIRST_INK,
     GREY,

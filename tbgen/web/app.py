@@ -21,9 +21,15 @@ from tbgen.errors import TbgenError
 from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.system.processes import end_with_parent
+from tbgen.web.admission import Bill, Limiter, Queue, Result, WorkerPool, client_of
+from tbgen.web.configuration import OPENAPI_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
 from tbgen.web.envelope import METRICS_TYPE, Monitor, ResponseMiddleware
-from tbgen.web.exchange import (
+from tbgen.web.live import LivePage
+from tbgen.web.opponent import Opponent
+from tbgen.web.page_files import Page
+from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of
+from tbgen.web.replies import (
     NO_STORE,
     STORE_ONE_HOUR,
     Handler,
@@ -35,13 +41,7 @@ from tbgen.web.exchange import (
     refusal_answer,
     refusal_of,
 )
-from tbgen.web.limits import Bill, Limiter, Queue, Result, WorkerPool, client_of
-from tbgen.web.live import LivePage
-from tbgen.web.opponent import Opponent
-from tbgen.web.page_files import Page
-from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of
-from tbgen.web.settings import OPENAPI_PATH, REPLY_PATH, SOLVE_PATH, Settings
-from tbgen.web.solving import PositionSolver
+from tbgen.web.solve_requests import PositionSolver
 from tbgen.web.stock import Stock
 
 _NO_REPORT_SENTENCE: Final = "this server shows no report: tbgen serve --report DIR does"

@@ -16,12 +16,15 @@ import msgspec
 
 from tbgen.board.variant import Variant
 from tbgen.documents import Document, schema_components
-from tbgen.probe.documents import PositionDocument, RefusalDocument
+from tbgen.probe.probe_document import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
 from tbgen.web import lookups
-from tbgen.web.documents import SCHEMA_PREFIX, BatchRefusalDocument, BatchRequest, ReplyDocument
+from tbgen.web.configuration import MAX_BODY_BYTES, MAX_GAMES_BYTES, OPENAPI_PATH, REPLY_PATH, SOLVE_PATH
 from tbgen.web.envelope import METRICS_TYPE
-from tbgen.web.exchange import (
+from tbgen.web.games import game, games, legal_moves
+from tbgen.web.payloads import SCHEMA_PREFIX, BatchRefusalDocument, BatchRequest, ReplyDocument
+from tbgen.web.puzzles import challenge, puzzle
+from tbgen.web.replies import (
     EVENT_STREAM_TYPE,
     JSON_TYPE,
     NO_STORE,
@@ -30,9 +33,6 @@ from tbgen.web.exchange import (
     STORE_ONE_HOUR,
     Parameter,
 )
-from tbgen.web.games import game, games, legal_moves
-from tbgen.web.puzzles import challenge, puzzle
-from tbgen.web.settings import MAX_BODY_BYTES, MAX_GAMES_BYTES, OPENAPI_PATH, REPLY_PATH, SOLVE_PATH
 
 
 class Body(NamedTuple):

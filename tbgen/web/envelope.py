@@ -15,8 +15,8 @@ from urllib.parse import unquote
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tbgen.web.exchange import Refusal, refusal_answer
-from tbgen.web.limits import WorkerPool
+from tbgen.web.admission import WorkerPool
+from tbgen.web.replies import Refusal, refusal_answer
 
 _BUCKET_SECONDS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Upper bounds of the buckets of the response time histogram."""

@@ -16,15 +16,17 @@ from tbgen.board.san import sans_without_check_signs
 from tbgen.board.score import GScore, to_signed
 from tbgen.board.scoring import EXPONENTIAL, Scoring
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.pgn.reader import Game, VariationMove, Variations, read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate
-from tbgen.games.settings import FiftyMoveRule
-from tbgen.probe.documents import Category, points_document
 from tbgen.probe.moves import preference
+from tbgen.probe.probe_document import Category, points_document
 from tbgen.probe.states import ProbeResult, read_chess
 from tbgen.probe.tablebase import Tablebase
-from tbgen.web.documents import (
+from tbgen.web.configuration import MAX_GAMES, MAX_PLIES, MAX_TOTAL_PLIES
+from tbgen.web.lookups import question_of, refusal, require_answer
+from tbgen.web.payloads import (
     AccruedText,
     FenText,
     GameDocument,
@@ -37,9 +39,7 @@ from tbgen.web.documents import (
     StateDocument,
     VariationPlyDocument,
 )
-from tbgen.web.exchange import Refusal
-from tbgen.web.lookups import question_of, refusal, require_answer
-from tbgen.web.settings import MAX_GAMES, MAX_PLIES, MAX_TOTAL_PLIES
+from tbgen.web.replies import Refusal
 from tbgen.web.stock import Stock
 
 AnyState = TypeVar("AnyState", bound=StateDocument)

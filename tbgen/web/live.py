@@ -19,9 +19,9 @@ from starlette.responses import RedirectResponse, Response
 
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.games.standings.record import explorer_query
-from tbgen.web.exchange import NO_STORE, PGN_TYPE, Endpoints, EventStream, Refusal, answer, event_text
-from tbgen.web.limits import Limiter, client_of
+from tbgen.web.admission import Limiter, client_of
 from tbgen.web.live_state import EventFiles, LiveState, game_document
+from tbgen.web.replies import NO_STORE, PGN_TYPE, Endpoints, EventStream, Refusal, answer, event_text
 
 Result = TypeVar("Result")
 

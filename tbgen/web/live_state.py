@@ -23,6 +23,7 @@ from msgspec.structs import asdict, replace
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
+from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import (
     EventEnd,
     EventStart,
@@ -40,7 +41,6 @@ from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn.reader import read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, adjudicate, replay
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, event_result, finished_game
 from tbgen.games.standings.record import EventFormat, GameRecord

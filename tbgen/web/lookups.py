@@ -16,7 +16,8 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.index.position import validate
-from tbgen.probe.documents import (
+from tbgen.probe.moves import RankedMove
+from tbgen.probe.probe_document import (
     Category,
     MoveDocument,
     PlyDocument,
@@ -28,11 +29,12 @@ from tbgen.probe.documents import (
     ViewMoveDocument,
     points_document,
 )
-from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import View
 from tbgen.store.inventory import CountedTableDocument
-from tbgen.web.documents import (
+from tbgen.web.admission import stop_if_client_left
+from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
+from tbgen.web.payloads import (
     AccruedScoreDocument,
     AccruedScoresDocument,
     AccruedText,
@@ -47,9 +49,7 @@ from tbgen.web.documents import (
     TablesDocument,
     ValueText,
 )
-from tbgen.web.exchange import Refusal, refusal_of
-from tbgen.web.limits import stop_if_client_left
-from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
+from tbgen.web.replies import Refusal, refusal_of
 from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")

@@ -20,11 +20,11 @@ from tbgen.games.pgn.reader import Game
 from tbgen.match.clock import Clock, TimeControl
 from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
 from tbgen.system.processes import Guard
-from tbgen.web.documents import ReplyDocument
-from tbgen.web.exchange import NO_STORE, Refusal, answer, body_of
+from tbgen.web.admission import Limiter, Queue, WorkerPool, client_of
+from tbgen.web.configuration import Settings
 from tbgen.web.games import single_game
-from tbgen.web.limits import Limiter, Queue, WorkerPool, client_of
-from tbgen.web.settings import Settings
+from tbgen.web.payloads import ReplyDocument
+from tbgen.web.replies import NO_STORE, Refusal, answer, body_of
 
 _MARGIN_SECONDS: Final = 10.0
 """Additional time allowed for a move, because the machine may be busy."""

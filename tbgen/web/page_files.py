@@ -15,7 +15,7 @@ from starlette.responses import Response
 from tbgen.board.named import named_men
 from tbgen.html.diagrams import picture_of_man
 from tbgen.html.style import men_svg, scheme_script, style_sheet
-from tbgen.web.exchange import Endpoints, Handler, answer_file, compress
+from tbgen.web.replies import Endpoints, Handler, answer_file, compress
 
 if TYPE_CHECKING:  # a site without a server is written without the library for pictures
     from tbgen.html.cards import Caption

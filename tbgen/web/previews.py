@@ -20,18 +20,18 @@ from tbgen.board.san import move_prefix
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import FiftyMoveRule
 from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, animated_gif, card_png
 from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
 from tbgen.text import counted
-from tbgen.web.exchange import Endpoints, Refusal, answer_file
+from tbgen.web.admission import Bill, WorkerPool
+from tbgen.web.configuration import MAX_FRAMES
 from tbgen.web.games import GameState, with_values
-from tbgen.web.limits import Bill, WorkerPool
 from tbgen.web.lookups import question_of
-from tbgen.web.settings import MAX_FRAMES
+from tbgen.web.replies import Endpoints, Refusal, answer_file
 from tbgen.web.stock import Stock
 
 _NUMBER_WORDS: Final = (

@@ -23,10 +23,10 @@ from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.store.schema import VALUE
 from tbgen.store.table_file import TableFile
-from tbgen.web.documents import DayText, Level, LevelText, MaterialText, PositionMovesDocument, PuzzleDocument
-from tbgen.web.exchange import Refusal
-from tbgen.web.limits import stop_if_client_left
+from tbgen.web.admission import stop_if_client_left
 from tbgen.web.lookups import first_answer, position
+from tbgen.web.payloads import DayText, Level, LevelText, MaterialText, PositionMovesDocument, PuzzleDocument
+from tbgen.web.replies import Refusal
 from tbgen.web.stock import Stock
 
 _MAX_CHUNKS: Final = 60

@@ -30,7 +30,7 @@ from tbgen.system.processes import (
     start_with_socket,
 )
 from tbgen.system.signals import TERMINATION_WORDS
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 
 _ACCEPT_BACKLOG: Final = 1024
 """Maximum number of connections that wait to be accepted."""

@@ -24,8 +24,8 @@ from tbgen.packed.tables import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, inventory
-from tbgen.web.exchange import Refusal
-from tbgen.web.limits import stop_if_client_left
+from tbgen.web.admission import stop_if_client_left
+from tbgen.web.replies import Refusal
 
 _MAX_TRIES: Final = 1 << 14
 """Maximum number of random positions of a packed table that are tried in search of the required value."""

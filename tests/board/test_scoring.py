@@ -24,7 +24,7 @@ from tbgen.board.scoring import (
 )
 from tbgen.cli.options import ScoringOptions
 from tbgen.errors import UsageError
-from tbgen.probe.documents import points_document
+from tbgen.probe.probe_document import points_document
 from tests.support.exhaustive import sample
 from tests.support.paths import DATA, ROOT
 from tests.support.refusals import refusal

@@ -12,7 +12,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli import progress
+from tbgen.cli import bars
 from tbgen.cli.build import Journal
 from tbgen.cli.main import main
 from tbgen.store.format import table_path, tables_in
@@ -43,7 +43,7 @@ def test_the_log(tmp_path: Path, capsys: Capture) -> None:
 def test_the_log_of_a_table_that_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(progress, "_LOG_SECONDS", 0.0)
+    monkeypatch.setattr(bars, "_LOG_SECONDS", 0.0)
     assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
     lines = logged(capsys.readouterr().err)
     left = r"(about [\d.]+ s left|taking longer than estimated)"
@@ -55,7 +55,7 @@ def test_the_log_of_a_table_that_takes_long(
 
 def test_stages_that_are_counted_show_their_number(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """The first layer is number 0."""
-    monkeypatch.setattr(progress, "_LOG_SECONDS", 0.0)
+    monkeypatch.setattr(bars, "_LOG_SECONDS", 0.0)
     journal = Journal(Path("tables"), quiet=True)
     journal.begin(Material.parse("KBvK"), 1, 1, 60.0)
     for stage, done, total in (("layer", 0, 0), ("layer", 7, 0), ("phases", 0, 24), ("writing", None, 0)):
@@ -86,10 +86,10 @@ def test_a_line_is_no_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stderr", terminal)
     for columns, shown in ((20, "x" * 19), (0, "x" * 79)):
         monkeypatch.setattr(
-            progress, "os", SimpleNamespace(get_terminal_size=lambda _, c=columns: SimpleNamespace(columns=c))
+            bars, "os", SimpleNamespace(get_terminal_size=lambda _, c=columns: SimpleNamespace(columns=c))
         )
         monkeypatch.setattr(terminal, "fileno", lambda: 2)
-        with progress.ProgressLine() as line:
+        with bars.ProgressLine() as line:
             line.show("x" * 200)
         assert terminal.getvalue().endswith(f"\r{shown}\r{' ' * len(shown)}\r")
 

@@ -108,7 +108,7 @@ from tbgen.cli.main import main
 for os.environ["NUMBA_OPT"], os.environ["NUMBA_NUM_THREADS"] in (("x", "1"), ("3", "0")):
     assert main(["verify", "KvK"]) == 2
 os.environ["MPLBACKEND"] = "module://of.a.notebook"
-import tbgen.html.plots
+import tbgen.html.charts
 """
 
 

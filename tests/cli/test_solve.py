@@ -22,7 +22,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
-from tbgen.cli.solving import Resources
+from tbgen.cli.solver_options import Resources
 from tbgen.errors import UsageError
 from tbgen.progress import SolveProgress, SolveStage
 from tests.support.commands import Capture, answer, failure
@@ -244,7 +244,7 @@ def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
         return GIVEN
 
     monkeypatch.setattr(solver, "solve", solve)
-    monkeypatch.setattr("tbgen.cli.progress._LOG_SECONDS", 0.0)
+    monkeypatch.setattr("tbgen.cli.bars._LOG_SECONDS", 0.0)
     assert main(["solve", LOCKED]) == 0
     assert [line[20:] for line in capsys.readouterr().err.splitlines()] == [
         "between -G4.5 and G2.0, 1 cell solved",

@@ -225,7 +225,7 @@ def test_an_interrupted_adjudication_says_what_is_proved(cells: Cells, place: Pa
 
 def test_progress(cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """Positions are solved before the games are adjudicated, if the games can be read twice."""
-    monkeypatch.setattr("tbgen.cli.progress._LOG_SECONDS", 0.0)
+    monkeypatch.setattr("tbgen.cli.bars._LOG_SECONDS", 0.0)
     names = [str(place / name) for name in ("in.pgn", "out.pgn", "again.pgn")]
 
     def told(*words: str) -> list[str]:

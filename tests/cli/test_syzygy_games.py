@@ -19,7 +19,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.cli.solving import SolvingOptions
+from tbgen.cli.solver_options import SolvingOptions
 from tbgen.errors import UsageError
 from tbgen.games.pgn.reader import read_games
 from tbgen.probe.tablebase import Tablebase

@@ -25,7 +25,7 @@ from tbgen.engine.workspace import (
     ROOT_LEAD,
     SearchWorkspace,
 )
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tests.support.engines import game
 from tests.support.exhaustive import sample
 

@@ -11,7 +11,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.engine.game import extend, read_game
 from tbgen.errors import UsageError
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tests.support.engines import game
 
 KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 5 1"

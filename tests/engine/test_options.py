@@ -8,7 +8,7 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.engine.options import OPTIONS, Options
 from tbgen.errors import UsageError
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tests.support.paths import ROOT
 
 

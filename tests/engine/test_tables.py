@@ -19,7 +19,7 @@ from tbgen.engine import table_advice
 from tbgen.engine.compiled_search import _accrued_codes
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.table_advice import EngineTables, _sample_board
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.probe.tablebase import Tablebase
 from tests.support.depths import forget_depths, known
 from tests.support.engines import game, thinker, timer

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, ScoreInterval, Scoring
 from tbgen.board.variant import Variant
+from tbgen.games.game_options import FiftyMoveRule, GameSettings
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal
 

@@ -8,8 +8,8 @@ import html5lib
 import jinja2
 import pytest
 
+from tbgen.html.charts import FIRST_INK, figure, img_tag, png, set_log_scale, svg
 from tbgen.html.diagrams import diagram, sprites
-from tbgen.html.plots import FIRST_INK, figure, img_tag, png, set_log_scale, svg
 from tbgen.html.style import men_svg, prose, style_sheet, template_environment
 from tests.support.paths import DATA
 

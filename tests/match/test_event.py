@@ -13,10 +13,10 @@ import pytest
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError, UsageError
-from tbgen.games.settings import GameOptions
+from tbgen.games.game_options import GameOptions
 from tbgen.match import games_file
+from tbgen.match.event_settings import EventSettings
 from tbgen.match.games_file import GamesFile
-from tbgen.match.settings import EventSettings
 from tbgen.system.locks import is_locked, try_lock
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.support.commands import failure

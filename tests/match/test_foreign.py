@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.match.event_settings import MANAGED_IN_EVENTS
 from tbgen.match.foreign import IGNORED_OPTIONS, IGNORED_WORDS, REFUSED_OPTIONS, REFUSED_WORDS, translate
-from tbgen.match.settings import MANAGED_IN_EVENTS
 from tests.match.engines import MATE, words
 from tests.support.matches import games_of, played
 from tests.support.paths import ROOT

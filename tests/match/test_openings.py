@@ -6,7 +6,7 @@ from pathlib import Path
 import chess
 
 from tbgen.board.variant import Variant
-from tbgen.games.settings import GameOptions
+from tbgen.games.game_options import GameOptions
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, Openings, OpeningSettings, StartKind
 from tests.support.paths import DATA
 from tests.support.refusals import refusal

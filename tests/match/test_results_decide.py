@@ -14,16 +14,16 @@ import pytest
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Scheme, Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.games.settings import GameOptions
+from tbgen.games.game_options import GameOptions
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.encounters import MAX_EXTRA_ENCOUNTERS, GameId, bracket, event_result
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.tournament import EventResult
 from tbgen.match.engine_process import EngineSettings
 from tbgen.match.event import schedule_digests
+from tbgen.match.event_settings import EventSettings
 from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture
-from tbgen.match.settings import EventSettings
 from tests.match.engines import words
 from tests.match.test_schedule import schedule
 from tests.support.exhaustive import exhaustive, sample

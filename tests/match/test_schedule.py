@@ -10,13 +10,13 @@ import pytest
 
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.games.settings import GameOptions
+from tbgen.games.game_options import GameOptions
 from tbgen.games.standings.encounters import GameId
 from tbgen.games.standings.record import Format
 from tbgen.match.engine_process import EngineSettings
+from tbgen.match.event_settings import EventSettings
 from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture, Schedule
-from tbgen.match.settings import EventSettings
 
 
 def schedule(

@@ -10,8 +10,8 @@ import pytest
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
+from tbgen.games.game_options import GameOptions
 from tbgen.games.pgn.splitter import split_games
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import EloModel, TestSettings, sprt
 from tbgen.games.standings.encounters import Encounters
 from tbgen.games.standings.record import GameRecord

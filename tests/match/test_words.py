@@ -15,8 +15,8 @@ from tbgen.errors import UsageError
 from tbgen.games.standings.elo import EloModel, TestSettings
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
+from tbgen.match.event_settings import engines_of, processors_of, read_toml_options
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
-from tbgen.match.settings import engines_of, processors_of, read_toml_options
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of

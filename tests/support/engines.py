@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tbgen.engine.game import SearchGame, read_game
-from tbgen.engine.limits import Go, Timer
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
+from tbgen.engine.timer import Go, Timer
 from tbgen.engine.uci import UciEngine
 from tests.support.paths import ROOT
 

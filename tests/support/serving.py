@@ -12,9 +12,9 @@ from typing import Any
 from uvicorn import Config, Server
 
 from tbgen.web.app import make_app
+from tbgen.web.configuration import Settings
 from tbgen.web.connections import Connection, max_connections
 from tbgen.web.server import address_of, open_listener
-from tbgen.web.settings import Settings
 from tests.support.processes import started, wait_for
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, ScoreInterval, Scoring
 from tbgen.board.variant import Variant
+from tbgen.games.game_options import FiftyMoveRule, GameSettings
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.settings import FiftyMoveRule, GameSettings
 from tbgen.games.standings import GameRecord
 from tbgen.games.tagging import tags_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.cli.progress import TableProgress
+from tbgen.cli.bars import TableProgress
 from tbgen.costs import BASE_MEMORY, Cost, layers_memory, unpacking_memory
 from tbgen.index.layout import layout_of
 from tbgen.packed.sources import Sources

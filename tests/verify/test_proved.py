@@ -10,7 +10,7 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.cli.progress import TableProgress
+from tbgen.cli.bars import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
 from tbgen.packed.copies import COPIES_FOLDER, PlainCopies

@@ -15,7 +15,7 @@ from tbgen.beyond.budget import Budget
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tbgen.web.site import write_site
 from tests.match import engines
 from tests.support.browsing import DESK, Visit

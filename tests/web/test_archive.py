@@ -16,7 +16,7 @@ from tbgen.errors import UsageError
 from tbgen.games.live_file import EventEnd, Participant, Termination, encode_line, live_path
 from tbgen.match.messages import LiveWriter
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tbgen.web.site import write_site
 from tests.match.engines import MATE, words
 from tests.match.test_live import START

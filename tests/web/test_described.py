@@ -14,7 +14,7 @@ from tbgen.board.fen import DescribedBoard
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tests.support.browsing import Visit
 from tests.support.serving import served
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.web.settings import MAX_GAMES_BYTES
+from tbgen.web.configuration import MAX_GAMES_BYTES
 from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
 

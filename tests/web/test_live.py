@@ -21,9 +21,9 @@ import pytest
 from tbgen.beyond.budget import SOLVE_COMMAND
 from tbgen.games.referee import Arbiter
 from tbgen.match.messages import LiveWriter, Note
-from tbgen.web.exchange import Refusal
 from tbgen.web.live import Audience
 from tbgen.web.live_state import EventFiles
+from tbgen.web.replies import Refusal
 from tbgen.web.server import LiveServer
 from tests.match.engines import MATE
 from tests.match.test_live import START
@@ -32,7 +32,7 @@ from tests.support.matches import event, games_of, gone
 from tests.support.processes import end
 from tests.support.serving import served, serving
 from tests.support.watching import awaited, document, lingers, process_of, shown, stands_still
-from tests.web.test_solving import events
+from tests.web.test_solve_requests import events
 
 
 @pytest.fixture(scope="module")

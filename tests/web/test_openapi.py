@@ -12,9 +12,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tbgen.web.app import make_app
+from tbgen.web.configuration import Settings
 from tbgen.web.endpoints import ENDPOINTS, openapi
-from tbgen.web.exchange import NO_STORE
-from tbgen.web.settings import Settings
+from tbgen.web.replies import NO_STORE
 from tests.support.paths import ROOT, rows
 
 DOCUMENT = openapi("0")

@@ -13,9 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.match.engine_process import Engine
+from tbgen.web.admission import Bill
 from tbgen.web.app import make_app
-from tbgen.web.limits import Bill
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tests.match import engines
 from tests.support.matches import children, gone
 from tests.web.test_openapi import check, described

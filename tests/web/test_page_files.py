@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 import tbgen.web
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 
 MOST_BYTES = 408 << 10
 PLACE = Path(tbgen.web.__file__).parent / "page"

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tbgen.board.scoring import Scoring
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.browsing import PHONE, Visit
 from tests.support.exhaustive import sample

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from tbgen.board.score import GScore
 from tbgen.probe.tablebase import Tablebase
 from tbgen.web.app import make_app
+from tbgen.web.configuration import Settings
 from tbgen.web.games import GameState, with_values
-from tbgen.web.settings import Settings
 from tests.support.exhaustive import sample
 from tests.web.test_positions import asked, random_fens
 

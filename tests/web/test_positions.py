@@ -12,10 +12,10 @@ from starlette.testclient import TestClient
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
-from tbgen.probe.documents import Category
+from tbgen.probe.probe_document import Category
 from tbgen.probe.tablebase import View, open_tablebase
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tests.support.commands import answer
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board

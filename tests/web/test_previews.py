@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web import previews
-from tbgen.web.settings import MAX_FRAMES
+from tbgen.web.configuration import MAX_FRAMES
 
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 

@@ -16,9 +16,9 @@ from tbgen.errors import MissingTableError
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.web import lookups, puzzles
 from tbgen.web.app import make_app
-from tbgen.web.documents import Level
-from tbgen.web.exchange import Refusal
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
+from tbgen.web.payloads import Level
+from tbgen.web.replies import Refusal
 from tbgen.web.stock import Stock
 from tests.support.exhaustive import sample
 from tests.web.test_positions import asked

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tbgen.cli.main import main
 from tbgen.html.diagrams import diagram, sprites, with_links
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 

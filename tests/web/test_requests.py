@@ -15,10 +15,10 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
+from tbgen.web.admission import Bill, Limiter, Queue, WorkerPool, stop_if_client_left
 from tbgen.web.app import make_app
-from tbgen.web.exchange import Refusal
-from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool, stop_if_client_left
-from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_BODY_BYTES, Settings
+from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_BODY_BYTES, Settings
+from tbgen.web.replies import Refusal
 from tests.support.paths import rows
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -194,7 +194,7 @@ def test_stepping_through_lines_meets_no_limit() -> None:
 
 
 def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.limits._MAX_CLIENTS", 3)
+    monkeypatch.setattr("tbgen.web.admission._MAX_CLIENTS", 3)
     limiter = Limiter(1, 1, lambda: 0.0)
     for client in "abcde":
         ask(limiter, client, 5)

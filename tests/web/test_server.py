@@ -130,7 +130,7 @@ def test_attacks_and_slow_clients(reference_dir: Path) -> None:
         b"\x16\x03\x01\x02\x00nonsense\r\n\r\n",
         f"GET /r?fen={KBK} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n".encode(),
     ]
-    hurry = "import tbgen.web.settings\ntbgen.web.settings.BODY_SECONDS = 1.0"
+    hurry = "import tbgen.web.configuration\ntbgen.web.configuration.BODY_SECONDS = 1.0"
     with serving(reference_dir, before=hurry) as (running, host, port):
         slow = [socket.create_connection((host, port)) for _ in range(200)]
         for connection in slow:

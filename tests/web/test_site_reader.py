@@ -17,7 +17,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tbgen.web.site import write_site
 from tests.support.browsing import Visit
 from tests.support.exhaustive import exhaustive, sample

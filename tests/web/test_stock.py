@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache
 from tbgen.web.app import make_app
-from tbgen.web.settings import Settings
+from tbgen.web.configuration import Settings
 from tests.support.commands import answer
 from tests.support.packed_tables import PackedTables
 

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
-from tbgen.probe.documents import points_document
+from tbgen.probe.probe_document import points_document
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web import previews as wording
 from tests.support.browsing import PHONE, Visit

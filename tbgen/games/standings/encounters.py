@@ -15,9 +15,9 @@ from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
 from tbgen.board.scoring import Scheme
+from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.splitter import RawGame
-from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
 from tbgen.games.standings.record import EventFormat, Format, GameRecord
 from tbgen.games.standings.tables import lead_text

@@ -87,7 +87,7 @@ def page(
 ) -> str:
     """Return the page: standings and crosstables, then plots of points and Elo, then the other tables.
 
-    :param plots: the plots from :func:`tbgen.games.standings.plots.plots`; empty for a page without plots.
+    :param plots: from :func:`tbgen.games.standings.result_charts.plots`; empty for a page without plots.
     """
     from tbgen.html.style import template_environment
 

@@ -20,8 +20,8 @@ from tbgen.board.score import NONE
 from tbgen.cells.bounds import LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell
 from tbgen.cells.packing import pack, unpack
+from tbgen.cli.bars import ProgressLine
 from tbgen.cli.main import main
-from tbgen.cli.progress import ProgressLine
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import Tablebase
 from tests.support.cluster import cluster_of_threads

@@ -13,11 +13,11 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError
+from tbgen.games.game_options import FiftyMoveRule, GameOptions
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter, adjudicate, replay
-from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.tablebase import Tablebase
 from tests.games.referee.test_arbiter import after, is_back
 from tests.support.exhaustive import sample

@@ -14,9 +14,9 @@ from tbgen.board.rules import FRESH
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import FiftyMoveRule
 from tests.support.exhaustive import sample
 from tests.support.paths import DATA, rows
 from tests.support.random_boards import random_moves

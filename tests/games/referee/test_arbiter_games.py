@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tbgen.board.rules import position_score
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis
 from tbgen.games.referee import Arbiter
-from tbgen.games.settings import FiftyMoveRule
 from tests.games.referee.test_arbiter import seen
 from tests.support.exhaustive import sample
 

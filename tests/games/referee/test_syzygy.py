@@ -10,10 +10,10 @@ from tbgen.board.fen import parse_fen
 from tbgen.board.scoring import ProvedValue, Scheme, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UnprovenError
+from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, adjudicate
-from tbgen.games.settings import GameOptions
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tests.games.referee.test_solving import said

@@ -13,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, standings
-from tbgen.games.standings.documents import document
+from tbgen.games.standings.json_files import document
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.tables import tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, OrderBy, Tiebreak

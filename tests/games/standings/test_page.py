@@ -7,8 +7,8 @@ import html5lib
 import pytest
 
 from tbgen.games.standings import standings
-from tbgen.games.standings.plots import plots
 from tbgen.games.standings.render import page
+from tbgen.games.standings.result_charts import plots
 from tbgen.games.standings.tables import overview_keys, tables
 from tests.support.tournaments import game
 
@@ -16,7 +16,7 @@ from tests.support.tournaments import game
 @pytest.fixture(autouse=True)
 def _one_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw only one histogram, because drawing is slow."""
-    monkeypatch.setattr("tbgen.games.standings.plots._MAX_HISTOGRAMS", 1)
+    monkeypatch.setattr("tbgen.games.standings.result_charts._MAX_HISTOGRAMS", 1)
 
 
 def test_standings_come_first_then_crosstables_then_plots() -> None:

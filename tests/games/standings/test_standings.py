@@ -15,8 +15,8 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, Standings, standings
-from tbgen.games.standings.documents import document
 from tbgen.games.standings.elo import EloModel, elo, sprt
+from tbgen.games.standings.json_files import document
 from tbgen.games.standings.orders import ranked_players
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import find_pairs

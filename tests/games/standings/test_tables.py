@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
-from tbgen.games.standings.documents import document
+from tbgen.games.standings.json_files import document
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
 from tbgen.games.standings.tables import KEYS, overview_keys, tables

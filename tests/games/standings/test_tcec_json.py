@@ -8,7 +8,7 @@ import pytest
 
 from tbgen.games.pgn.splitter import split_games
 from tbgen.games.standings import GameRecord, standings
-from tbgen.games.standings.documents import TcecEvent
+from tbgen.games.standings.json_files import TcecEvent
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.tagging import TaggedGame, tag_games
 from tests.support.paths import DATA, ROOT

@@ -10,9 +10,9 @@ from tbgen.beyond.jobs import Solver
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.errors import GameError
+from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.splitter import split_games
-from tbgen.games.settings import GameOptions
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, outcome_of_tags, tag_games, tags_of
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 

@@ -15,10 +15,10 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
 from tbgen.errors import GameError, MissingTableError, UsageError
+from tbgen.games.game_options import FiftyMoveRule, GameOptions
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, split_games
-from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.games.tagging import Adjudicator, TaggedGame, outcome_of_tags, tag_games, tags_of, with_tags
 from tests.support.exhaustive import sample
 from tests.support.made_up_pgn import pgn_like

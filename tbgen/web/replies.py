@@ -22,8 +22,8 @@ from starlette.types import Message, Receive, Scope, Send
 from tbgen.compiler.cache import KernelsMissingError
 from tbgen.documents import Document, encoded
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
-from tbgen.probe.documents import RefusalDocument
-from tbgen.web.settings import BODY_SECONDS, MAX_BODY_BYTES, OPENAPI_PATH
+from tbgen.probe.probe_document import RefusalDocument
+from tbgen.web.configuration import BODY_SECONDS, MAX_BODY_BYTES, OPENAPI_PATH
 
 _logger = logging.getLogger(__name__)
 

@@ -22,11 +22,11 @@ from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
 from tbgen.probe.states import read_chess
 from tbgen.system.processes import lower_priority
+from tbgen.web.admission import Bill, Limiter, client_of
+from tbgen.web.configuration import Settings
 from tbgen.web.endpoints import STATE_PARAMETERS
-from tbgen.web.exchange import EventStream, Refusal, event_text, parameters_of
-from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
-from tbgen.web.settings import Settings
+from tbgen.web.replies import EventStream, Refusal, event_text, parameters_of
 
 _MARGIN_SECONDS: Final = 300.0
 """Additional time allowed for a process, which may have to read large tables."""

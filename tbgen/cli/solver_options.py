@@ -12,8 +12,8 @@ from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.results import SolveResults, open_results
 from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
+from tbgen.cli.bars import ProgressLine, stage_text
 from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, Time
-from tbgen.cli.progress import ProgressLine, stage_text
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
 from tbgen.probe.syzygy import Syzygy

@@ -13,14 +13,14 @@ import chess
 import pytest
 
 from tbgen.board.score import GScore
+from tbgen.engine.background_proof import BackgroundSolving
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Partner
-from tbgen.engine.solving import BackgroundSolving
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
 from tbgen.engine.workspace import SearchWorkspace
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.game_options import FiftyMoveRule
 from tests.support.commands import answer
 from tests.support.engines import fake_partner, game, timer
 

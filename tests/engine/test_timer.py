@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tbgen.engine.limits import Go
+from tbgen.engine.timer import Go
 from tests.support.engines import timer
 
 

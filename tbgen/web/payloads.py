@@ -9,9 +9,9 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.documents import Count, Document, Plies, SideName
+from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis, Doubt
-from tbgen.games.settings import FiftyMoveRule
-from tbgen.probe.documents import (
+from tbgen.probe.probe_document import (
     Category,
     MoveDocument,
     PlyDocument,
@@ -20,7 +20,7 @@ from tbgen.probe.documents import (
     RefusalDocument,
 )
 from tbgen.store.inventory import TableDocument
-from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
+from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 
 
 class PositionMovesDocument(PositionDocument):

@@ -16,12 +16,12 @@ from starlette.testclient import TestClient
 
 from tbgen.beyond.budget import SOLVE_COMMAND, Budget
 from tbgen.board.variant import Variant
+from tbgen.web.admission import Limiter
 from tbgen.web.app import make_app
-from tbgen.web.exchange import EventStream, Refusal
-from tbgen.web.limits import Limiter
+from tbgen.web.configuration import Settings
 from tbgen.web.lookups import Question
-from tbgen.web.settings import Settings
-from tbgen.web.solving import PositionSolver
+from tbgen.web.replies import EventStream, Refusal
+from tbgen.web.solve_requests import PositionSolver
 from tests.support.commands import answer
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
@@ -58,10 +58,10 @@ Program = Callable[[str], PositionSolver]
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     path = tmp_path / "solve.py"
     path.write_text(SCRIPT)
-    monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
+    monkeypatch.setattr("tbgen.web.solve_requests.is_compiled", lambda _: True)
 
     def solving(mode: str) -> PositionSolver:
-        monkeypatch.setattr("tbgen.web.solving.SOLVE_COMMAND", (sys.executable, str(path), mode))
+        monkeypatch.setattr("tbgen.web.solve_requests.SOLVE_COMMAND", (sys.executable, str(path), mode))
         return PositionSolver(Settings((tmp_path,), solve_budget=BUDGET, limit=0))
 
     return solving
@@ -101,9 +101,9 @@ def test_what_has_failed_is_said_without_details(program: Program) -> None:
 
 def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock exceeds the limit as soon as the process has written something; pauses have events."""
-    monkeypatch.setattr("tbgen.web.exchange._SILENT_SECONDS", 0.02)
+    monkeypatch.setattr("tbgen.web.replies._SILENT_SECONDS", 0.02)
     now = iter([0.0, 0.0])
-    monkeypatch.setattr("tbgen.web.solving.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
+    monkeypatch.setattr("tbgen.web.solve_requests.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
     text = asyncio.run(said(program("waits")))
     found = events(text)
     assert "event: silence\ndata: {}\n\n" in text
@@ -160,12 +160,14 @@ def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pyt
     """Compiling precedes the time of the process, and the client is not charged for it."""
     solving = program("answers")
     solving._limiter = Limiter(1e-6, 2)
-    monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: False)
-    monkeypatch.setattr("tbgen.web.solving.COMPILE_COMMAND", (sys.executable, "-c", "sum(range(10**6))"))
+    monkeypatch.setattr("tbgen.web.solve_requests.is_compiled", lambda _: False)
+    monkeypatch.setattr(
+        "tbgen.web.solve_requests.COMPILE_COMMAND", (sys.executable, "-c", "sum(range(10**6))")
+    )
     found = events(asyncio.run(said(solving)))
     assert [name for name, _ in found] == ["compiling", "interval", "solution"]
     assert "about half a minute" in found[0][1]["message"]
-    monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
+    monkeypatch.setattr("tbgen.web.solve_requests.is_compiled", lambda _: True)
     assert events(asyncio.run(said(solving)))[-1][0] == "solution"
 
 

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from starlette.requests import Request
 
 from tbgen.compiler.cache import without_compiling
-from tbgen.web.exchange import Refusal
+from tbgen.web.replies import Refusal
 
 _MAX_CLIENTS: Final = 1 << 16
 """Maximum number of accounts; if there are more, the account that has been unused for

@@ -12,7 +12,7 @@ from tbgen.board.score import GScore
 from tbgen.games.standings.elo import elo_text, margin_text
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tournament import Standings
-from tbgen.html.plots import FIRST_FILL, FIRST_INK, GREY, INK, SECOND_FILL, figure, img_tag, style_panel, svg
+from tbgen.html.charts import FIRST_FILL, FIRST_INK, GREY, INK, SECOND_FILL, figure, img_tag, style_panel, svg
 
 if TYPE_CHECKING:
     from markupsafe import Markup
