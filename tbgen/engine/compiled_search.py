@@ -21,7 +21,7 @@ from tbgen.engine import workspace as control_index
 from tbgen.engine.game import Candidate, RootLine, SearchCounts, SearchGame
 from tbgen.engine.kernels import board as columns
 from tbgen.engine.kernels.search import begin_search, search_root
-from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies
+from tbgen.engine.scale import MATE, NO_VALUE, SCALE_PLIES, mate_plies
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.workspace import (
     DRAWN_WORTH,
@@ -36,7 +36,6 @@ from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
 _POLL_SECONDS: Final = 0.001
 """Interval at which the thread looks for new requests."""
 _MAN_LETTERS: Final = "PNBRQKpnbrqk"
-_NO_VALUE: Final = 4 * MATE
 _ASSUMED_DEPTH: Final = 250
 """Depth in plies that is assumed for a value if the tables do not store its depth."""
 
@@ -89,7 +88,7 @@ class LeafLookups:
             accrued = _accrued_codes(requests[rows, columns.ACCRUED].astype(np.int64))
             result = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
             value = (
-                np.full(len(rows), _NO_VALUE)
+                np.full(len(rows), NO_VALUE)
                 if result is None
                 else _search_values(*result, requests[rows], work.worth, self._rule)
             )
@@ -147,7 +146,7 @@ def _search_values(
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
         clock = np.maximum(requests[:, columns.CLOCK].astype(np.int64), MAX_UNKEYED_CLOCK)
-        value[(plies + clock >= FIFTY_MOVE_PLIES) & (codes != accrued)] = _NO_VALUE
+        value[(plies + clock >= FIFTY_MOVE_PLIES) & (codes != accrued)] = NO_VALUE
     return value
 
 
@@ -367,8 +366,9 @@ class CompiledSearch:
     @staticmethod
     def _decode(board: chess.Board, move: int) -> chess.Move:
         """Convert a move of the kernels, in which castling moves the king to its rook's square."""
-        promoted = (move >> 12 & 7) + 1 if move & columns.PROMOTED_MASK else None
-        decoded = chess.Move(move & columns.FROM_MASK, move >> 6 & 63, promoted)
+        target = move >> columns.TARGET_SHIFT & columns.SQUARE_MASK
+        promoted = (move & columns.PROMOTED_MASK) >> columns.PROMOTED_SHIFT
+        decoded = chess.Move(move & columns.SQUARE_MASK, target, promoted + 1 if promoted else None)
         return board.parse_uci(decoded.uci()) if move & columns.CASTLING_MOVE else decoded
 
 
@@ -378,7 +378,8 @@ def _encode(board: chess.Board, answer: chess.Move) -> int:
     :param board: the position before the move that is answered.
     """
     move = chess.Move.from_uci(board.uci(answer, chess960=True))
-    return move.from_square | move.to_square << 6 | (move.promotion - 1 if move.promotion else 0) << 12
+    promoted = move.promotion - 1 if move.promotion else 0
+    return move.from_square | move.to_square << columns.TARGET_SHIFT | promoted << columns.PROMOTED_SHIFT
 
 
 KERNEL_FAMILY: Final = "tbgen.engine.kernels.search"

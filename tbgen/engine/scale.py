@@ -11,6 +11,10 @@ from tbgen.board.score import GScore
 
 MATE: Final = 10**9
 """Value of G0.0."""
+INFINITE: Final = 2 * MATE
+"""Limit of all values."""
+NO_VALUE: Final = 4 * MATE
+"""Marks a state without a value."""
 SCALE_PLIES: Final = 1000
 """Maximum number of plies to a score that the scale distinguishes. The values of any two scores up to G218.0
 differ by more than twice this number."""

@@ -10,7 +10,6 @@ from tbgen.engine.kernels.board import (
     ACCRUED,
     CASTLING_MOVE,
     EN_PASSANT,
-    FROM_MASK,
     KEY,
     PROMOTED_MASK,
     RANK,
@@ -49,7 +48,7 @@ def set_up(board: chess.Board) -> None:
 def move_of(board: chess.Board, move: int) -> chess.Move:
     """Convert a move to python-chess, with castling as in Chess960."""
     promoted = (move & PROMOTED_MASK) // (PROMOTED_MASK & -PROMOTED_MASK)
-    return chess.Move(move & FROM_MASK, move >> 6 & 63, promoted + 1 if promoted else None)
+    return chess.Move(move & 63, move >> 6 & 63, promoted + 1 if promoted else None)
 
 
 def is_rare(board: chess.Board, move: chess.Move) -> bool:

@@ -34,7 +34,8 @@ from tbgen.retro.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
 Rows = NDArray[np.uint64]
 Moves = NDArray[np.int32]
 
-PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
+PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS, NO_KIND = range(7)
+"""Kinds of men. The first six are also indices in a row."""
 WHITES, BLACKS, CASTLING, EN_PASSANT = range(6, 10)
 TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, AFTER, KING_MOVE_COUNT = range(10, 18)
 """Indices in a row:
@@ -54,12 +55,14 @@ ROW_SIZE = 18
 RESET, NULL = 1, 2
 """Values of ``AFTER`` after a zeroing move and after a null move."""
 
-FROM_MASK = 63
-"""Bit field of a move: the start square."""
-PROMOTED_MASK = 7 << 12
+TARGET_SHIFT, PROMOTED_SHIFT, MAN_SHIFT = 6, 12, 15
+"""Lowest bits of three fields of a move: target square, promotion, moving man."""
+SQUARE_MASK, KIND_MASK = 63, 7
+"""Bits of a square and of a kind, from the lowest bit of its field on."""
+PROMOTED_MASK = KIND_MASK << PROMOTED_SHIFT
 """Bit field of a move: the kind of the man that the pawn is promoted to, 0 for none."""
-MAN_MASK = 7 << 15
-"""Bit field of a move: the kind of the moving man."""
+SQUARES_AND_PROMOTION = (1 << MAN_SHIFT) - 1
+"""Bits that tell a move from the other moves of its position."""
 CAPTURE, EN_PASSANT_CAPTURE, CASTLING_MOVE, DOUBLE_STEP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
 """Bits of a move: capture, en passant capture, castling, and double step of a pawn."""
 NOISY_MASK = CAPTURE | PROMOTED_MASK
@@ -94,9 +97,9 @@ def _line_attacks(line: int, square: int, occupied: Word) -> Word:
     :param line: index of the line in ``HALF_LINES``.
     """
     below, above = HALF_LINES[line, 0, square], HALF_LINES[line, 1, square]
-    first = above & occupied
-    first &= ~first + ONE
-    return ((first << ONE) + (ALL << highest_bit((below & occupied) | ONE))) & (below | above)
+    nearest = above & occupied
+    nearest &= ~nearest + ONE
+    return ((nearest << ONE) + (ALL << highest_bit((below & occupied) | ONE))) & (below | above)
 
 
 @kernel
@@ -144,19 +147,43 @@ def _attacked_squares(rows: Rows, row: int, side: int, occupied: Word) -> Word:
 
 
 @inlined
+def start_of(move: int) -> int:
+    """Return the start square of a move."""
+    return move & SQUARE_MASK
+
+
+@inlined
+def target_of(move: int) -> int:
+    """Return the target square of a move; for castling, the rook's square."""
+    return move >> TARGET_SHIFT & SQUARE_MASK
+
+
+@inlined
+def promoted_kind(move: int) -> int:
+    """Return the kind of the man that a pawn is promoted to, 0 for none."""
+    return move >> PROMOTED_SHIFT & KIND_MASK
+
+
+@inlined
+def moving_kind(move: int) -> int:
+    """Return the kind of the moving man."""
+    return move >> MAN_SHIFT & KIND_MASK
+
+
+@inlined
 def kind_at(rows: Rows, row: int, square: int) -> int:
-    """Return the kind of the man on a square, 6 for none."""
-    for kind in range(6):
+    """Return the kind of the man on a square, ``NO_KIND`` for none."""
+    for kind in range(NO_KIND):
         if rows[row, kind] >> np.uint64(square) & ONE:
             return int64(kind)
-    return int64(6)
+    return int64(NO_KIND)
 
 
 @inlined
 def _add_moves(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
     """Append a man's moves, one for each of its ``targets``, and return the new number of moves."""
     for target in bits_of(targets):
-        move = start | target << 6 | kind << 15
+        move = start | target << TARGET_SHIFT | kind << MAN_SHIFT
         if theirs >> np.uint64(target) & ONE:
             move |= CAPTURE
         moves[ply, count] = move
@@ -202,13 +229,13 @@ def _add_pawn_moves(
             targets |= single_step
             double_step = bit(square + 2 * step) if start & _PAWN_RANKS[side] else ZERO
             if double_step & ~occupied & target_mask & allowed:
-                moves[ply, count] = square | (square + 2 * step) << 6 | DOUBLE_STEP
+                moves[ply, count] = square | (square + 2 * step) << TARGET_SHIFT | DOUBLE_STEP
                 count += 1
         for target in bits_of(targets & target_mask & allowed):
-            move = square | target << 6 | (CAPTURE if bit(target) & theirs else 0)
+            move = square | target << TARGET_SHIFT | (CAPTURE if bit(target) & theirs else 0)
             if bit(target) & _LAST_RANKS:
                 for kind in range(QUEENS, PAWNS, -1):
-                    moves[ply, count] = move | kind << 12
+                    moves[ply, count] = move | kind << PROMOTED_SHIFT
                     count += 1
             else:
                 moves[ply, count] = move
@@ -217,7 +244,7 @@ def _add_pawn_moves(
             captured = lowest(passing) - step
             occupied_after = occupied & ~start & ~bit(captured) | passing
             if not attackers(rows, row, king, occupied_after) & theirs & occupied_after:
-                moves[ply, count] = square | lowest(passing) << 6 | CAPTURE | EN_PASSANT_CAPTURE
+                moves[ply, count] = square | lowest(passing) << TARGET_SHIFT | CAPTURE | EN_PASSANT_CAPTURE
                 count += 1
     return count
 
@@ -242,7 +269,7 @@ def _add_castling_moves(
             continue
         occupied_after = others | bit(king_to) | bit(rook_to)
         if not attackers(rows, row, king_to, occupied_after) & theirs:
-            moves[ply, count] = king | rook << 6 | KINGS << 15 | CASTLING_MOVE
+            moves[ply, count] = king | rook << TARGET_SHIFT | KINGS << MAN_SHIFT | CASTLING_MOVE
             count += 1
     return count
 
@@ -287,7 +314,7 @@ def generate_moves(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, b
 def position_key(rows: Rows, row: int) -> Word:
     """Return the Zobrist key of a position."""
     key = TURN_KEY if rows[row, TURN] else ZERO
-    for kind in range(6):
+    for kind in range(NO_KIND):
         for square in bits_of(rows[row, kind]):
             key ^= MAN_KEYS[0 if rows[row, WHITES] >> np.uint64(square) & ONE else 1, kind, square]
     for square in bits_of(rows[row, CASTLING]):
@@ -342,7 +369,7 @@ def make_move(rows: Rows, row: int, move: int) -> None:
     row += 1
     _remove_en_passant(rows, row)
     side = int64(rows[row, TURN])
-    start, target, kind = move & FROM_MASK, move >> 6 & 63, move >> 15 & 7
+    start, target, kind = start_of(move), target_of(move), moving_kind(move)
     reset = kind == PAWNS or move & CAPTURE
     if move & CASTLING_MOVE:
         file_a = start & 56
@@ -355,7 +382,7 @@ def make_move(rows: Rows, row: int, move: int) -> None:
             captured = target - 8 + 16 * side if move & EN_PASSANT_CAPTURE else target
             _toggle_man(rows, row, 1 - side, kind_at(rows, row, captured), captured)
         _toggle_man(rows, row, side, kind, start)
-        promoted = move >> 12 & 7
+        promoted = promoted_kind(move)
         _toggle_man(rows, row, side, promoted if promoted else kind, target)
     lost_rights = rows[row, CASTLING] & (bit(start) | bit(target))
     if kind == KINGS:
@@ -384,8 +411,8 @@ def complete_row(rows: Rows, row: int, moves: Moves, ply: int) -> int:
     count, in_check = generate_moves(rows, row, moves, ply)
     if rows[row, EN_PASSANT]:
         is_used = False
-        for number in range(count):
-            is_used |= moves[ply, number] & EN_PASSANT_CAPTURE != 0
+        for index in range(count):
+            is_used |= moves[ply, index] & EN_PASSANT_CAPTURE != 0
         if not is_used:
             _remove_en_passant(rows, row)
     rank = 2 * count + (0 if in_check else 1)
