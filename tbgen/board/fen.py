@@ -172,7 +172,8 @@ def _fields_of_epd(text: str) -> list[str]:
     *fields, operations = text.split(None, 4)
     match = _COUNTERS_PATTERN.match(operations)
     clock, number, accrued = match.groups() if match else ("0", "1", None)
-    counters, offset = {"hmvc": clock, "fmvn": number}, match.end() if match else 0
+    counters = {"hmvc": clock, "fmvn": number}
+    offset = match.end() if match else 0
     while operation := _OPERATION_PATTERN.match(operations, offset):
         opcode, operand = operation.groups()
         if opcode in counters:
@@ -197,7 +198,8 @@ def _board_without_castling(fields: list[str]) -> chess.Board | None:
         return None
     if fields[3] not in _EP_SQUARES:
         return None
-    kind_masks, side_masks = [0] * 7, [0, 0]
+    kind_masks = [0] * 7
+    side_masks = [0, 0]
     for rank, row in enumerate(reversed(rows)):
         if row != "8":
             row_men = _men_of_row(row) if len(row) <= 8 else None
@@ -212,7 +214,8 @@ def _board_without_castling(fields: list[str]) -> chess.Board | None:
     board.occupied = side_masks[chess.WHITE] | side_masks[chess.BLACK]
     board.turn = _TURNS[fields[1]]
     board.ep_square = _EP_SQUARES[fields[3]]
-    board.halfmove_clock, board.fullmove_number = int(fields[4]), int(fields[5]) or 1
+    board.halfmove_clock = int(fields[4])
+    board.fullmove_number = int(fields[5]) or 1
     return board
 
 
@@ -329,7 +332,8 @@ class DescribedBoard:
 
         In a variant with resets, only the positions since the last capture count.
         """
-        accrued, undone_moves = self.position_score(), list[chess.Move]()
+        accrued = self.position_score()
+        undone_moves = list[chess.Move]()
         match variant.resets:
             case Resets.ZEROING_MOVES:
                 plies = min(self.halfmove_clock, len(self.move_stack))

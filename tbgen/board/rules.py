@@ -81,7 +81,8 @@ def _attacks(
         man_attacks = line = 0
         if man & diagonal_men:
             mask, table = _DIAGONAL_ATTACKS[square]
-            man_attacks, line = table[mask & occupied], table[0]
+            man_attacks = table[mask & occupied]
+            line = table[0]
         if man & straight_men:
             mask, table = _FILE_ATTACKS[square]
             man_attacks |= table[mask & occupied]
@@ -210,7 +211,8 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
             plies = move_count
         case other:
             raise unlisted_error(other)
-    accrued, past_board = position_score(board), board.copy(stack=max(plies, 1))
+    accrued = position_score(board)
+    past_board = board.copy(stack=max(plies, 1))
     move = past_board.pop()
     past_board.push(move)
     if past_board.fen() != board.fen():

@@ -65,7 +65,9 @@ def _ordinary_move(board: chess.Board, san: str) -> chess.Move | None:
     if parts is None:
         return None
     piece_type, origins, is_pawn_step, target = parts
-    turn, occupied, target_mask = board.turn, board.occupied, chess.BB_SQUARES[target]
+    turn = board.turn
+    occupied = board.occupied
+    target_mask = chess.BB_SQUARES[target]
     if is_pawn_step:
         movers = 0 if target_mask & occupied else _pawn_origin(target_mask, turn, occupied)
     elif target_mask & board.occupied_co[turn] or (piece_type == chess.PAWN and not target_mask & occupied):

@@ -201,7 +201,8 @@ def direct_imports(path: Path) -> frozenset[Path]:
 def source_files(module: str) -> list[Path]:
     """Return the file of a module, and all files of the package that it imports, directly or indirectly."""
     path = _PACKAGE.parent.joinpath(*module.split("."))
-    unread, files = [path.with_suffix(".py")], set()
+    unread = [path.with_suffix(".py")]
+    files = set()
     while unread:
         file = unread.pop()
         if file not in files:

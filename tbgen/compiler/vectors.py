@@ -29,7 +29,10 @@ class LaneCall:
     """
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any, lanes: int) -> None:
-        self._context, self.builder, self._types, self.args = context, builder, signature.args, args
+        self._context = context
+        self.builder = builder
+        self._types = signature.args
+        self.args = args
         self._lanes = lanes
 
     def pointer(self, array: int, offset: Any) -> Any:
@@ -108,7 +111,8 @@ def prefetch_generator(writes: bool) -> Callable[..., Any]:
     """
 
     def write(call: LaneCall) -> None:
-        builder, bits = call.builder, ir.IntType(32)
+        builder = call.builder
+        bits = ir.IntType(32)
         pointer = builder.bitcast(call.pointer(0, call.args[1]), _BYTE.as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
         function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")

@@ -68,7 +68,8 @@ def build_on_cluster(
     :param patience: seconds to wait for a suitable worker, before and during the build.
     :raises TbgenError: if the cluster is unsuitable, or a table cannot be built. Finished tables are kept.
     """
-    targets, directory = list(materials), directory.absolute()
+    targets = list(materials)
+    directory = directory.absolute()
     if not force and finish_if_done(targets, directory, reporter, variant):
         return []
     with connect(scheduler) as client, prepared_build(targets, directory, reporter, variant, force) as todo:

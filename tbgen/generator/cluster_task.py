@@ -60,8 +60,10 @@ def build_table_on_worker(
     :raises TbgenError: if the table cannot be built. Unexpected exceptions are logged on the worker and
         converted to this error.
     """
-    worker, material = get_worker(), Material.parse(name)
-    relay, worker_name = _Relay(worker, name, topic), label_of(worker)
+    worker = get_worker()
+    material = Material.parse(name)
+    relay = _Relay(worker, name, topic)
+    worker_name = label_of(worker)
     if problem := worker_problem(Path(marker), version):
         raise TbgenError(f"the worker {worker_name}, which has joined the build, {problem}")
     relay.send("begin", place=worker_name)

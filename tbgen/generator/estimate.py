@@ -116,7 +116,8 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     too_large = [table for table in estimates if table.process_peak(used_bytes) > limit]
     if not too_large:
         return
-    first, other_count = too_large[0], len(too_large) - 1
+    first = too_large[0]
+    other_count = len(too_large) - 1
     needed_bytes = first.process_peak(used_bytes)
     others_text = f" (too large as well: {counted(other_count, 'other table')})" if other_count else ""
     usage_text = "" if needed_bytes == first.memory else ", including what the process uses already,"

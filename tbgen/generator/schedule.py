@@ -81,7 +81,8 @@ class BuildSchedule:
         :param in_progress: the tables being built, each with the seconds since its build began.
         :param pace: ratio of actual to estimated time.
         """
-        finished_tables, running = set(finished), dict[Material, Estimate]()
+        finished_tables = set(finished)
+        running = dict[Material, Estimate]()
         seconds, peak_memory, max_jobs = 0.0, 0, 0
         end_times: list[tuple[float, Material]] = []
         for material, (estimate, elapsed) in (in_progress or {}).items():
@@ -175,7 +176,8 @@ class BuildProgress:
 
     def begin(self, estimate: Estimate) -> None:
         """Record that the build of a table begins, or begins again."""
-        self.in_progress[estimate.material], self._start_times[estimate.material] = estimate, time.monotonic()
+        self.in_progress[estimate.material] = estimate
+        self._start_times[estimate.material] = time.monotonic()
         self._show(estimate.material)
 
     def progress(self, material: Material, stage: str, done: int | None, total: int) -> None:

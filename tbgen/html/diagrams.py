@@ -139,7 +139,8 @@ def picture_of_man(letters: str, white: bool) -> bytes:
 
 def _tile_of_man(name: str, white: bool) -> str:
     """Return the tile of a man with a canonical name, such as ``[WF]``."""
-    kind, (fill, line) = described_kind(name[1:-1]), _COLOURS[white]
+    kind = described_kind(name[1:-1])
+    fill, line = _COLOURS[white]
     dot_steps = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
     dots = "".join(f'<circle cx="{_xy(x * _STEP)}" cy="{_xy(-y * _STEP)}" r="1.8"/>' for x, y in dot_steps)
     rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]

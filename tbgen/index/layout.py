@@ -175,7 +175,8 @@ class Layout:
     @property
     def solved_slots(self) -> int:
         """Number of slots of one phase that must be solved, for one side to move."""
-        solved, pairs = len(self.solved_pairs), 64 * self.king_slots
+        solved = len(self.solved_pairs)
+        pairs = 64 * self.king_slots
         return self.phase_size * solved // pairs if solved else self.phase_size
 
     @property

@@ -107,11 +107,13 @@ def _material_of(board: DescribedBoard) -> tuple[Material, bool]:
 
 def _locate_described(board: DescribedBoard) -> Position:
     material, swapped = _material_of(board)
-    layout, squares = layout_of(material), []
+    layout = layout_of(material)
+    squares = []
     for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
         man = material.kinds[kind].name, (colour == 0) != swapped
         squares += [square ^ (56 if swapped else 0) for square, other in board.men.items() if other == man]
-    move_count, without_check = sum(1 for _ in board.legal_moves), not board.is_check()
+    move_count = sum(1 for _ in board.legal_moves)
+    without_check = not board.is_check()
     rank = 2 * move_count + without_check
     score: Any = ~rank if board.turn else rank
     side = SIDES[board.turn == swapped]

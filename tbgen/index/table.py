@@ -74,7 +74,8 @@ class ValueFunctions:
         """Return only the functions that some position has, renumbered in order."""
         numbers, number = np.unique(self.function_numbers, return_inverse=True)
         counts = np.diff(self.start)[numbers]
-        start, entries = np.concatenate([[0], np.cumsum(counts)]), joined_ranges(self.start[numbers], counts)
+        start = np.concatenate([[0], np.cumsum(counts)])
+        entries = joined_ranges(self.start[numbers], counts)
         return ValueFunctions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )
@@ -203,7 +204,9 @@ class Table:
 
         :raises ValueError: if the shapes do not agree.
         """
-        size, configs, phase_size = self.layout.size, len(self.ep_config), self.layout.phase_size
+        size = self.layout.size
+        configs = len(self.ep_config)
+        phase_size = self.layout.phase_size
         has_runs = self.accrued_form is AccruedForm.RUNS
         expected_shapes: list[tuple[NDArray[Any], tuple[int, ...]]] = [
             (self.value, (2, size)),

@@ -43,7 +43,9 @@ def en_passant_configs(layout: Layout) -> np.ndarray:
         white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
         for movers, enemies, base, step in ((white, black, 8, 8), (black, white, 48, -8)):
             for file in range(8):
-                start, ep_square, stop = base + file, base + file + step, base + file + 2 * step
+                start = base + file
+                ep_square = base + file + step
+                stop = base + file + 2 * step
                 neighbours = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
                 if stop in movers and enemies & neighbours and not {start, ep_square} & (white | black):
                     configs.append((phase, ep_square))
@@ -70,7 +72,8 @@ def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
 
 def _target_of(layout: Layout, side: int, captured: int, promotion: int) -> Target:
     men = [(layout.colours[i], layout.kinds[i], i) for i in range(layout.free_count) if i + 1 != captured]
-    kinds, pawns = layout.material.kinds, [layout.white_pawns, layout.black_pawns]
+    kinds = layout.material.kinds
+    pawns = [layout.white_pawns, layout.black_pawns]
     if captured == CAPTURED_PAWN:
         pawns[1 - side] -= 1
     if promotion:
@@ -91,7 +94,8 @@ def _move_keys(layout: Layout) -> list[tuple[int, int, int]]:
 
     The promotion is the kind number of the promoted piece, 0 without a promotion.
     """
-    move_keys, pawn_counts = [], (layout.white_pawns, layout.black_pawns)
+    move_keys = []
+    pawn_counts = (layout.white_pawns, layout.black_pawns)
     for side, own_pawns, enemy_pawns in ((0, *pawn_counts), (1, *pawn_counts[::-1])):
         pieces = [man + 1 for man in range(2, layout.free_count) if layout.colours[man] != side]
         move_keys += [(side, man, 0) for man in pieces]
@@ -184,7 +188,8 @@ def blocks_after_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
     """Return a superset of the blocks that can be reached from the given phases by captures."""
     blocks: set[Block] = set()
     for phase in phases:
-        placement, white = layout.placements[phase], layout.white_pawns
+        placement = layout.placements[phase]
+        white = layout.white_pawns
         for (side, captured, kind), target in targets_of(layout).items():
             if captured:
                 pawns = [*placement[:white]], [*placement[white:]]

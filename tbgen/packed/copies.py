@@ -72,7 +72,8 @@ def tables_to_unpack(materials: Iterable[Material], can_read: Callable[[Material
 
     :param can_read: returns whether a table can be read quickly, that is, whether it is plain or has a copy.
     """
-    unreadable, pending = set[Material](), set(materials)
+    unreadable = set[Material]()
+    pending = set(materials)
     while pending:
         material = pending.pop()
         if not can_read(material):
@@ -87,7 +88,8 @@ def temporary_copies(directory: Path) -> Iterator[None]:
 
     An open copy remains readable. A copy that is needed later is made again.
     """
-    folder, earlier_paths = directory / COPIES_FOLDER, PlainCopies.made_paths.copy()
+    folder = directory / COPIES_FOLDER
+    earlier_paths = PlainCopies.made_paths.copy()
     try:
         yield
     finally:

@@ -97,7 +97,8 @@ class ExitFinder:
     """
 
     def __init__(self, layout: Layout, look_up_fresh: FreshLookUp) -> None:
-        self._destinations, self._look_up_fresh = destinations_of(layout), look_up_fresh
+        self._destinations = destinations_of(layout)
+        self._look_up_fresh = look_up_fresh
         self.targets: Final = [
             (layout_of(target.material), SIDES[(1 - side) ^ target.swapped])
             for (side, *_), target in targets_of(layout).items()
@@ -210,20 +211,25 @@ def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
 
     :param question_counts: int64 (n,), number of questions to allocate for each position.
     """
-    count, begin = len(question_counts), np.cumsum(question_counts) - question_counts
+    count = len(question_counts)
+    begin = np.cumsum(question_counts) - question_counts
     total = max(int(question_counts.sum()), 1)
     derived, is_beaten, is_exception = np.zeros((3, count), np.bool_)
     slot, accrued, end, rank, value, depth, layer = np.zeros((7, count), np.int64)
-    exits, capture = np.full((count, 3), NONE, np.int64), np.empty((total, 3), np.int64)
-    question, capture_slot = np.empty(total, np.int64), np.full(total, -1, np.int64)
-    question_rank, answers = np.empty(total, np.uint8), np.full((total, 3), UNANSWERED, np.int32)
+    exits = np.full((count, 3), NONE, np.int64)
+    capture = np.empty((total, 3), np.int64)
+    question = np.empty(total, np.int64)
+    capture_slot = np.full(total, -1, np.int64)
+    question_rank = np.empty(total, np.uint8)
+    answers = np.full((total, 3), UNANSWERED, np.int32)
     positions = derived, slot, accrued, begin, end, rank, is_beaten, exits, is_exception, value, depth, layer
     return Batch(*positions, question, question_rank, answers, capture_slot, capture)
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
     """Return the position ranks of legal positions without en passant rights: int64 (n,)."""
-    rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
+    rows = rows_of(layout, side)
+    ranks = np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
         part = slice(first, first + _POSITIONS_PER_RANKING)
@@ -286,7 +292,8 @@ class Decoder:
         if len(slots) == 1:
             return self._look_up_one(derived, slots, accrued)
         order = self._block_order(slots) if len(slots) > _MAX_BATCH_POSITIONS else np.arange(len(slots))
-        values, first_error = np.empty((3, len(slots)), np.int64), None
+        values = np.empty((3, len(slots)), np.int64)
+        first_error = None
         for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
             part = order[first : first + _MAX_BATCH_POSITIONS]
             given = derived[part], slots[part], accrued[part]
@@ -314,7 +321,8 @@ class Decoder:
                 self._ask(mapper, batch)
                 list(self._answers(mapper, batch, np.arange(count), parts))
             _find_values(self._coding, batch, np.arange(count), False, BUFFERS.blocks)
-            values[part], functions[part] = batch.value, batch.answer[:, FUNCTION]
+            values[part] = batch.value
+            functions[part] = batch.answer[:, FUNCTION]
         return values, functions
 
     def _block_order(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -324,7 +332,8 @@ class Decoder:
         other side does not change them.
         """
         layout, side = self._layout, self._stored_side
-        key, squares = slots // layout.phase_size, squares_of(layout, slots)
+        key = slots // layout.phase_size
+        squares = squares_of(layout, slots)
         for man in sorted(digit_order(layout, side)[:-1], key=lambda man: layout.colours[man] != side):
             key = key << 6 | squares[:, man]
         return np.argsort(key)
@@ -375,12 +384,16 @@ class Decoder:
         Pawn moves from positions of the batch to positions of the stored side of this table are looked up in
         the same batch: both kinds of positions need most blocks.
         """
-        finder, side, count, errors = self._exit_finder, self._derived_side, len(slots), []
+        finder = self._exit_finder
+        side = self._derived_side
+        count = len(slots)
+        errors = []
         positions = derived.nonzero()[0]
         moves = finder.moves(side, slots[positions], False)
         moves[:, ORIGIN] = positions[moves[:, ORIGIN]]
         is_inner = self._is_stored_side[moves[:, TARGET]] & (moves[:, PASSED] < 0) & (bounds is None)
-        inner, moves = moves[is_inner], moves[~is_inner]
+        inner = moves[is_inner]
+        moves = moves[~is_inner]
         is_staged = bounds is None and len(moves) > _MAX_SINGLE_THREAD_POSITIONS
         promotion = finder.promotions[moves[:, TARGET]] * is_staged
         batch = self._batch_for(
@@ -435,7 +448,8 @@ class Decoder:
 
     def _ask(self, mapper: Callable[..., Iterable[None]], batch: Batch) -> None:
         """Find all questions of a batch."""
-        rows, tasks = self._coding.rows, parts_of_size(0, len(batch.slot), _TASK_POSITIONS)
+        rows = self._coding.rows
+        tasks = parts_of_size(0, len(batch.slot), _TASK_POSITIONS)
         list(mapper(lambda part: _ask(rows, batch, BUFFERS.blocks, *part), tasks))
 
     def _answers(

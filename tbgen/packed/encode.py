@@ -155,7 +155,8 @@ def model_without_shares(levels: Levels, context: NDArray[np.int64]) -> Model:
         raise ValueError("contexts that do not exist")
     if len(context) > MAX_CONTEXTS:
         raise ValueError("too many contexts")
-    node, start = np.zeros(levels[0], np.uint16), 0
+    node = np.zeros(levels[0], np.uint16)
+    start = 0
     for level, parts in enumerate(levels[:-1]):
         node = np.repeat(node, parts) if level else node
         inside = slice(*np.searchsorted(context, (start, start + len(node))))
@@ -184,24 +185,29 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
         to ``TOTAL``. With such shares, decoders would search for symbols that do not exist.
     """
     context, symbols, symbol, share = shares
-    size, ends = symbols.astype(np.int64), np.cumsum(share, dtype=np.int64)
+    size = symbols.astype(np.int64)
+    ends = np.cumsum(share, dtype=np.int64)
     stop = np.cumsum(size)
     is_whole = len(context) == len(size) and len(symbol) == len(share) == size.sum() and (size > 0).all()
     if not (is_whole and (share > 0).all() and (ends[stop - 1] == TOTAL * np.arange(1, len(size) + 1)).all()):
         raise ValueError(f"shares that do not add up to {TOTAL}")
     # Line 0 is for contexts that do not occur. Then come the first lines of all contexts, then the others.
     more = (size - 1) // SEARCH_WIDTH
-    first_more, line_count = 1 + len(size) + np.cumsum(more) - more, 1 + len(size) + int(more.sum())
+    first_more = 1 + len(size) + np.cumsum(more) - more
+    line_count = 1 + len(size) + int(more.sum())
     memory = np.zeros((line_count + 2) * LINE_BYTES, np.uint8)
     edge = memory[-memory.ctypes.data % 64 :][: line_count * LINE_BYTES].view(np.uint16)
-    edges, symbols_ = edge.reshape(-1, LINE_EDGES), edge.view(np.uint8).reshape(-1, LINE_BYTES)
+    edges = edge.reshape(-1, LINE_EDGES)
+    symbols_ = edge.view(np.uint8).reshape(-1, LINE_BYTES)
     number = np.repeat(np.arange(len(size)), size)
     order = np.arange(len(symbol)) - (stop - size)[number]
-    line, place = first_more[number] + order // SEARCH_WIDTH - 1, order % SEARCH_WIDTH
+    line = first_more[number] + order // SEARCH_WIDTH - 1
+    place = order % SEARCH_WIDTH
     line[order < SEARCH_WIDTH] = 1 + number[order < SEARCH_WIDTH]
     begin = ends - share - TOTAL * number
     edges[:, 1 : SEARCH_WIDTH + 1] = TOTAL
-    edges[line, place + 1], symbols_[line, FIRST_SYMBOL + place] = begin + share, symbol
+    edges[line, place + 1] = begin + share
+    symbols_[line, FIRST_SYMBOL + place] = symbol
     edges[line[place == 0], 0] = begin[place == 0]
     next_lines = edge.view(np.uint32).reshape(-1, LINE_WORDS)[:, -1]
     next_lines[:] = np.arange(line_count) + 1
@@ -299,7 +305,8 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 
     Values and depths are not included, because they are stored as encoded blocks.
     """
-    functions, empty = table.functions, np.zeros(0, np.uint8)
+    functions = table.functions
+    empty = np.zeros(0, np.uint8)
     return {
         **unchanged_arrays(table),
         schema.FUNCTION_START: empty if functions is None else functions.start,
@@ -401,9 +408,11 @@ class Encoder:
         sampling_bits = max(0, self._blocks.bit_length() - _MAX_SAMPLED_BITS)
 
         def list_part(part: Part) -> list[list[Steps]]:
-            (first, end), listed = part, list[list[Steps]]()
+            first, end = part
+            listed = list[list[Steps]]()
             while first < end:
-                steps, lengths = np.empty((3, _MAX_LISTED_STEPS), np.int64), np.zeros(3, np.int64)
+                steps = np.empty((3, _MAX_LISTED_STEPS), np.int64)
+                lengths = np.zeros(3, np.int64)
                 arguments = encoding, self._content, sampling_bits, BUFFERS.blocks
                 first = list_sampled_blocks(*arguments, first, end, steps, lengths)
                 listed.append([steps[kind, :length].copy() for kind, length in enumerate(lengths)])
@@ -429,7 +438,8 @@ class Encoder:
         parts = iter(self._tasks)  # the threads share the parts
 
         def count_parts(_: int) -> tuple[tuple[Counts, Counts, Counts], int]:
-            counts, positions = new_counts(*sizes), 0
+            counts = new_counts(*sizes)
+            positions = 0
             for part in parts:
                 counted = count_blocks(encoding, self._content, counts, BUFFERS.blocks, *part)
                 if counted < 0:
@@ -447,7 +457,8 @@ class Encoder:
 
     def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the blocks."""
-        stream, block_slots = new_stream(self._blocks), 64 * self._rows.block_rows
+        stream = new_stream(self._blocks)
+        block_slots = 64 * self._rows.block_rows
 
         def encode(part: Part) -> NDArray[np.uint8]:
             data = np.empty((part[1] - part[0]) * block_slots * _MAX_SLOT_BYTES, np.uint8)
@@ -487,7 +498,8 @@ def packed_content(table: Table, positions: StoredPositions, threads: int = 2) -
     """
     derived = 1 - positions.side
     with ThreadPoolExecutor(1) as pool:
-        facts, counts = pool.submit(table.facts), pool.submit(lambda: table.counts)
+        facts = pool.submit(table.facts)
+        counts = pool.submit(lambda: table.counts)
         encoded = Encoder(table, positions, threads).encode()
     arrays = {
         **encoded,

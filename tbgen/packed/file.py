@@ -58,7 +58,8 @@ class AnswerCache(Generic[K, V]):
     def update(self, answers: Mapping[K, V]) -> None:
         """Add answers."""
         if len(self._recent) >= self._size:
-            self._older, self._recent = self._recent, {}
+            self._older = self._recent
+            self._recent = {}
         self._recent.update(answers)
 
 
@@ -158,7 +159,8 @@ class PackedFile(StoredFile):
         mask = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
         if (value == DAMAGED).any() or (accrued_value[mask] == DAMAGED).any():
             raise error or self._damaged_block()
-        value[mask], depth[mask] = accrued_value[mask], np.where(accrued_value == accrued, 0, -1)[mask]
+        value[mask] = accrued_value[mask]
+        depth[mask] = np.where(accrued_value == accrued, 0, -1)[mask]
         return value.astype(np.uint8), depth.astype(np.int32)
 
     def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], ValueFunctions]:

@@ -232,7 +232,8 @@ class NeedFinder:
 
     def __init__(self, layout: Layout) -> None:
         check_packing(layout)
-        self._layout, self.side = layout, stored_side(layout)
+        self._layout = layout
+        self.side = stored_side(layout)
         self._derived = SIDES[1 - self.side]
         self._omitted = np.zeros(layout.size // 64, np.uint64)
         self._exceptions: list[NDArray[np.int64]] = []
@@ -244,19 +245,24 @@ class NeedFinder:
         :raises LimitError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``, or a position
             rank of the derived side exceeds :data:`MAX_DERIVED_RANK`. No table of five men has such numbers.
         """
-        layout, side, derived = self._layout, int(self.side), int(self._derived)
+        layout = self._layout
+        side = int(self.side)
+        derived = int(self._derived)
         frame = workspace.frame
         slot_count, first = 64 * frame.words, phase * layout.phase_size
-        symmetric, like_men = mirrors_itself(layout, phase), workspace.like_men
+        symmetric = mirrors_itself(layout, phase)
+        like_men = workspace.like_men
         word_parts = equal_parts(frame.words, parts)
 
         def run_parts(kernel: Callable[..., object], *arguments: object) -> None:
             list(mapper(lambda part: kernel(*arguments, *part), word_parts))
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
-        start, rank = pool.targets.start[phase].copy(), workspace.phase.quiet_counts
+        start = pool.targets.start[phase].copy()
+        rank = workspace.phase.quiet_counts
         # The exits of the stored side are needed before those of the derived side.
-        usable, (exits, needed) = np.zeros((2, frame.words), np.uint64), spare_memory(workspace)
+        usable = np.zeros((2, frame.words), np.uint64)
+        exits, needed = spare_memory(workspace)
         data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
         if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:

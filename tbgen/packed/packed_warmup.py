@@ -63,7 +63,8 @@ def compile_look_up() -> None:
 
 def compile_questions() -> None:
     """Compile the kernels that ask for stored positions, and that derive values from the answers."""
-    batch, buffers = empty_batch(_ONES), make_buffers()
+    batch = empty_batch(_ONES)
+    buffers = make_buffers()
     compile_for(ask, _ROWS, batch, buffers, 0, 1)
     compile_for(find_values, _coding(), batch, _ONES, False, buffers)
     compile_for(find_bounds, _coding(), batch, _ONES, _PAIRS)
@@ -72,7 +73,9 @@ def compile_questions() -> None:
 
 def compile_answers() -> None:
     """Compile the kernels that look up the positions asked for, find ranks and find exits."""
-    buffers, destinations, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
+    buffers = make_buffers()
+    destinations = destinations_of(_LAYOUT)
+    moves = np.zeros((1, COLUMNS), np.int64)
     compile_for(answer, _coding(), empty_batch(_ONES), _ONES, buffers, 0, 1)
     compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, _ONES)
     compile_for(list_zeroing, destinations, 0, _ONES, False, make_zeroing_buffers(), moves)
@@ -98,7 +101,9 @@ def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
     words = np.zeros(1, np.uint64)
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32), words)
-    encoding, counts, buffers = encoding_of(_ROWS, _CODES, 0), new_counts(0, 0, 0), make_buffers()
+    encoding = encoding_of(_ROWS, _CODES, 0)
+    counts = new_counts(0, 0, 0)
+    buffers = make_buffers()
     compile_for(count_codes, content, _ONES, 0, 1)
     compile_for(list_sampled_blocks, encoding, content, 0, buffers, 0, 1, np.zeros((1, 1), np.int64), _ONES)
     compile_for(count_blocks, encoding, content, counts, buffers, 0, 1)

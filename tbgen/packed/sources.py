@@ -89,7 +89,9 @@ class Sources(AbstractContextManager["Sources"]):
     def __init__(
         self, directory: Path, variant: Variant, threads: int = 2, other_directories: Sequence[Path] = ()
     ) -> None:
-        self._directories, self._variant, self._threads = (directory, *other_directories), variant, threads
+        self._directories = (directory, *other_directories)
+        self._variant = variant
+        self._threads = threads
         self.copies = PlainCopies(directory, variant)
         self._small_tables = LruCache[ArraySource](MAX_KEPT_BYTES, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}

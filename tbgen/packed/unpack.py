@@ -76,7 +76,8 @@ def unpack(
     :raises DamagedTableError: if a block does not decode.
     :raises TbgenError: if the temporary file cannot be written.
     """
-    layout, empty = file.layout, np.zeros(0, np.uint8)
+    layout = file.layout
+    empty = np.zeros(0, np.uint8)
     phases = range(len(layout.placements))
     no_runs = np.zeros((2, 2, 0), np.uint64), empty, empty, np.zeros(0, np.uint16)
     functions = functions and file.info.stores_accrued
@@ -155,7 +156,8 @@ def promotion_materials(file: PackedFile, phase: int, side: Side) -> set[Materia
     They have as many men as the material of the file.
     """
     layout = file.layout
-    white, placement = layout.white_pawns, layout.placements[phase]
+    white = layout.white_pawns
+    placement = layout.placements[phase]
     pawns = placement[white:] if side else placement[:white]
     if side == file.side or not any(square < 16 if side else square >= 48 for square in pawns):
         return set()
@@ -182,19 +184,26 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         function_numbers: NDArray[np.uint32],
         needed_blocks: Collection[Block] | None = None,
     ) -> None:
-        layout, self._file, self._function_numbers = file.layout, file, function_numbers
-        self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
+        layout = file.layout
+        self._file = file
+        self._function_numbers = function_numbers
+        self._layout = layout
+        self._side = file.side
+        self.derived = SIDES[1 - file.side]
         self._loader = PoolLoader(layout, sources, needed_blocks=needed_blocks)
         self._threads = ThreadPoolExecutor(threads)
-        frame, exits = frame_of(layout), make_exits(2 * layout.phase_size)
-        phase, pool = make_phase(frame.words, True), self._loader.pool
+        frame = frame_of(layout)
+        exits = make_exits(2 * layout.phase_size)
+        phase = make_phase(frame.words, True)
+        pool = self._loader.pool
         # Unpacking does not run sweeps, so there are no words for the attackers.
         no_words = workspace_of(replace(frame, words=0), False, like_men_of(layout))
         self._workspace = replace(no_words, frame=frame, phase=phase, exits=exits)
         middle = layout.phase_size
         white = Exits(exits.value[:middle], exits.min_depth[:middle], exits.max_depth[:middle])
         black = Exits(exits.value[middle:], exits.min_depth[middle:], exits.max_depth[middle:])
-        start, rank = np.zeros(2, np.int64), zeros((2, layout.phase_size), np.uint8)
+        start = np.zeros(2, np.int64)
+        rank = zeros((2, layout.phase_size), np.uint8)
         usable = np.zeros((2, frame.words), np.uint64)
         self._data = PhaseData(frame, phase, (white, black), pool.value, pool.depth, start, rank, *usable)
         parts = max(_PARTS_PER_THREAD * threads, frame.words // _MAX_WORDS_PER_PART)
@@ -243,7 +252,8 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
-        coding, blocks = self._file.coding, self._file.block_count // len(self._layout.placements)
+        coding = self._file.coding
+        blocks = self._file.block_count // len(self._layout.placements)
         parts = parts_of_size(group[0] * blocks, (group[-1] + 1) * blocks, BLOCKS_PER_TASK)
         undamaged = self._threads.map(
             lambda part: decode_blocks(coding, content, False, BUFFERS.blocks, *part), parts
@@ -276,13 +286,15 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
 
     def _find_exits(self, side: Side, captures_only: bool, start: int, stop: int) -> None:
         """Find the exits of some words with ``side`` to move, at canonical slots."""
-        among, exits = self._data.phase.canonical, self._data.exits[side]
+        among = self._data.phase.canonical
+        exits = self._data.exits[side]
         arguments = self._workspace, self._loader.pool, int(side), captures_only, among, exits
         find_side_exits(*arguments, start, stop)
 
     def _discard_exits(self, side: Side, start: int, stop: int) -> None:
         """Release the memory of the exits of some words."""
-        exits, slots = self._data.exits[side], slice(64 * start, 64 * stop)
+        exits = self._data.exits[side]
+        slots = slice(64 * start, 64 * stop)
         for array in (exits.value, exits.min_depth, exits.max_depth):
             discard(array[slots])
 
@@ -319,7 +331,9 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
     def expand(self, side: Side) -> None:
         """Copy the canonical slots of one side of the phase to all slots that stand for the same
         positions."""
-        data, slots, like_men = self._data, self._phase_slots(side), self._workspace.like_men
+        data = self._data
+        slots = self._phase_slots(side)
+        like_men = self._workspace.like_men
         arguments = like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
         self._run(copy_canonical, data.frame, *arguments, data.value[slots], data.depth[slots])
 
@@ -358,7 +372,8 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         for array in (self.value[1 - side], self.depth[1 - side], *self._data.rank):
             discard(array)
         for start, stop in self._word_parts:
-            part, first = slice(64 * start, 64 * stop), phase * self._layout.phase_size
+            part = slice(64 * start, 64 * stop)
+            first = phase * self._layout.phase_size
             slots = slice(first + part.start, first + part.stop)
             value[part], depth[part] = self.value[side, slots], self.depth[side, slots]
             discard(self.value[side, slots])
@@ -375,7 +390,9 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
 
     def _set_up_phase(self, phase: int) -> None:
         """Place the pawns of a phase, and find its legal positions."""
-        layout, data, first = self._layout, self._data, phase * self._layout.phase_size
+        layout = self._layout
+        data = self._data
+        first = phase * self._layout.phase_size
         place_pawns(data.frame, layout, phase)
         self._symmetric = mirrors_itself(layout, phase)
         data.start[:] = first, layout.size + first

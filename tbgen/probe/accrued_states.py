@@ -96,7 +96,8 @@ def _best_on_ride(merit: NDArray[np.uint8], is_free: NDArray[np.bool_], step: St
 @cache
 def _origins_and_targets(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return origins with the targets one step further, grouped by ascending number of steps to the edge."""
-    files, ranks = np.arange(64) & 7, np.arange(64) >> 3
+    files = np.arange(64) & 7
+    ranks = np.arange(64) >> 3
     steps_to_edge = np.full(64, 7)
     for coordinate, by in ((files, step[0]), (ranks, step[1])):
         if by:
@@ -128,7 +129,8 @@ class TableStates:
 
     def __init__(self, table: LoadedTable, cell: Cell, side: Side) -> None:
         _, self._swapped = cell.material()
-        self._table, self._side = table, SIDES[side ^ self._swapped]
+        self._table = table
+        self._side = SIDES[side ^ self._swapped]
         self._ranks = ranks_of(cell)[side]
         is_position = self._ranks != NO_RANK
         self._slots = np.where(is_position, slots_in_table(cell), 0)
@@ -179,7 +181,8 @@ def ranks_of(cell: Cell) -> NDArray[np.uint8]:
 def slots_in_table(cell: Cell) -> NDArray[np.int64]:
     """Return, for each slot of a cell, the canonical slot of its position in the table; -1 if it has none."""
     material, swapped = cell.material()
-    layout, slots = layout_of(material), np.arange(cell.size)
+    layout = layout_of(material)
+    slots = np.arange(cell.size)
     places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
     columns = [slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in places]
     for pawns in cell.pawns[::-1] if swapped else cell.pawns:
@@ -200,7 +203,8 @@ class PackedStates:
     has_depths: Final = False
 
     def __init__(self, file: PackedFile, cell: Cell, side: Side, get_fresh: Callable[[Route], Block]) -> None:
-        self._side, (_, self._swapped) = side, cell.material()
+        self._side = side
+        _, self._swapped = cell.material()
         self._stored_side = SIDES[file.side ^ self._swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
@@ -247,7 +251,9 @@ class PackedStates:
     def _stored_side_values(self, holder: Side, rank: int) -> Codes:
         """Return the values for :meth:`with_accrued` if the stored side is to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
-        side, slots, fresh = self._stored_side, self._slots, self._fresh[self._stored_side]
+        side = self._stored_side
+        slots = self._slots
+        fresh = self._fresh[self._stored_side]
         number = self._functions.function_numbers
         code = self._functions.values_for(Code(255 - accrued if self._swapped else accrued))[number]
         code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recolour(code)))
@@ -303,7 +309,8 @@ class RightlessValues:
     """
 
     def __init__(self, values: "Values") -> None:
-        self._values, self._layered = values, values.variant.layered
+        self._values = values
+        self._layered = values.variant.layered
         self._loaded: dict[Material, LoadedTable] = {}
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
@@ -348,12 +355,14 @@ class RightlessValues:
 
     def _fresh_one_by_one(self, route: Route) -> NDArray[np.uint8]:
         """Look up the fresh values after a zeroing route one by one, and return them."""
-        cell, side = route.destination, side_after(route)
+        cell = route.destination
+        side = side_after(route)
         slots = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
         value = np.full(cell.size, NONE, np.uint8)
         if route.ep_square is None:
             material, swapped = cell.material()
-            layout, mover = layout_of(material), SIDES[side ^ swapped]
+            layout = layout_of(material)
+            mover = SIDES[side ^ swapped]
             places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[slots].tolist()]
             self._values.prefetch((place, NO_SCORE) for place in places)
             codes = [self._values.fresh_entry(place)[0] for place in places]

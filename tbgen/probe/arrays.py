@@ -67,7 +67,8 @@ class ArrayProbes:
             slots = slots_of(layout, squares[rows][:, order] ^ np.uint8(56 if swapped else 0))
             by_slot = np.argsort(slots)  # neighbouring slots share blocks and pages
             rows, slots = rows[by_slot], slots[by_slot]
-            movers, codes = side[rows] ^ np.uint8(swapped), codes[rows]
+            movers = side[rows] ^ np.uint8(swapped)
+            codes = codes[rows]
             if swapped:
                 codes = np.where(codes == NONE, NONE, 255 - codes).astype(np.uint8)
             table = self._lookup.table(layout.material)
@@ -110,7 +111,8 @@ class ArrayProbes:
                     f"{table.layout.material} was built without accrued scores: build it again "
                     "(tbgen build --force)"
                 )
-            value[places], depth[places] = inherited[places], 0
+            value[places] = inherited[places]
+            depth[places] = 0
         return value, depth
 
 
@@ -136,7 +138,8 @@ def _layout_and_columns(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
     in the order of the layout."""
     white, black = ("".join(_LETTERS[kind] for kind, owner in sorted(men) if owner == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
-    layout, remaining = layout_of(material), dict(enumerate(men))
+    layout = layout_of(material)
+    remaining = dict(enumerate(men))
     pawns = [(_PAWN_KIND, 0)] * layout.white_pawns + [(_PAWN_KIND, 1)] * layout.black_pawns
     columns = []
     for kind, side in [*zip(layout.kinds, layout.colours, strict=True), *pawns]:
@@ -154,7 +157,8 @@ def _has_effect(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: 
     from tbgen.packed.tables import ensure_compiled
 
     ensure_compiled()
-    ranks, accrued_rank = np.zeros(len(slots), np.int64), np.minimum(accrued, 255 - accrued)
+    ranks = np.zeros(len(slots), np.int64)
+    accrued_rank = np.minimum(accrued, 255 - accrued)
     for mover in SIDES:
         rows = np.flatnonzero(side == mover)
         ranks[rows] = ranks_of(layout, mover, slots[rows], processor_count())

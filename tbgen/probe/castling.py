@@ -99,7 +99,8 @@ def remaining_rights(castling_cell: CastlingCell, route: Route) -> tuple[Castlin
 
 def required_cells(castling_cell: CastlingCell, solved_cells: Container[CastlingCell]) -> set[CastlingCell]:
     """Return a cell and all cells that its solution depends on, except for cells already solved."""
-    required, waiting = set[CastlingCell](), {castling_cell}
+    required = set[CastlingCell]()
+    waiting = {castling_cell}
     while waiting:
         cell = waiting.pop()
         if cell in solved_cells or cell in required:
@@ -112,7 +113,8 @@ def required_cells(castling_cell: CastlingCell, solved_cells: Container[Castling
 
 def cell_seconds(castling_cell: CastlingCell) -> float:
     """Return the estimated time in seconds to solve a cell; 0 if the time is negligible."""
-    seconds, mobile = RATES.seconds.castling, len(castling_cell.cell.mobile)
+    seconds = RATES.seconds.castling
+    mobile = len(castling_cell.cell.mobile)
     return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _MAX_MEN_OF_SMALL_CELL else 0.0
 
 
@@ -190,7 +192,8 @@ class CellStates:
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths for an accrued score, after folding each position score into it."""
-        fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
+        fresh = self._layers.fresh
+        layer = self._layers.accrued.get((holder, rank), self._layers.fresh)
         # A layer has no values for positions with smaller position ranks: their fresh values count. If the
         # position score is the accrued score, the layer contains the fresh value.
         is_fresh = layer.value == NONE
@@ -230,7 +233,8 @@ class CastlingSolver:
     """
 
     def __init__(self, values: "Values") -> None:
-        self._values, self._resets = values, score_resets(values.variant)
+        self._values = values
+        self._resets = score_resets(values.variant)
         self._rightless = RightlessValues(values)
         self._layers: dict[CastlingCell, CastlingLayers] = {}
         self._progress = _CastlingProgress(set())
@@ -321,7 +325,8 @@ class CastlingSolver:
                 states = exits.quiet_states[route] = cell_states or self._rightless.states_after_quiet(route)
                 has_depths = states.has_depths
             elif cell_states:
-                exits.fresh_blocks[route], has_depths = cell_states.fresh_block(), cell_states.has_depths
+                exits.fresh_blocks[route] = cell_states.fresh_block()
+                has_depths = cell_states.has_depths
             else:
                 exits.fresh_blocks[route], has_depths = self._rightless.fresh_after(route)
             exits.has_depths &= has_depths
@@ -372,5 +377,6 @@ class _CastlingProgress:
 
     def _report(self, suffix: str) -> None:
         self._last_report_time = time.monotonic()
-        cells, seconds = counted(len(self._remaining_cells), "cell"), duration(self._countdown.seconds_left)
+        cells = counted(len(self._remaining_cells), "cell")
+        seconds = duration(self._countdown.seconds_left)
         _logger.warning("castling rights: %s %s, about %s", cells, suffix, seconds)

@@ -95,7 +95,8 @@ class Layers:
         from tbgen.packed.sources import Sources
         from tbgen.retro.layer_solvers import LayerSolver
 
-        path, layout = key[0], table.layout
+        path = key[0]
+        layout = table.layout
         self._check_and_announce_cost(path, table, accrued, phase)
         threads = processor_count()
         self._temporary_files.enter_context(temporary_copies(table.path.parent))

@@ -318,7 +318,8 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
             )
         return depth
 
-    accrued, goal = state.accrued, values.goal(state)
+    accrued = state.accrued
+    goal = values.goal(state)
     depth = depth_of(state, goal)
     board = board.copy(stack=False)
     line = []
@@ -331,7 +332,8 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
                 f"the tables in {places} contradict each other; find which with: tbgen verify"
             )
         move, _, reached = best.reached
-        accrued, depth = reached.accrued, depth - 1
+        accrued = reached.accrued
+        depth = depth - 1
         names = names_without_check_signs(board, [each.reached.move for each in moves])
         name = names[moves.index(best)] + check_mark(reached.position)
         board.push(move)

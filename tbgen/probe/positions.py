@@ -171,7 +171,8 @@ class PositionTable:
                 raise TypeError(f"the {name} cannot be {type(number).__name__}: expected a whole number")
             if number < 0:
                 raise UsageError(f"the {name} is {number}: expected 0 or more")
-        selector, generator = _make_selector(value, depth), np.random.default_rng(seed)
+        selector = _make_selector(value, depth)
+        generator = np.random.default_rng(seed)
         places = list(self._sides_and_starts(side))
         counts = [len(self._block(*place, selector)) for place in places]
         if count > sum(counts):

@@ -90,7 +90,8 @@ def read_position(
         board = position
     elif isinstance(position, str):
         fen = parse_position(position)
-        board, fen_score = fen.board, fen.accrued_in(variant)
+        board = fen.board
+        fen_score = fen.accrued_in(variant)
         if accrued is None and (note := fen.note(variant)):
             warnings.warn(note, stacklevel=_caller_level())
     else:

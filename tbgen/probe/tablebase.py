@@ -297,11 +297,13 @@ class ViewTables:
         return [self._view_move(move) for move in ranked_moves(valid_board, moves)]
 
     def _view_result(self, result: ProbeResult) -> ViewResult:
-        points, depth = self.view.points(result.value), self.view.depth(result.value, result.depth)
+        points = self.view.points(result.value)
+        depth = self.view.depth(result.value, result.depth)
         return ViewResult(self.view, result.material, points, depth)
 
     def _view_move(self, move: RankedMove) -> ViewMove:
-        points, depth = self.view.points(move.value), self.view.depth(move.value, move.depth)
+        points = self.view.points(move.value)
+        depth = self.view.depth(move.value, move.depth)
         return ViewMove(move.move, move.san, points, depth, move.zeroing, move.position_score)
 
 

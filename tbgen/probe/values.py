@@ -215,7 +215,8 @@ class Values:
         """
         if len(moves) <= _MAX_ONE_BY_ONE_LOADED:
             return self._fresh_one_by_one(targets, moves)
-        entries, first_error = np.full((len(moves), 2), _FAILED_ENTRY, np.int64), None
+        entries = np.full((len(moves), 2), _FAILED_ENTRY, np.int64)
+        first_error = None
         # En passant positions cannot be looked up with arrays.
         numbers = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))
         for target in np.unique(numbers).tolist():
@@ -223,7 +224,8 @@ class Values:
             try:
                 if target < len(targets) and self._is_looked_up_together(targets[target][0], len(rows)):
                     layout, side = targets[target]
-                    sides, none = np.full(len(rows), side, np.uint8), np.full(len(rows), NO_SCORE)
+                    sides = np.full(len(rows), side, np.uint8)
+                    none = np.full(len(rows), NO_SCORE)
                     given = sides, moves[rows, 2], none, None if bounds is None else bounds[rows]
                     entries[rows] = np.stack(self.look_up(self.table(layout.material), *given), axis=1)
                 else:
@@ -242,7 +244,9 @@ class Values:
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return the results of :meth:`fresh_after`, found by looking up one position after another."""
-        places, entries, first_error = list[Place](), list[tuple[int, int]](), None
+        places = list[Place]()
+        entries = list[tuple[int, int]]()
+        first_error = None
         for _, target, slot, ep_square in moves.tolist():
             layout, side = targets[target]
             places.append(Place(layout, side, Slot(slot), ep_square))

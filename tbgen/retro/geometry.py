@@ -128,7 +128,8 @@ def _movement_fields(men: Sequence[Kind]) -> tuple[Any, ...]:
     leap_targets = np.zeros((len(men), 64, 1 + max_counts[1]), np.int64)
     for number, kind in enumerate(men):
         for index, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
-            length[number, index], rotation[number, index] = steps, (8 * step[1] + step[0]) % 64
+            length[number, index] = steps
+            rotation[number, index] = (8 * step[1] + step[0]) % 64
             shared[number, index] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
         for square in range(64):
             lines = kinds.ways(kind, square)

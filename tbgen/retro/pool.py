@@ -74,7 +74,8 @@ class Map(Protocol):
 def _phases_by_squares(layout: Layout) -> NDArray[np.int32]:
     """Return an array in the form of ``Targets.rows``: coded phases, indexed by the squares of the pawns."""
     rows = np.full(64**layout.pawns, -1, np.int32)
-    placements, white = np.array(layout.placements, np.int64), layout.white_pawns
+    placements = np.array(layout.placements, np.int64)
+    white = layout.white_pawns
     weights = 64 ** np.arange(layout.pawns)[::-1]
     for symmetry in (MIRROR_FILES, 0):
         squares = IMAGES[symmetry][placements]
@@ -169,15 +170,18 @@ class PoolLoader:
                 block_count += 1
         smaller = [block for block in self._block_number if block[0].men < layout.material.men]
         kept_blocks = [block for block in smaller if needed_blocks is None or block in needed_blocks]
-        ep_start, ep_slots = 2 * layout.size, len(en_passant_configs(layout)) * layout.phase_size
+        ep_start = 2 * layout.size
+        ep_slots = len(en_passant_configs(layout)) * layout.phase_size
         own_slots = ep_start + ep_slots
         if not layout.pawns:  # then the workspace is part of the pool
             own_slots = max(own_slots, QUARTERS * layout.solved_slots)
-        places, end = {}, own_slots
+        places = {}
+        end = own_slots
         for block, side in product(kept_blocks, SIDES):
             places[block, side] = end
             end += block_slots(block)
-        self._promoted_at, slots = end, end + max_overflow_slots(layout)
+        self._promoted_at = end
+        slots = end + max_overflow_slots(layout)
         self.pool: Final = Pool(
             zeros(slots, np.uint8),
             zeros(slots, np.uint16),
@@ -195,9 +199,12 @@ class PoolLoader:
 
     def store(self, phase: int, workspace: Workspace) -> None:
         """Copy the fresh values and depths of a solved phase to the pool, unless they are already there."""
-        pool, size, fresh = self.pool, self._layout.phase_size, workspace.fresh
+        pool = self.pool
+        size = self._layout.phase_size
+        fresh = workspace.fresh
         for side in SIDES if self._layout.pawns else ():
-            begin, first = int(pool.targets.start[phase, side]), int(fresh.starts[side])
+            begin = int(pool.targets.start[phase, side])
+            first = int(fresh.starts[side])
             pool.value[begin : begin + size] = fresh.value[first : first + size]
             pool.depth[begin : begin + size] = fresh.depth[first : first + size]
 
@@ -226,7 +233,8 @@ class PoolLoader:
         table has up to the group being solved.
         """
         assert self._table is not None
-        size, loaded = self._layout.phase_size, sorted(phases)
+        size = self._layout.phase_size
+        loaded = sorted(phases)
         for (place, phase), side in product(enumerate(loaded), SIDES):
             begin = side * self._layout.size + place * size
             self.pool.targets.start[phase, side] = begin
@@ -331,7 +339,8 @@ class SolvedPhases:
     def renumber(self, phase: int, new_numbers: Numbers) -> None:
         """Replace every number n of a phase by ``new_numbers[n]``, in four bytes."""
         at = self._numbers_at + 4 * phase * self._phase_size
-        numbers, result = make_function_numbers(self._phase_size), np.empty(self._phase_size, np.uint32)
+        numbers = make_function_numbers(self._phase_size)
+        result = np.empty(self._phase_size, np.uint32)
         self._file.read(at, numbers.low)
         if len(new_numbers) > 1 << 16:
             self._file.read(at + 2 * self._phase_size, numbers.high)
@@ -340,7 +349,8 @@ class SolvedPhases:
 
     def results(self) -> tuple[Codes, Plies]:
         """Return the values and depths, shape (2, size), after the last phase has been written."""
-        memory, slots = self._file.map(), 2 * self._size
+        memory = self._file.map()
+        slots = 2 * self._size
         value, depth = np.frombuffer(memory, np.uint8, slots), np.frombuffer(memory, np.uint16, slots, slots)
         return value.reshape(2, -1), depth.reshape(2, -1)
 

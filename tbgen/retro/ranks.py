@@ -254,8 +254,10 @@ class PhaseSolver:
     def _make_resolver(self, config: EpConfig) -> Callable[[tuple[int, int]], None]:
         """Return a function that solves the positions with a configuration's en passant right and with ranks
         in a given range."""
-        workspace, nodes = self._workspace, self._workspace.frame.words * 64
-        positions, start = make_ep_positions(nodes), self._pool.targets.ep_offset + config.number * nodes
+        workspace = self._workspace
+        nodes = self._workspace.frame.words * 64
+        positions = make_ep_positions(nodes)
+        start = self._pool.targets.ep_offset + config.number * nodes
         find_ep_positions(workspace, self._pool, config.square, positions)
         if (rank := int(positions.rank.max())) > MAX_CODED_RANK:
             raise LimitError(f"scores of rank {rank}, as of an en passant position, have no code in a table")
@@ -272,9 +274,11 @@ class WidePhaseSolver(PhaseSolver):
     """
 
     def __init__(self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord], crew: Crew) -> None:
-        self._crew, self._stages = crew, crew.stages
+        self._crew = crew
+        self._stages = crew.stages
         self._ranges = equal_parts(workspace.frame.words, crew.rank_parts)
-        self._lock, self._running = threading.Lock(), 0
+        self._lock = threading.Lock()
+        self._running = 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         self._record = with_fixed_types(record_inner_sweep)
@@ -317,7 +321,8 @@ class WidePhaseSolver(PhaseSolver):
 
     def _update_inner_sweep(self, side: Side) -> int:
         """Update the last inner sweep of an attacker or run a new one; return the result of the update."""
-        attacker, rank = self._workspace.attackers[side], self.rank
+        attacker = self._workspace.attackers[side]
+        rank = self.rank
         update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
         if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
@@ -387,8 +392,10 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
         def make_sets(counts: Codes) -> Sets:
             return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SET)
 
-        outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
-        departures, key = make_departures(len(scratch.front_sizes), 0), np.zeros(1, np.int64)
+        outer = make_sets(phase.quiet_counts[1 - side])
+        inner = make_sets(inner_counts)
+        departures = make_departures(len(scratch.front_sizes), 0)
+        key = np.zeros(1, np.int64)
         return Attacker(side, frame, phase, outer, inner, scratch, results, departures, _NO_SET, key)
 
     white, black = map(make_attacker, SIDES)

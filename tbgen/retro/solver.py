@@ -149,7 +149,8 @@ class FunctionNumbering:
     def _renumbered(self, new_numbers: Numbers, mapper: Map) -> Numbers:
         """Return the number ``new_numbers[n]`` for the number n of every slot of the table."""
         if self._solved is not None:
-            solved, phases = self._solved, range(len(self._layout.placements))
+            solved = self._solved
+            phases = range(len(self._layout.placements))
             list(mapper(lambda phase: solved.renumber(phase, new_numbers), phases))
             return solved.numbers()
         number_of_slot = zeros(self._layout.size, np.uint32)
@@ -215,7 +216,8 @@ def solve(
     :raises LimitError: if a value has no code, a depth is too large, or there are too many positions or
         functions. Materials of up to five men are far from these limits.
     """
-    layout, stages = layout_of(material), stages or StageTimes()
+    layout = layout_of(material)
+    stages = stages or StageTimes()
     if wide and len(en_passant_configs(layout)):
         raise ValueError(
             f"{material} has en passant positions: its phases cannot each be solved on several threads"
@@ -257,7 +259,8 @@ class _TableSolver:
     def __post_init__(self) -> None:
         self.form_number, self.run_count = NOTHING, 0
         self.runs_by_phase: dict[int, list[Runs]] = {}
-        self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
+        self.pool = self.loader.pool
+        self.configs = en_passant_configs(self.layout)
         ep_shape = len(self.configs), self.layout.phase_size
         self.ep_value, self.ep_depth = np.empty(ep_shape, np.uint8), np.empty(ep_shape, np.uint16)
         self.crew = Crew(self.threads, self.stages)
@@ -268,7 +271,8 @@ class _TableSolver:
 
     def set_accrued_form(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
         """Set the form in which the values for accrued scores are stored; see :func:`solve`."""
-        self.form_number, self.max_runs = list(AccruedForm).index(form), max_runs
+        self.form_number = list(AccruedForm).index(form)
+        self.max_runs = max_runs
         if form is AccruedForm.FUNCTIONS:
             self.functions = FunctionNumbering(self.layout, side, self.solved)
 
@@ -276,7 +280,9 @@ class _TableSolver:
         """Solve all phases. Phases with the same number of remaining pawn steps are independent of each
         other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
-        phases, solved, width = len(self.layout.placements), 0, self.crew.width
+        phases = len(self.layout.placements)
+        solved = 0
+        width = self.crew.width
         for _ in range(1 if self.wide else min(width, phases)):
             parts = min(width, MAX_PARTS) if self.wide else 1
             idle.put(make_workspace(self.layout, self.variant, parts, self.pool))
@@ -353,7 +359,8 @@ class _TableSolver:
         slots = self.layout.solved_slots
         if self.functions is None:
             return [empty_record(0, slots // 64, self.form_number, make_function_numbers(0), 0)]
-        numbers, side = make_function_numbers(slots), int(self.functions.side)
+        numbers = make_function_numbers(slots)
+        side = int(self.functions.side)
         parts = equal_parts(slots // 64, self.crew.rank_parts if self.wide else 1)
         return [empty_record(*part, self.form_number, numbers, side) for part in parts]
 
@@ -422,7 +429,8 @@ class _TableSolver:
 
     def table(self) -> Table:
         """Return the table, assembled from the results at the canonical slots."""
-        layout, phases = self.layout, len(self.layout.placements)
+        layout = self.layout
+        phases = len(self.layout.placements)
         value, depth = self._results()
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.form_number == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []

@@ -70,7 +70,8 @@ def compile_wide_kernels(material: Material, sources: Mapping[Material, Source])
     Some are compiled directly, for the types of the example arguments, and the rest by solving ``material``.
     """
     workspace, _, agenda = _examples(material, sources)
-    attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
+    attacker = workspace.attackers[0]
+    state = SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
     compile_for(find_candidates, sweep, 0)
     compile_for(assign_front, sweep, state, 0)

@@ -85,7 +85,9 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
     colours = np.array(layout.colours, np.int64)
     kinds = layout.material.kinds
     shifts = np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64)
-    words, pairs, numbers = layout.phase_size // 64, np.zeros((0, 2), np.int64), np.zeros((0, 64), np.int64)
+    words = layout.phase_size // 64
+    pairs = np.zeros((0, 2), np.int64)
+    numbers = np.zeros((0, 64), np.int64)
     if not layout.pawns:
         numbered_pairs = layout.solved_pairs if for_solver else range(len(TRIANGLE) * 64)
         pairs, numbers = _king_pairs(numbered_pairs) if scalars > 1 else _pairs_by_white_king()
@@ -179,7 +181,8 @@ def mirrors_itself(layout: Layout, phase: int) -> bool:
 def make_scratch(frame: Frame, parts: int) -> Scratch:
     """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts."""
     words = frame.words
-    marks, moves_shape = words // 64 + 1, (parts, BATCH + MAX_WORD_MOVES)
+    marks = words // 64 + 1
+    moves_shape = (parts, BATCH + MAX_WORD_MOVES)
     # Neighbouring squares belong to different parts, so that the parts have about the same amount of work.
     part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
     black_kings = frame.king_pairs[:, 1] if frame.pawnless else np.arange(64)
@@ -236,9 +239,11 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: Sw
     The sweeps are divided into ``parts`` parts.
     """
     words = frame.words
-    inner_words, changed = words if phase.score_resets else 0, zeros((2, words), np.uint64)
+    inner_words = words if phase.score_resets else 0
+    changed = zeros((2, words), np.uint64)
     outer_wanted, outer_ready = zeros((2, words), np.uint64)
-    inner_sets, inner_counts = zeros((3, inner_words), np.uint64), zeros(64 * inner_words, np.uint8)
+    inner_sets = zeros((3, inner_words), np.uint64)
+    inner_counts = zeros(64 * inner_words, np.uint8)
     return Attacker(
         side,
         frame,
@@ -294,7 +299,8 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool 
     :param pool: the pool of a table without pawns. Its first elements become the values and depths of the
         workspace, in the solver's order of slots. None if the workspace has arrays of its own.
     """
-    frame, slots = frame_of(layout, for_solver=True), layout.solved_slots
+    frame = frame_of(layout, for_solver=True)
+    slots = layout.solved_slots
     parts = parts if frame.scalars > 2 else 1
     arrays = None
     if pool is not None and not layout.pawns:
@@ -310,7 +316,8 @@ def workspace_of(
 
     :param arrays: memory for all values and all depths; None to allocate it.
     """
-    phase, slots = make_phase(frame.words, resets), frame.words * 64
+    phase = make_phase(frame.words, resets)
+    slots = frame.words * 64
     value, depth = arrays or (zeros(QUARTERS * slots, np.uint8), zeros(QUARTERS * slots, np.uint16))
 
     def results(*quarters: int) -> SweepResults:
@@ -328,7 +335,8 @@ def spare_memory(workspace: Workspace) -> tuple[Exits, Codes]:
 
     These quarters must not contain results, or exits of both sides, that are still needed.
     """
-    (value, depth, _), slots = workspace.fresh, workspace.frame.words * 64
+    value, depth, _ = workspace.fresh
+    slots = workspace.frame.words * 64
     first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
     give_up_results(workspace, 2)
     return Exits(value[first], depth[first], depth[second]), value[second]
@@ -346,9 +354,11 @@ def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[
     :param value: uint8 (phase size,): codes of the values with one side to move.
     :param depth: uint16 (phase size,): depths in plies with this side to move.
     """
-    like_men, symmetric = like_men_of(layout), mirrors_itself(layout, phase)
+    like_men = like_men_of(layout)
+    symmetric = mirrors_itself(layout, phase)
     if len(like_men) or symmetric or not layout.pawns:
         frame = frame_of(layout)
-        canonical, all_slots = np.empty(frame.words, np.uint64), np.full(frame.words, ALL)
+        canonical = np.empty(frame.words, np.uint64)
+        all_slots = np.full(frame.words, ALL)
         mark_canonical(frame, like_men, symmetric, canonical, 0, frame.words)
         copy_canonical(frame, like_men, symmetric, canonical, all_slots, value, depth, 0, frame.words)

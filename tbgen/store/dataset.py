@@ -78,7 +78,8 @@ def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, An
         for candidate in narrow:
             if all(greatest(data) <= np.iinfo(candidate).max for data in group):
                 return candidate
-        data, most = arrays[item], np.iinfo(widest).max
+        data = arrays[item]
+        most = np.iinfo(widest).max
         if data.dtype.itemsize > widest.itemsize and greatest(data) > most:
             raise LimitError(f"{item.name} has numbers above {most}, which a file cannot store")
         return widest
@@ -133,7 +134,8 @@ def _run_starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[n
     edges = np.arange(0, words, BLOCK_SLOTS // 64)
     slot_counts = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
     before = np.cumsum(slot_counts) - slot_counts
-    first_runs, has_earlier = np.zeros(len(before), np.uint64), before > 0
+    first_runs = np.zeros(len(before), np.uint64)
+    has_earlier = before > 0
     first_runs[has_earlier] = _find_set_bits(ranks >= LAST_RUN, before[has_earlier]) + 1
     return first_runs.reshape(2, 2, -1)
 

@@ -48,13 +48,15 @@ def map_batches(
     if threads == 1 or not following:
         while batch:
             yield from function(batch)
-            batch, following = following, next_batch()
+            batch = following
+            following = next_batch()
         return
     with ThreadPoolExecutor(threads) as pool:
         jobs: deque[Future[Iterable[Result]]] = deque()
         while batch:
             jobs.append(pool.submit(function, batch))
-            batch, following = following, next_batch()
+            batch = following
+            following = next_batch()
             if len(jobs) > 2 * threads:
                 yield from jobs.popleft().result()
         for job in jobs:
@@ -121,14 +123,16 @@ class ChunkedArray:
 
     def pieces(self, threads: int) -> Iterator[bytes]:
         """Yield all data in C order, little-endian, without using the cache."""
-        per_row, chunk_count = self.chunks_per_row, len(self.places)
+        per_row = self.chunks_per_row
+        chunk_count = len(self.places)
         last_bytes = (self._row_length - (per_row - 1) * self._chunk_size) * self._item_bytes
         for number, chunk in enumerate(map_batches(self._decode_batch, range(chunk_count), threads), 1):
             yield chunk if number % per_row else chunk[:last_bytes]
 
     def read(self, threads: int) -> NDArray[Any]:
         """Return all data as an array."""
-        data, at = np.empty(prod(self.shape), self.dtype), 0
+        data = np.empty(prod(self.shape), self.dtype)
+        at = 0
         for piece in self.pieces(threads):
             elements = np.frombuffer(piece, self.dtype)
             data[at : at + elements.size] = elements
@@ -137,8 +141,10 @@ class ChunkedArray:
 
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
         """Fill a one-dimensional array with elements of a row from index ``start``, without the cache."""
-        size, stop = self._chunk_size, start + len(out)
-        first, last = start // size, -(-stop // size)
+        size = self._chunk_size
+        stop = start + len(out)
+        first = start // size
+        last = -(-stop // size)
         numbers = range(row * self.chunks_per_row + first, row * self.chunks_per_row + last)
         for begin, chunk in zip(count(first * size, size), map_batches(self._decode_batch, numbers, 1)):
             part = np.frombuffer(chunk, self.dtype)[max(start - begin, 0) : stop - begin]
@@ -154,7 +160,9 @@ class ChunkedArray:
 
         :raises DamagedTableError: if the places cannot be read.
         """
-        per_row, chunk_size, axis = self.chunks_per_row, self._chunk_size, len(self._leading_shape)
+        per_row = self.chunks_per_row
+        chunk_size = self._chunk_size
+        axis = len(self._leading_shape)
         places = [(0, 0)] * (prod(self._leading_shape) * per_row)
         weights = [per_row * prod(self._leading_shape[each + 1 :]) for each in range(axis)]
 
@@ -193,7 +201,8 @@ class ChunkedArray:
 
     def _decode(self, row: int, start: int) -> bytes:
         """Return the chunk of a row that begins at ``start``."""
-        number, corner = row * self.chunks_per_row + start // self._chunk_size, self._corner(row, start)
+        number = row * self.chunks_per_row + start // self._chunk_size
+        corner = self._corner(row, start)
         try:
             # HDF5 would interpret garbage as the size of an absent chunk.
             is_absent = self._lacks_chunks and not self.places[number, 1]
@@ -301,7 +310,8 @@ class DatasetFile:
         :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
         lines = self._guard(lambda: [self._manifest_line_of(each, threads) for each in self.schema.datasets])
-        computed, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated_manifest)
+        computed = manifest_of(self.schema, self._facts(), lines)
+        stated = self._guard(self._stated_manifest)
         if computed.text != stated.text:
             raise self.damaged(f"its {computed.first_difference(stated)} does not match its digest")
 

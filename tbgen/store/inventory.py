@@ -54,7 +54,8 @@ def deepest_state(file: StoredFile) -> LongestState | None:
     configurations, _, ep_depth = file.en_passant_arrays()
     for (phase, square), depths in zip(configurations.tolist(), ep_depth, strict=True):
         if (slot_in_phase := _first_index(depths, max_depth)) is not None:
-            slot, side = phase * file.info.phase_size + slot_in_phase, Side(square < 32)
+            slot = phase * file.info.phase_size + slot_in_phase
+            side = Side(square < 32)
             return LongestState(any_board_of(file.layout, side, Slot(slot), square).fen(), None)
     raise file.damaged(f"no state has its greatest depth, {max_depth} plies")
 

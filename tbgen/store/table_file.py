@@ -99,7 +99,8 @@ class StoredFile(DatasetFile):
         if not dataset_schema.raw:
             return super().data(dataset_schema, threads)
         dataset = self._file[dataset_schema.name]
-        size, offset = dataset.shape[0], dataset.id.get_offset()
+        size = dataset.shape[0]
+        offset = dataset.id.get_offset()
         if not size:
             return np.zeros(0, np.uint8)
         if offset is None or dataset.dtype != np.uint8:
@@ -410,8 +411,11 @@ class LoadedTable:
         For each run, the first array contains the index of its slot in ``slots``, and the second array
         contains the index of the run. The runs of a slot are in order of rising rank.
         """
-        row, word, bit = 2 * holder + side, slots >> 6, (slots & 63).astype(np.uint64)
-        mask, one = self._mask[row, word], np.uint64(1)
+        row = 2 * holder + side
+        word = slots >> 6
+        bit = (slots & 63).astype(np.uint64)
+        mask = self._mask[row, word]
+        one = np.uint64(1)
         index = np.flatnonzero(mask >> bit & one)
         earlier_in_word = np.bitwise_count(mask[index] & (one << bit[index]) - one)
         number = self._slots_before[row, word][index] + earlier_in_word
@@ -431,12 +435,15 @@ class LoadedTable:
         rows = np.flatnonzero((accrued >= 0) & (rank <= np.minimum(value, 255 - value)))
         if not len(rows):
             return value, depth
-        code, stored, plies = accrued[rows], np.full(len(rows), NONE, np.uint8), np.zeros(len(rows), np.int32)
+        code = accrued[rows]
+        stored = np.full(len(rows), NONE, np.uint8)
+        plies = np.zeros(len(rows), np.int32)
         index, run = self.runs((code > NONE).astype(np.int64), side[rows], slots[rows])
         counts = self.run_rank[run] % LAST_RUN <= rank[rows][index]
         index, run = index[counts], run[counts]
         stored[index], plies[index] = self.run_value[run], self.run_depth[run]  # the last run of a slot wins
         inherits = stored != FRESH
         rows, code, stored, plies = rows[inherits], code[inherits], stored[inherits], plies[inherits]
-        value[rows], depth[rows] = np.where(stored == NONE, code, stored), plies
+        value[rows] = np.where(stored == NONE, code, stored)
+        depth[rows] = plies
         return value, depth

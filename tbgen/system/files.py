@@ -149,7 +149,9 @@ class ScratchFile:
     """
 
     def __init__(self, path: Path, size: int) -> None:
-        self._path, self._size, self._lock = path, size, Lock()
+        self._path = path
+        self._size = size
+        self._lock = Lock()
         with write_errors(path), contextlib.ExitStack() as on_failure:
             self._file = on_failure.enter_context(TemporaryFile(dir=path.parent))
             if sys.platform == "linux":

@@ -49,7 +49,8 @@ class Reader(Protocol):
 
 def functions_problem(functions: ValueFunctions) -> str | None:
     """Return the first inconsistency of the functions of a table, or None if they are consistent."""
-    start, accrued = functions.start, functions.accrued.astype(np.int64)
+    start = functions.start
+    accrued = functions.accrued.astype(np.int64)
     if len(start) < 2 or start[0] != 0 or start[1] != 0 or start[-1] != accrued.size:
         return "the starts of its functions do not match the number of their entries"
     if (np.diff(start) < 0).any():
@@ -68,7 +69,8 @@ def functions_problem(functions: ValueFunctions) -> str | None:
 
 def function_values(table: Table, accrued: Accrued) -> FunctionValues:
     """Return the values of a table's functions for an accrued score; ``NO_FUNCTIONS`` if it has none."""
-    functions, code = table.functions, code_of(accrued)
+    functions = table.functions
+    code = code_of(accrued)
     if functions is None:
         return NO_FUNCTIONS
     return FunctionValues(int(functions.side), code, functions.function_numbers, functions.values_for(code))
@@ -78,8 +80,10 @@ class ProbeComparison:
     """Compares the answers of a reader, at random positions of a table, with the proved entries."""
 
     def __init__(self, table: Table, reader: Reader, random: np.random.Generator) -> None:
-        self._reader, size = reader, table.value.size
-        places, chosen = random.choice(size, min(_MAX_TRIES, size), replace=False), np.zeros(0, np.int64)
+        self._reader = reader
+        size = table.value.size
+        places = random.choice(size, min(_MAX_TRIES, size), replace=False)
+        chosen = np.zeros(0, np.int64)
         for some in np.split(places, range(_TRIES_AT_ONCE, len(places), _TRIES_AT_ONCE)):
             value, depth = table.value.reshape(-1)[some], table.depth.reshape(-1)[some]
             # Probes do not look up mates and stalemates in tables.
@@ -114,7 +118,8 @@ class ProbeComparison:
         """
         rows: list[FindingRow] = []
         for side, slot in self._places(game):
-            rank, code = int(game.rank[side, slot - game.base]), int(game.value[side, slot])
+            rank = int(game.rank[side, slot - game.base])
+            code = int(game.value[side, slot])
             if stores_state(rank, code, accrued, side):
                 worth = int(game.grade[side, slot - game.base]) >> 16
                 answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))

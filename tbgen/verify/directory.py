@@ -143,7 +143,8 @@ def _copies(file: AnyTable) -> PlainCopies:
 
 def _check_starts(file: TableFile, table: Table) -> None:
     """Check that the file stores the correct index of the first run of every block."""
-    stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK_SLOTS // 64]
+    stored = file.data(RUN_START)
+    starts = first_runs(table)[..., :: BLOCK_SLOTS // 64]
     for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
         whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
         raise file.damaged(
@@ -250,7 +251,8 @@ def _prove(
     """
     with ExitStack() as files:
         sources = cache(partial(proved_tables.sources, file.layout.material, files))
-        table, result = read_checked(file, sources, proved_tables.threads, proved_tables.reporter), None
+        table = read_checked(file, sources, proved_tables.threads, proved_tables.reporter)
+        result = None
         if prove is not None:
             sub_tables = SubTables(table.layout, sources().__getitem__)
             without_runs = table.variant.layered and table.accrued_form is not AccruedForm.RUNS

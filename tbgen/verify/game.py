@@ -68,7 +68,8 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     :raises UsageError: if tables of this variant cannot be proved.
     """
     layout, config = table.layout, table.ep_config
-    men, rows = men_of(layout), rows_of_rights(layout, config)
+    men = men_of(layout)
+    rows = rows_of_rights(layout, config)
     value, depth = table.ep_value, table.ep_depth
     entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), SELECT_ALL)
     resets = resets_of(layout, men, sub_tables)
@@ -211,7 +212,8 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
             alike[number, first + 1 : stop] = 1
     sizes = [(other.free_count, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
-    key_start, phases = np.cumsum(keys) - keys, np.concatenate([_phase_entries(other) for other in layouts])
+    key_start = np.cumsum(keys) - keys
+    phases = np.concatenate([_phase_entries(other) for other in layouts])
     first_block = np.array([sub_tables.first_block.get(material, -1) for material in numbers], np.int64)
     places = first_block, sub_tables.start, key_start, phases, sub_tables.value, sub_tables.depth
     return ProofResets(table, swapped, source, free, pawns, alike, phase_size, *places)
@@ -251,7 +253,8 @@ def _after_reset(
 
 def _phase_entries(layout: Layout) -> NDArray[np.int32]:
     """Return the part of ``ProofResets.phases`` for a table."""
-    entries, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
+    entries = np.zeros(64**layout.pawns, np.int32)
+    white = layout.white_pawns
     for placement, row in layout.phase_by_placement.items():
         for symmetry in (0, MIRROR_FILES):
             squares = [IMAGE[symmetry][square] for square in placement]

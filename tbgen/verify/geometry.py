@@ -68,7 +68,8 @@ def ways_of(steps: Sequence[Step], count: int) -> Ways:
     """Return the ways of a man with these steps, padded to ``count`` ways without squares."""
     delta, inside, rides = np.zeros(count, np.int64), np.zeros(count, np.uint64), np.zeros(count, np.bool_)
     for way, (x, y, max_steps) in enumerate(steps):
-        delta[way], rides[way] = 8 * y + x, max_steps > 1
+        delta[way] = 8 * y + x
+        rides[way] = max_steps > 1
         inside[way] = _bitboard({square for square in range(64) if _walk(square, x, y)})
     return delta, inside, rides
 

@@ -127,7 +127,8 @@ def _parse(line: str) -> ProofRecord:
     name, variant, digest, *counts, seconds = line.split()
     bytes.fromhex(digest)
     proved, positions, states = map(int, counts)
-    material, rules = Material.parse(name), Variant(variant)
+    material = Material.parse(name)
+    rules = Variant(variant)
     return ProofRecord(material, rules, digest, proved, positions, states, float(seconds))
 
 
@@ -277,7 +278,8 @@ def any_depends_on(materials: Iterable[Material], material: Material) -> bool:
 
 def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
-    layout, makes_layers = layout_of(material), info.variant.layered and not info.stores_runs
+    layout = layout_of(material)
+    makes_layers = info.variant.layered and not info.stores_runs
     slots = max_slots_of_batch(layout)
     memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout)
     # Of a packed table with pawns, only the batch and what pawn moves lead to are in memory.

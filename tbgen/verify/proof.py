@@ -94,7 +94,8 @@ def verify_table(
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
         proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
         states = proof.run(sample, np.random.default_rng(seed))
-    count, found = sum(table.position_counts) + table.ep_positions, describe(table, workers.findings, limit)
+    count = sum(table.position_counts) + table.ep_positions
+    found = describe(table, workers.findings, limit)
     seconds = time.perf_counter() - started
     return VerifyResult(table.material, count, states, sample, workers.wrong, found, seconds)
 
@@ -104,7 +105,9 @@ class Proof(StateProof):
 
     def __init__(self, table: Table, sub_tables: SubTables, workers: ProofThreads) -> None:
         super().__init__(game_of_table(table, sub_tables), workers)
-        self.table, self.layout, self.sub_tables = table, table.layout, sub_tables
+        self.table = table
+        self.layout = table.layout
+        self.sub_tables = sub_tables
         if table.functions is not None and not table.layout.pawns:
             table.functions.shorten_numbers()
         self.chosen: list[NDArray[np.int64]] | None = None
@@ -156,7 +159,8 @@ class Proof(StateProof):
 
     def _select(self, sample: int, random: np.random.Generator) -> None:
         """Select random positions with either side to move, among them en passant positions."""
-        entries, count = self.game.en_passant, sum(self.table.position_counts) + self.table.ep_positions
+        entries = self.game.en_passant
+        count = sum(self.table.position_counts) + self.table.ep_positions
         numbers = np.sort(random.choice(count, min(sample, count), replace=False))
         white, black, passing = places_of(numbers, [*self.table.value, entries.value.reshape(-1)])
         self.chosen = [white, black]
@@ -172,7 +176,8 @@ class Proof(StateProof):
             for marks, slots in zip(selected, self.chosen, strict=True):
                 marks[slots[slice(*np.searchsorted(slots, (base, stop)))] - base] = True
         self.game = game_of_batch(self.game, base, stop, selected)
-        wrong, parts = self.workers.wrong, self.workers.ranges(stop - base)
+        wrong = self.workers.wrong
+        parts = self.workers.ranges(stop - base)
         self.survey(parts)
         self.misplaced |= self.workers.wrong > wrong
         if self.table.accrued_form is AccruedForm.RUNS and not self.misplaced:
@@ -185,7 +190,8 @@ class Proof(StateProof):
 
         If values are missing or misplaced in this batch or an earlier one, only the survey is made.
         """
-        (first, last), size = batch, self.layout.phase_size
+        first, last = batch
+        size = self.layout.phase_size
         self.progress("states", first, len(self.layout.placements))
         self.sub_tables.load(range(first, last), self.workers.map)
         self._begin_batch(first * size, last * size)
@@ -205,10 +211,12 @@ class Proof(StateProof):
         self.begin()
         if not self.game.has_score_resets:
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
-        (first, last), phases = batch, len(self.layout.placements)
+        first, last = batch
+        phases = len(self.layout.placements)
         slots = slice(first * self.layout.phase_size, last * self.layout.phase_size)
         ranks = iter(()) if self.layer_maker is None else self.layer_maker.ranks(batch)
-        top, states = top_rank(*self.table.value[:, slots], self.table.ep_value), 0
+        top = top_rank(*self.table.value[:, slots], self.table.ep_value)
+        states = 0
         for accrued in accrued_scores(top):
             if self.layer_maker is None:
                 self._set_grades_from_runs(accrued)
@@ -223,7 +231,8 @@ class Proof(StateProof):
     def _set_grades_from_layer(self, accrued: Accrued, layer_maker: "EveryLayer") -> None:
         """Set the grades of the batch from a computed layer, and compare functions and probes with this
         layer. Only the parts of the layer in which grades change are read."""
-        holder, slots = SIDES[accrued.pivot <= MIDDLE], layer_maker.part_slots
+        holder = SIDES[accrued.pivot <= MIDDLE]
+        slots = layer_maker.part_slots
         functions = function_values(self.table, accrued)
 
         def set_part(number: int, scratch: ProofScratch) -> int:
@@ -250,7 +259,8 @@ class Proof(StateProof):
 
     def _runs(self, holder: int, side: int) -> ProofRuns:
         """Return the runs of one holder and one side to move."""
-        table, first = self.table, self.first_runs[holder, side]
+        table = self.table
+        first = self.first_runs[holder, side]
         arrays = table.run_mask[holder, side], table.run_rank, table.run_value, table.run_depth
         return ProofRuns(holder, side, *arrays, first)
 
@@ -263,7 +273,8 @@ def places_of(numbers: NDArray[np.int64], values: Sequence[NDArray[np.uint8]]) -
     places: list[NDArray[np.int64]] = []
     count = 0
     for row in values:
-        found, at = [np.zeros(0, np.int64)], 0
+        found = [np.zeros(0, np.int64)]
+        at = 0
         for part in parts_of(row):
             indices = np.flatnonzero(part != NONE)
             begin, end = np.searchsorted(numbers, (count, count + len(indices)))
@@ -302,7 +313,8 @@ def ensure_compiled(emit: Callable[[str], object]) -> None:
 def _empty_table() -> Table:
     layout = layout_of(Material.parse("KvK"))
     value, depth = np.full((2, layout.size), NONE, np.uint8), np.zeros((2, layout.size), np.uint16)
-    mask, config = np.zeros((2, 2, layout.size // 64), np.uint64), np.zeros((0, 2), np.int32)
+    mask = np.zeros((2, 2, layout.size // 64), np.uint64)
+    config = np.zeros((0, 2), np.int32)
     codes, plies = np.zeros((0, layout.phase_size), np.uint8), np.zeros((0, layout.phase_size), np.uint16)
     runs = mask, codes.ravel(), codes.ravel(), plies.ravel()
     return Table(layout.material, Variant.R_MOBILITY, value, depth, *runs, config, codes, plies)

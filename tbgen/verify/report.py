@@ -180,5 +180,6 @@ def score_of(worth: int) -> GScore:
 def entry_of(grade: int, pivot: int, with_depth: bool = True) -> StateEntry:
     """Return the value and depth that ``grade`` encodes; ``pivot`` is the worth of the accrued score."""
     worth, low_bits = divmod(grade, 1 << 16)
-    score, depth = score_of(worth), DEPTH_MASK - low_bits if worth > pivot else low_bits
+    score = score_of(worth)
+    depth = DEPTH_MASK - low_bits if worth > pivot else low_bits
     return StateEntry(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)

@@ -40,7 +40,8 @@ class SubTables:
 
     def __init__(self, layout: Layout, source_of: Callable[[Material], Source]) -> None:
         self._layout, self._source_of = layout, source_of
-        materials, self.first_block = sorted(layout.material.successors()), dict[Material, int]()
+        materials = sorted(layout.material.successors())
+        self.first_block = dict[Material, int]()
         """Index, in ``start``, of the first phase of each table."""
         count = 0
         for material in materials:
@@ -95,7 +96,8 @@ class SubTables:
         value, depth = self.value[part], self.depth[part]
         self._source_of(material).read_side(phase, side, value, depth)
         if layout.solved_pairs:  # other pairs of kings have no canonical slots
-            slots, others = layout.phase_size // (64 * layout.king_slots), set(range(64 * layout.king_slots))
+            slots = layout.phase_size // (64 * layout.king_slots)
+            others = set(range(64 * layout.king_slots))
             for pair in others - set(layout.solved_pairs):
                 discard(value[pair * slots : (pair + 1) * slots])
                 discard(depth[pair * slots : (pair + 1) * slots])

@@ -479,7 +479,10 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
 
     Return whether the bytes are undamaged.
     """
-    data, block, above, depth_model = coding.stream.data, buffers.block, buffers.above, coding.depth_model
+    data = coding.stream.data
+    block = buffers.block
+    above = buffers.above
+    depth_model = coding.depth_model
     begin, end, depth_end, stop = _locate_block(coding.stream, number)
     if checksum(data, begin, stop) != coding.stream.checksum[number]:
         return False
@@ -487,13 +490,15 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
     depth_state, depth_byte = _first_state(data, end, depth_end)
     above[0, :] = NOWHERE
     for block_row in range(last // 64 + 1):
-        mask, nobody = block.masks[block_row] & _squares_up_to(block_row, last), (int64(NOWHERE), int64(0))
+        mask = block.masks[block_row] & _squares_up_to(block_row, last)
+        nobody = (int64(NOWHERE), int64(0))
         left, corner = nobody, nobody
         put(block.symbol, block_row * 64, ALL, NOWHERE)
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            up, half = (above[0, square], above[1, square]), int64(0)
+            up = (above[0, square], above[1, square])
+            half = int64(0)
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
             kings = king_class(coding.rows, block.kings[block_row], square)
             context = value_context(hints, left[0], up[0], corner[0])
@@ -510,7 +515,8 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
                     )
             block.symbol[block_row * 64 + square], block.half_depth[block_row * 64 + square] = symbol, half
             above[0, square], above[1, square] = symbol, half
-            left, corner = (int64(symbol), half), up
+            left = (int64(symbol), half)
+            corner = up
     is_complete = byte == end and depth_byte == depth_end and state == depth_state == 0
     return is_complete or last < 64 * coding.rows.block_rows - 1
 
@@ -522,7 +528,10 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
 
     Return whether the bytes are undamaged.
     """
-    data, block, above, model = coding.stream.data, buffers.block, buffers.above, coding.function_model
+    data = coding.stream.data
+    block = buffers.block
+    above = buffers.above
+    model = coding.function_model
     _, _, byte, end = _locate_block(coding.stream, number)
     if byte == end:
         block.function_number[: last + 1] = 0
@@ -535,7 +544,8 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place, up = block_row * 64 + square, above[2, square]
+            place = block_row * 64 + square
+            up = above[2, square]
             kings = king_class(coding.rows, block.kings[block_row], square)
             context = function_context(int64(block.symbol[place]), left, up, corner)
             line = first_line(model, context, kings)

@@ -185,7 +185,8 @@ class DerivationBuffers(Struct):
 def _weigh_one(data: PhaseData, side: int, slot: int, child: int, buffer: DerivationBuffers) -> None:
     """Weigh the quiet move from the position ``slot`` to the usable position ``child`` against the best moves
     so far."""
-    bit, other = slot & 63, 1 - side
+    bit = slot & 63
+    other = 1 - side
     if data.rank[other, child] >= data.rank[side, slot]:
         buffer.uncounted[0] |= BIT[bit]
         return
@@ -198,7 +199,9 @@ def _weigh_one(data: PhaseData, side: int, slot: int, child: int, buffer: Deriva
 @inlined
 def _weigh_exits(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Initialize the best moves of the positions ``bits`` to their best zeroing moves."""
-    exits, slot, mask = data.exits[side], word * 64, MERIT_MASK[side]
+    exits = data.exits[side]
+    slot = word * 64
+    mask = MERIT_MASK[side]
     put(buffer.best, 0, ALL, 0)
     put(buffer.nearest, 0, ALL, NO_EXIT)
     put(buffer.farthest, 0, ALL, 0)
@@ -236,7 +239,9 @@ def _weigh_in_word(
 @inlined
 def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
-    other, ranks, start = 1 - side, data.rank[side], data.start[1 - side]
+    other = 1 - side
+    ranks = data.rank[side]
+    start = data.start[1 - side]
     children = Children(data.value, data.depth, data.rank[other])
     count = list_scalar_successors(data.frame, word, bits, side, buffer.moves)
     for number in range(count):
@@ -259,14 +264,19 @@ def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: De
 @inlined
 def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the bit man from the positions ``bits``."""
-    frame, padded, usable = data.frame, buffer.padded_children, data.usable[word]
-    kind, first, ranks = frame.kinds[frame.scalars], word << 6, data.rank[side]
+    frame = data.frame
+    padded = buffer.padded_children
+    usable = data.usable[word]
+    kind = frame.kinds[frame.scalars]
+    first = word << 6
+    ranks = data.rank[side]
     move(padded.value, 64, data.value, data.start[1 - side] + first, ALL)
     move(padded.depth, 64, data.depth, data.start[1 - side] + first, ALL)
     move(padded.rank, 64, data.rank[1 - side], first, ALL)
     empty = ~decode(frame, word, buffer.moves.squares)
     for way in range(ORTHODOX.way_count[kind]):
-        origins, child = usable, int64(64)
+        origins = usable
+        child = int64(64)
         for _ in range(ORTHODOX.length[kind, way]):
             origins = rotated(origins, ORTHODOX.rotation[kind, way]) & ORTHODOX.landing[kind, way] & empty
             if origins == ZERO:
@@ -280,7 +290,9 @@ def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: De
 def derive(data: PhaseData, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Derive the legal positions ``bits`` of a word. Write the results to ``buffer.value`` and
     ``buffer.depth``."""
-    frame, first, ranks = data.frame, word << 6, data.rank[side]
+    frame = data.frame
+    first = word << 6
+    ranks = data.rank[side]
     buffer.uncounted[0] = ZERO
     _weigh_exits(data, side, word, bits, buffer)
     _weigh_scalars(data, side, word, bits, buffer)
@@ -335,7 +347,8 @@ def find_usable(data: PhaseData, side: int, start: int, stop: int) -> None:
     """
     at = data.start[side]
     for word in range(start, stop):
-        legal, usable = data.phase.legal[side, word], ZERO
+        legal = data.phase.legal[side, word]
+        usable = ZERO
         while legal:
             bit = lowest(legal)
             legal &= legal - ONE
@@ -369,7 +382,8 @@ def flag_by_exit(data: PhaseData, side: int, start: int, stop: int) -> None:
 @inlined
 def _explains(data: PhaseData, side: int, slot: int, child: int) -> bool:
     """Whether the move to the flagged position ``child`` gives the position ``slot`` its value and depth."""
-    child_index, index = data.start[1 - side] + child, data.start[side] + slot
+    child_index = data.start[1 - side] + child
+    index = data.start[side] + slot
     plies = int64(data.depth[child_index] & (CAPTURE_FLAG - 1)) + 1
     return bool(data.value[child_index] == data.value[index] and plies == data.depth[index])
 
@@ -391,7 +405,9 @@ def find_needed(
     A move to such a position gives an exception its value and depth. ``needed``, uint8 (phase size,), is set
     to 1 at the canonical slots of the flagged positions found.
     """
-    moves, frame, legal = buffer.moves, data.frame, data.phase.legal[1 - side]
+    moves = buffer.moves
+    frame = data.frame
+    legal = data.phase.legal[1 - side]
     for word in range(start, stop):
         remaining = exceptions[word]
         while remaining:
@@ -479,7 +495,8 @@ def fill_stored_side(data: PhaseData, side: int, start: int, stop: int) -> bool:
             if data.depth[at] & CAPTURE_FLAG:
                 value, plies = by_exit(data, side, slot)
                 complete &= value != NONE
-                data.value[at], data.depth[at] = value, plies | CAPTURE_FLAG
+                data.value[at] = value
+                data.depth[at] = plies | CAPTURE_FLAG
             elif data.depth[at] == 0:
                 data.value[at] = position_score(side, int(data.rank[side, slot]))
     return complete

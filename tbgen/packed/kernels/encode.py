@@ -111,7 +111,11 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
 def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buffers) -> int:
     """Fill a block from the arrays of the stored side. Return its number of positions, or -1 if a position
     has no value."""
-    rows, block, value, depth, count = encoding.rows, buffers.block, content.value, content.depth, 0
+    rows = encoding.rows
+    block = buffers.block
+    value = content.value
+    depth = content.depth
+    count = 0
     for block_row in range(rows.block_rows):
         row = number * rows.block_rows + block_row
         find_mask(rows, row, block_row, buffers)
@@ -121,11 +125,13 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            slot, place = first + (square << rows.row_shift), block_row * 64 + square
+            slot = first + (square << rows.row_shift)
+            place = block_row * 64 + square
             if value[slot] == NONE:
                 return -1
             count += 1
-            symbol, half_depth = SELF, int64(depth[slot]) >> 1
+            symbol = SELF
+            half_depth = int64(depth[slot]) >> 1
             if _is_omitted(content, slot):
                 symbol, half_depth = CAPTURE, 0
             elif depth[slot]:
@@ -158,15 +164,20 @@ def _add_number(buffers: Buffers, kind: int, count: int, number: int, size: int)
 @inlined
 def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
     """List the steps of the values of a block, and those of its half depths. Return their numbers."""
-    block, above, count, depth_count = buffers.block, buffers.above, 0, 0
+    block = buffers.block
+    above = buffers.above
+    count = 0
+    depth_count = 0
     above[0, :] = NOWHERE
     for block_row in range(rows.block_rows):
-        mask, nobody = block.masks[block_row], (int64(NOWHERE), int64(0))
+        mask = block.masks[block_row]
+        nobody = (int64(NOWHERE), int64(0))
         left, corner = nobody, nobody
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place, up = block_row * 64 + square, (above[0, square], above[1, square])
+            place = block_row * 64 + square
+            up = (above[0, square], above[1, square])
             symbol, half = int64(block.symbol[place]), int64(block.half_depth[place])
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
             kings = king_class(rows, block.kings[block_row], square)
@@ -178,14 +189,18 @@ def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
                 if half >= HALF_ESCAPE:
                     depth_count = _add_number(buffers, DEPTHS, depth_count, half, HALF_DEPTH_BYTES)
             above[0, square], above[1, square] = symbol, half
-            left, corner = (symbol, half), up
+            left = (symbol, half)
+            corner = up
     return count, depth_count
 
 
 @inlined
 def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
     """List the steps of the functions of a block. Return their number, 0 if all are function 0."""
-    block, above, count, is_needed = buffers.block, buffers.above, 0, False
+    block = buffers.block
+    above = buffers.above
+    count = 0
+    is_needed = False
     above[2, :] = NO_FUNCTION
     for block_row in range(rows.block_rows):
         mask = block.masks[block_row]
@@ -193,7 +208,8 @@ def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place, up = block_row * 64 + square, above[2, square]
+            place = block_row * 64 + square
+            up = above[2, square]
             function = int64(block.function_number[place])
             kings = king_class(rows, block.kings[block_row], square)
             context = function_context(int64(block.symbol[place]), left, up, corner)
@@ -294,7 +310,8 @@ def count_blocks(
 
     :returns: the number of positions, or -1 if a position has no value.
     """
-    positions, steps = 0, buffers.steps
+    positions = 0
+    steps = buffers.steps
     for number in range(first, end):
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         in_block = _read_slots(encoding, content, number, buffers)
@@ -316,7 +333,10 @@ def find_shares(first: Ints, count: Ints, share: Frequencies) -> None:
     ``first[c]`` to ``first[c + 1]`` - 1 of ``count`` and ``share``.
     """
     for context in range(len(first) - 1):
-        begin, end, total, most = first[context], first[context + 1], 0, first[context]
+        begin = first[context]
+        end = first[context + 1]
+        total = 0
+        most = first[context]
         for place in range(begin, end):
             total += count[place]
             most = place if count[place] > count[most] else most
@@ -327,7 +347,8 @@ def find_shares(first: Ints, count: Ints, share: Frequencies) -> None:
         if excess < 0:
             share[most] -= excess
         while excess > 0:  # reduce the share whose reduction costs least
-            cheapest, least = begin, -1.0
+            cheapest = begin
+            least = -1.0
             for place in range(begin, end):
                 loss = count[place] / share[place]
                 if share[place] > 1 and (least < 0 or loss < least):
@@ -354,13 +375,15 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
     The shares of the steps must not be 0. Return the index after the last byte. Elements after this index may
     also have been overwritten.
     """
-    end, state = begin, int64(0)
+    end = begin
+    state = int64(0)
     for back in range(count):
         later = steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8
         prefetch_for_reading(model.node, min(later // KING_CLASSES, len(model.node) - 1))
         step = steps[count - 1 - back]
         symbol = step & 255
-        start, size = symbol * (TOTAL // 256), int64(TOTAL // 256)
+        start = symbol * (TOTAL // 256)
+        size = int64(TOTAL // 256)
         if step >> 8 != BYTE_CONTEXT:
             _, start, size = interval_of(model, _line_of(model, step), symbol)
         limit = size * ((LOW >> TOTAL_BITS) << 8)
@@ -389,7 +412,9 @@ def encode_blocks(
     The bytes are written to the data of the stream, beginning at index 0; the lengths and the checksums of
     the blocks are also stored. Return the number of bytes.
     """
-    out, size, steps = stream.data, 0, buffers.steps
+    out = stream.data
+    size = 0
+    steps = buffers.steps
     for number in range(first, end):
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         _read_slots(encoding, content, number, buffers)
@@ -415,10 +440,13 @@ def _store_or_compare(
 
     Return False if the symbol of the position does not exist, or if the position differs from the arrays.
     """
-    block, symbol = buffers.block, int64(buffers.block.symbol[place])
+    block = buffers.block
+    symbol = int64(buffers.block.symbol[place])
     if symbol >= len(coding.code):
         return False
-    code, depth, equal = int64(coding.code[symbol]), int64(0), True
+    code = int64(coding.code[symbol])
+    depth = int64(0)
+    equal = True
     if symbol == CAPTURE:
         depth = int64(CAPTURE_FLAG)
     elif symbol != SELF:
@@ -446,8 +474,11 @@ def decode_blocks(
     0 if the value is the position score. Functions are omitted if their array is empty. Return whether all
     blocks are undamaged and, if they are compared, equal the arrays.
     """
-    rows, block, correct = coding.rows, buffers.block, True
-    size, last = rows.block_rows, 64 * rows.block_rows - 1
+    rows = coding.rows
+    block = buffers.block
+    correct = True
+    size = rows.block_rows
+    last = 64 * rows.block_rows - 1
     for number in range(first, end):
         _prefetch_block(rows, content, min(number + 1, end - 1), buffers.squares)
         for block_row in range(size):
@@ -462,6 +493,7 @@ def decode_blocks(
             while mask:
                 square = lowest(mask)
                 mask &= mask - ONE
-                slot, place = slot_of_row + (square << rows.row_shift), block_row * 64 + square
+                slot = slot_of_row + (square << rows.row_shift)
+                place = block_row * 64 + square
                 correct &= _store_or_compare(coding, content, compare_only, buffers, slot, place)
     return correct

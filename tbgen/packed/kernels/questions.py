@@ -125,7 +125,8 @@ def block_of(rows: Rows, question: int) -> int:
 @inlined
 def slot_of(rows: Rows, question: int, squares: Ints) -> int:
     """The slot of the position asked about; ``squares`` is scratch memory."""
-    row, square = question // 128, question // 2 % 64
+    row = question // 128
+    square = question // 2 % 64
     place_row(rows, row, squares)
     return first_slot(rows, row, squares) + (square << rows.row_shift)
 
@@ -137,7 +138,9 @@ def _ask_children(rows: Rows, turn: Turn, batch: Batch, position: int, buffers: 
     The function of a position after a move is not needed if the state is fresh, that is, if the position rank
     is below the rank of the accrued score, or the position score is the accrued score.
     """
-    other, phase, child = rows.side, turn.men.phase, buffers.child
+    other = rows.side
+    phase = turn.men.phase
+    child = buffers.child
     index, accrued = batch.question_start[position], batch.accrued[position]
     for man in range(len(rows.kinds)):
         if rows.colours[man] == other:
@@ -202,7 +205,8 @@ def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: in
         if values_undamaged and needs_function:
             functions_undamaged = decode_functions(coding, block_number, last, buffers)
         for key in keys[first:group_end]:
-            question, index = key >> INDEX_BITS, key & ((1 << INDEX_BITS) - 1)
+            question = key >> INDEX_BITS
+            index = key & ((1 << INDEX_BITS) - 1)
             place = question // 2 % (64 * rows.block_rows)
             undamaged = functions_undamaged if question & 1 else values_undamaged
             batch.answer[index, SYMBOL] = int64(block.symbol[place]) if undamaged else DAMAGED
@@ -223,14 +227,16 @@ def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool) -> tuple[
     The value is DAMAGED if it is unavailable. If the best capture gives the value, the value is UNSTORED
     before the ``second_pass``.
     """
-    symbol, side = int64(batch.answer[index, SYMBOL]), coding.rows.side
+    symbol = int64(batch.answer[index, SYMBOL])
+    side = coding.rows.side
     score = position_score(side, int64(batch.question_rank[index]))
     if symbol == SELF:
         return score, 0
     if symbol == CAPTURE:
         if not second_pass:
             return UNSTORED, 0
-        capture, best = batch.best_capture, batch.best_capture[index, 0]
+        capture = batch.best_capture
+        best = batch.best_capture[index, 0]
         if best in (DAMAGED, NONE):  # a capture exists, unless bits were flipped on disk
             return DAMAGED, 0
         return conclude(side, score, (merit(side, best), capture[index, 1], capture[index, 2]), False)
@@ -249,7 +255,8 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
     function = int64(batch.answer[index, FUNCTION])
     if batch.answer[index, SYMBOL] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
-    code, is_white = int64(NONE), accrued < NONE
+    code = int64(NONE)
+    is_white = accrued < NONE
     for entry in range(coding.entry_start[function], coding.entry_start[function + 1]):
         begin = int(coding.entry_accrued[entry])
         if (begin < NONE) == is_white and rank_of_code(begin) <= rank_of_code(accrued):
@@ -270,8 +277,11 @@ def _best_of(coding: Coding, batch: Batch, position: int) -> tuple[Best, bool]:
 
     The position is not an exception.
     """
-    side, rank, best_exit = 1 - coding.rows.side, batch.rank[position], batch.exits[position, 0]
-    best, uncounted = (int64(-1), int64(0), int64(0)), False
+    side = 1 - coding.rows.side
+    rank = batch.rank[position]
+    best_exit = batch.exits[position, 0]
+    best = (int64(-1), int64(0), int64(0))
+    uncounted = False
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[position, 1], batch.exits[position, 2]
     for index in range(batch.question_start[position], batch.question_end[position]):
@@ -291,7 +301,8 @@ def _best_of(coding: Coding, batch: Batch, position: int) -> tuple[Best, bool]:
 def _derived_goal(coding: Coding, batch: Batch, position: int) -> tuple[int, int]:
     """W and D of a position of the derived side that is not an exception. W is DAMAGED if it is
     unavailable."""
-    side, rank = 1 - coding.rows.side, batch.rank[position]
+    side = 1 - coding.rows.side
+    rank = batch.rank[position]
     best, uncounted = _best_of(coding, batch, position)
     if best[0] == DAMAGED_BEST:
         return DAMAGED, 0
@@ -306,7 +317,10 @@ def _accrued_best(coding: Coding, batch: Batch, position: int, second_pass: bool
     The merit is DAMAGED_BEST if the value is unavailable. It is not final if captures in the positions after
     moves have not been looked up.
     """
-    side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[position], int64(-1), True
+    side = 1 - coding.rows.side
+    accrued = batch.accrued[position]
+    best = int64(-1)
+    complete = True
     if batch.exits[position, 0] != NONE:
         best = merit(side, batch.exits[position, 0])
     for index in range(batch.question_start[position], batch.question_end[position]):
@@ -348,8 +362,10 @@ def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> No
         if batch.accrued[position] >= 0:
             accrued_most, _ = _accrued_best(coding, batch, position, False)
             if accrued_most < most:
-                most, depth = accrued_most, int64(0)
-        bounds[move, 0], bounds[move, 1] = 255 - most, depth
+                most = accrued_most
+                depth = int64(0)
+        bounds[move, 0] = 255 - most
+        bounds[move, 1] = depth
 
 
 @inlined
@@ -357,7 +373,8 @@ def _is_beaten(coding: Coding, batch: Batch, position: int, bounds: Ints) -> boo
     """Whether the moves of a position of the derived side that have been looked up prove that its value does
     not matter."""
     (most, _, depth), uncounted = _best_of(coding, batch, position)
-    own, bound = batch.rank[position], bounds[position, 0]
+    own = batch.rank[position]
+    bound = bounds[position, 0]
     # The value has at least this merit and, if it has just this merit, at least this depth.
     least = 1 if most > own else (0 if uncounted or most == own else depth + 1)
     most = max(most, own) if uncounted else most

@@ -160,7 +160,8 @@ def _attack_squares(rows: Rows, phase: int, squares: Ints, occupied: Word, targe
     """
     if PAWN_ATTACKS[1 - side, target] & rows.pawns[phase, side]:
         return ALL
-    row_man, row_squares = rows.order[len(rows.kinds) - 1], ZERO
+    row_man = rows.order[len(rows.kinds) - 1]
+    row_squares = ZERO
     for man in range(len(rows.kinds)):
         if rows.colours[man] != side:
             continue
@@ -180,9 +181,13 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
     The attacked man is not the king. Pins are ignored. ``squares`` are the squares of the other men of the
     row.
     """
-    free_count, side, phase = len(rows.kinds), rows.side, row // rows.rows_per_phase
-    other, occupied = 1 - side, _occupied_squares(rows, phase, squares)
-    targets, check = rows.pawns[phase, other], ZERO
+    free_count = len(rows.kinds)
+    side = rows.side
+    phase = row // rows.rows_per_phase
+    other = 1 - side
+    occupied = _occupied_squares(rows, phase, squares)
+    targets = rows.pawns[phase, other]
+    check = ZERO
     for man in range(2, free_count):
         if rows.colours[man] == other:
             targets |= BIT[squares[man]]
@@ -204,7 +209,8 @@ KING_CLASSES = 96
 """Number of king classes."""
 
 
-_FILE, _RANK = np.arange(64) % 8, np.arange(64) // 8
+_FILE = np.arange(64) % 8
+_RANK = np.arange(64) // 8
 _EDGE = np.minimum(np.minimum(_FILE, 7 - _FILE), np.minimum(_RANK, 7 - _RANK))
 _DISTANCE = np.maximum(abs(_FILE[:, None] - _FILE), abs(_RANK[:, None] - _RANK))
 _KING_PARTS = np.stack(
@@ -221,7 +227,8 @@ def kings_of(rows: Rows, row: int, squares: Ints) -> int:
 
     ``squares`` are the squares of the other men of the row.
     """
-    other, king = int64(squares[1 - rows.side]), int64(0 if rows.king_mask else squares[rows.side])
+    other = int64(squares[1 - rows.side])
+    king = int64(0 if rows.king_mask else squares[rows.side])
     if rows.pawnless:
         return (16 * int64(_EDGE[other])) << 16 | other << 6 | king
     phase = row // rows.rows_per_phase
@@ -372,7 +379,8 @@ def turn_of(rows: Rows, men: PlacedMen, side: int) -> Turn:
 def _keep_safe(rows: Rows, turn: Turn, targets: Word, square: int) -> Word:
     """The subset of ``targets`` to which the man on ``square``, which is not the king, may move without
     leaving the king attacked."""
-    men, king = turn.men, turn.men.squares[turn.side]
+    men = turn.men
+    king = turn.men.squares[turn.side]
     others = (turn.own | turn.enemies) & ~BIT[square]
     for pawn in bits_of(PAWN_ATTACKS[turn.side, king] & rows.pawns[men.phase, 1 - turn.side]):
         targets &= BIT[pawn]
@@ -397,7 +405,8 @@ def targets_of_man(rows: Rows, turn: Turn, man: int) -> Word:
 def targets_of_pawn(rows: Rows, turn: Turn, pawn: int) -> Word:
     """The squares to which the pawn on the square ``pawn`` can legally move."""
     forward, start_rank = (8, 1) if turn.side == 0 else (-8, 6)
-    stop, occupied = pawn + forward, turn.own | turn.enemies
+    stop = pawn + forward
+    occupied = turn.own | turn.enemies
     targets: Word = PAWN_ATTACKS[turn.side, pawn] & turn.enemies
     if occupied & BIT[stop] == ZERO:
         targets |= BIT[stop]

@@ -94,8 +94,12 @@ def _slot_of_image(
 def _slot_and_symmetry(tables: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
     """The canonical slot, in a target, of the position ``buffers.after``, and the symmetry that maps its
     pawns to their placement in the target."""
-    targets, pawns, squares = tables.targets, buffers.after.pawns, buffers.child
-    free, like_men, phase = targets.free_count[target], tables.like_men[target : target + 1], int64(0)
+    targets = tables.targets
+    pawns = buffers.after.pawns
+    squares = buffers.child
+    free = targets.free_count[target]
+    like_men = tables.like_men[target : target + 1]
+    phase = int64(0)
     mirroring = 56 if targets.swapped[target] else 0
     for man in range(free):
         squares[man] = buffers.after.squares[targets.source[target, man]] ^ mirroring
@@ -105,7 +109,8 @@ def _slot_and_symmetry(tables: Destinations, target: int, buffers: ZeroingBuffer
         second_symmetry = TRANSPOSE if IMAGES[symmetry, squares[0]] % 9 == 0 else 0
     else:
         row = int64(pawn_row(targets, target, pawns))
-        phase, symmetry = row >> 1, row & 1
+        phase = row >> 1
+        symmetry = row & 1
         is_own_image = image(pawns[0], MIRROR_FILES) == pawns[0] and image(pawns[1], MIRROR_FILES) == pawns[1]
         second_symmetry = MIRROR_FILES if is_own_image else 0
     slot = _slot_of_image(buffers, free, symmetry, like_men, phase, pawnless)
@@ -119,7 +124,8 @@ def _passed_square(rows: Rows, turn: Turn, start: int, stop: int) -> int:
     """The square that a pawn passes from ``start`` to ``stop``, or -1 if no en passant capture there is
     legal."""
     men, side = turn.men, turn.side
-    middle, king = (start + stop) // 2, men.squares[1 - side]
+    middle = (start + stop) // 2
+    king = men.squares[1 - side]
     for pawn in bits_of(PAWN_ATTACKS[side, middle] & rows.pawns[men.phase, 1 - side]):
         occupied = (turn.own | turn.enemies) & ~BIT[start] & ~BIT[pawn] | BIT[middle]
         if not is_attacked(rows, men, king, side, occupied, BIT[start]):
@@ -171,8 +177,12 @@ def _append_moves(
 ) -> int:
     """Append the zeroing moves of a man from ``start`` to ``stop``, which are legal. Return the length of the
     list."""
-    rows, side, phase = tables.rows, turn.side, turn.men.phase
-    victim, squares, pawns = _victim_number(rows, turn, stop), buffers.after.squares, buffers.after.pawns
+    rows = tables.rows
+    side = turn.side
+    phase = turn.men.phase
+    victim = _victim_number(rows, turn, stop)
+    squares = buffers.after.squares
+    pawns = buffers.after.pawns
     pawns[1 - side] &= ~BIT[stop]
     if man != PAWN:
         squares[man] = stop
@@ -203,10 +213,12 @@ def list_zeroing(
     moves that capture nothing are omitted. ``moves``, int64 (n, COLUMNS), must have MAX_ZEROING rows for each
     position.
     """
-    rows, count = tables.rows, int64(0)
+    rows = tables.rows
+    count = int64(0)
     squares, pawns = buffers.squares, buffers.after.pawns
     for number in range(len(slots)):
-        men, first = PlacedMen(squares, place_slot(rows, slots[number], squares)), count
+        men = PlacedMen(squares, place_slot(rows, slots[number], squares))
+        first = count
         turn = turn_of(rows, men, side)
         for man in range(len(rows.kinds)):
             buffers.after.squares[man] = squares[man]
@@ -245,4 +257,6 @@ def find_exits(tables: Destinations, side: int, moves: Moves, entries: Ints, exi
         if previous != NONE:
             best = merit(side, previous), exits[number, 1], exits[number, 2]
         best = weigh(best, value, entries[index, 1])
-        exits[number, 0], exits[number, 1], exits[number, 2] = merit(side, best[0]), best[1], best[2]
+        exits[number, 0] = merit(side, best[0])
+        exits[number, 1] = best[1]
+        exits[number, 2] = best[2]

@@ -182,7 +182,8 @@ def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tup
     elif captured:
         victim = captured - 1
         if routes.frozen[victim] >= 0:
-            target, victim = routes.frozen[victim], NO_INDEX
+            target = routes.frozen[victim]
+            victim = NO_INDEX
     if origin == NO_SQUARE and target != NO_SQUARE:
         victim = int64(mover)
     squares_and_victim = (origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim + 1
@@ -248,13 +249,15 @@ def _record_move_to(search: ExitSearch, mask: Word, man: int, square: int, captu
 def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
     """The enemy scalar or pawn on a square: its number in ``Targets.number``, and the index of a scalar, or
     -1 for a pawn."""
-    frame, enemy = search.frame, 1 - search.side
+    frame = search.frame
+    enemy = 1 - search.side
     captured, scalar = NO_MAN, NO_INDEX
     if search.men.pawns[enemy] & BIT[square]:
         captured = CAPTURED_PAWN
     for man in range(2, frame.scalars):
         if search.men.squares[man] == square and frame.colours[man] == enemy:
-            captured, scalar = man + 1, man
+            captured = man + 1
+            scalar = man
     return captured, scalar
 
 
@@ -284,7 +287,9 @@ def _positions_with_move(search: ExitSearch, man: int, square: int, captured_sca
 @kernel
 def _record_captures(search: ExitSearch) -> None:
     """Record the captures in which a free man takes a scalar or a pawn."""
-    frame, enemy, pawns = search.frame, 1 - search.side, search.men.pawns
+    frame = search.frame
+    enemy = 1 - search.side
+    pawns = search.men.pawns
     victims = pawns[enemy]
     for man in range(2, frame.scalars):
         if frame.colours[man] == enemy:
@@ -304,7 +309,8 @@ def _record_captures(search: ExitSearch) -> None:
 def _record_captures_of_bit_man(search: ExitSearch, man: int) -> None:
     """Record the captures in which the scalar ``man`` takes the bit man, on all squares."""
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
-    origin, captured = men.squares[man], bit_man + 1
+    origin = men.squares[man]
+    captured = bit_man + 1
     mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.always_occupied)
     remaining = search.always_occupied & ~BIT[origin]
     if man == side:
@@ -344,7 +350,10 @@ def _record_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: 
 @kernel
 def _record_pawn_steps(search: ExitSearch, pawn: int) -> None:
     """Record the steps of one pawn. It must not be in ``search.men.pawns``."""
-    side, square, ep_file, open_way = search.side, pawn, NO_INDEX, search.legal
+    side = search.side
+    square = pawn
+    ep_file = NO_INDEX
+    open_way = search.legal
     for _ in range(2 if pawn >> 3 == (1 if side == 0 else 6) else 1):
         square += 8 if side == 0 else -8
         if search.always_occupied & BIT[square]:
@@ -363,7 +372,8 @@ def _record_pawn_captures(search: ExitSearch, pawn: int) -> None:
     En passant captures are recorded in ``tbgen.retro.kernels.en_passant``.
     """
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
-    enemy, remaining = 1 - side, search.always_occupied & ~BIT[pawn]
+    enemy = 1 - side
+    remaining = search.always_occupied & ~BIT[pawn]
     for square in bits_of(PAWN_ATTACKS[side, pawn]):
         captured, scalar = _victim_on(search, square)
         if captured:
@@ -394,7 +404,8 @@ def _record_castlings(search: ExitSearch) -> None:
     The squares that must be empty are those of Chess960 (FIDE Laws of Chess, guideline II).
     """
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
-    enemy, squares = 1 - side, men.squares
+    enemy = 1 - side
+    squares = men.squares
     for number in range(len(frame.castlings)):
         king, rook = frame.castlings[number, 0], frame.castlings[number, 1]
         if frame.colours[king] != side:

@@ -20,7 +20,8 @@ def sort_like_men(squares: Ints, like_men: Ints) -> None:
     for group in range(len(like_men)):
         start, stop = like_men[group, 0], like_men[group, 1]
         for man in range(start + 1, stop):
-            square, index = squares[man], man
+            square = squares[man]
+            index = man
             while index > start and squares[index - 1] > square:
                 squares[index] = squares[index - 1]
                 index -= 1
@@ -55,7 +56,8 @@ def _ordered_slot(frame: Frame, like_men: Ints, squares: Ints) -> int:
 @inlined
 def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
     """Write the squares of all free men of a slot to ``squares``. Several men may share a square."""
-    word, squares[frame.scalars] = slot >> 6, slot & 63
+    word = slot >> 6
+    squares[frame.scalars] = slot & 63
     for man in range(frame.scalars):
         squares[man] = (word >> frame.shifts[man]) & 63
     if frame.pawnless:

@@ -72,19 +72,23 @@ def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: 
     frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, positions.exits
     side = side_with_right(square)
     vacant = BIT[square] | BIT[square + (8 if side == 0 else -8)]
-    men, slices = men_buffer(), np.empty(SLICES, np.uint64)
+    men = men_buffer()
+    slices = np.empty(SLICES, np.uint64)
     positions.rank[:] = 0
     for word in range(frame.words):
-        legal, occupied = phase.legal[side, word] & ~vacant, enter_word(frame, word, men)
+        legal = phase.legal[side, word] & ~vacant
+        occupied = enter_word(frame, word, men)
         if legal == ZERO or occupied & vacant:
             continue
-        first, node = word * 64, (side * frame.words + word) * 64
+        first = word * 64
+        node = (side * frame.words + word) * 64
         move(best.value, first, exits.value, node, ALL)
         move(best.min_depth, first, exits.min_depth, node, ALL)
         move(best.max_depth, first, exits.max_depth, node, ALL)
         for digit in range(SLICES):
             slices[digit] = phase.rank_bits[side, word, digit]
-        search, mask = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False), ZERO
+        search = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False)
+        mask = ZERO
         for origin in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
             mask |= _record_capture(search, square, origin)
         for bit in bits_of(mask):
@@ -100,7 +104,9 @@ def _record_quiet_move(
     ``score`` is the position score.
     """
     phase, results, side = attacker.phase, attacker.results, attacker.side
-    other, word, bit = 1 - side, target_slot >> 6, BIT[target_slot & 63]
+    other = 1 - side
+    word = target_slot >> 6
+    bit = BIT[target_slot & 63]
     if phase.legal[other, word] & bit == ZERO:
         return
     if phase.alive[other, word] & bit == ZERO:

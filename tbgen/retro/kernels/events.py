@@ -149,7 +149,8 @@ def _add_events(
             plies = depths[first_index + slot] + goals.extra_plies if len(depths) else int64(0)
             level = level_of(attacking_side, goals.value[first_index + slot], plies)
             if level < limit:
-                number, node = find_or_add(grouping.levels, np.uint64(level)), side * words * 64 + slot
+                number = find_or_add(grouping.levels, np.uint64(level))
+                node = side * words * 64 + slot
                 gap = node - grouping.cursor[number, 1]
                 grouping.cursor[number, 0] = _put_gap(grouping.gaps, grouping.cursor[number, 0], gap)
                 grouping.cursor[number, 1] = node
@@ -166,7 +167,8 @@ def _numbers_by_level(levels: Numbering) -> Ints:
     gap = len(order) >> 1
     while gap:
         for end in range(gap, len(order)):
-            number, index = order[end], end
+            number = order[end]
+            index = end
             while index >= gap and levels.key[order[index - gap]] > levels.key[number]:
                 order[index] = order[index - gap]
                 index -= gap
@@ -181,7 +183,9 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> E
     # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
     levels = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL))
     count = np.zeros((_INITIAL_CAPACITY, 2), np.int64)
-    words, limit, empty = mask.shape[1], end_key << DEPTH_BITS, np.empty(0, np.uint8)
+    words = mask.shape[1]
+    limit = end_key << DEPTH_BITS
+    empty = np.empty(0, np.uint8)
     for side in range(2):
         word = int64(0)
         while word < words:
@@ -193,11 +197,13 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> E
             word = _add_events(attacking_side, mask, side, word, goals, limit, Grouping(levels, count, empty))
     length = levels.length[0]
     order = _numbers_by_level(levels)
-    level, start = np.empty(length - 1, np.int64), np.zeros(length, np.int64)
+    level = np.empty(length - 1, np.int64)
+    start = np.zeros(length, np.int64)
     cursor = np.zeros((length, 2), np.int64)
     for index in range(length - 1):
         number = order[index]
-        level[index], cursor[number, 0] = levels.key[number], start[index]
+        level[index] = levels.key[number]
+        cursor[number, 0] = start[index]
         start[index + 1] = start[index] + count[number, 0]
     grouping = Grouping(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint8))
     for side in range(2):
@@ -266,17 +272,25 @@ def merged_events(first: Events, second: Events) -> Events:
     # In the union, no difference of a node is greater than before.
     most = first.start[len(first.level)] - first.start[0] + second.start[len(second.level)] - second.start[0]
     union = Events(np.empty(levels, np.int64), np.zeros(levels + 1, np.int64), np.empty(most, np.uint8))
-    level_count, size, level_1, level_2, at_1, at_2 = 0, int64(0), 0, 0, first.start[0], second.start[0]
+    level_count = 0
+    size = int64(0)
+    level_1 = 0
+    level_2 = 0
+    at_1 = first.start[0]
+    at_2 = second.start[0]
     while level_1 < len(first.level) or level_2 < len(second.level):
         level = min(level_at(first, level_1), level_at(second, level_2))
         level_1 += level_at(first, level_1) == level
         level_2 += level_at(second, level_2) == level
-        stop_1, stop_2, last = first.start[level_1], second.start[level_2], int64(0)
+        stop_1 = first.start[level_1]
+        stop_2 = second.start[level_2]
+        last = int64(0)
         node_1, at_1 = next_node(first.gaps, at_1, stop_1, int64(0))
         node_2, at_2 = next_node(second.gaps, at_2, stop_2, int64(0))
         while min(node_1, node_2) < NO_NODE:
             node = min(node_1, node_2)
-            size, last = _put_gap(union.gaps, size, node - last), node
+            size = _put_gap(union.gaps, size, node - last)
+            last = node
             if node == node_1:
                 node_1, at_1 = next_node(first.gaps, at_1, stop_1, node)
             else:
@@ -293,14 +307,19 @@ def _drop_departed(events: Events, alive: Words) -> int:
 
     Return the number of remaining levels.
     """
-    level_count, size, begin = 0, int64(0), events.start[0]
+    level_count = 0
+    size = int64(0)
+    begin = events.start[0]
     events.start[0] = 0
     for number in range(len(events.level)):
-        size_before, stop, last = size, events.start[number + 1], int64(0)
+        size_before = size
+        stop = events.start[number + 1]
+        last = int64(0)
         node, begin = next_node(events.gaps, begin, stop, int64(0))
         while node < NO_NODE:
             if alive[node >> 6] & BIT[node & 63]:
-                size, last = _put_gap(events.gaps, size, node - last), node
+                size = _put_gap(events.gaps, size, node - last)
+                last = node
             node, begin = next_node(events.gaps, begin, stop, node)
         if size > size_before:
             events.level[level_count] = events.level[number]
@@ -328,10 +347,12 @@ def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, stop:
     remaining = position_count(alive)
     exits, alive_count_at_purge = agenda.exits, agenda.alive_count_at_purge
     if remaining * _PURGE_DIVISOR <= alive_count_at_purge * (_PURGE_DIVISOR - 1):
-        exits, alive_count_at_purge = _events_within(exits, first, stop), remaining
+        exits = _events_within(exits, first, stop)
+        alive_count_at_purge = remaining
         count = _drop_departed(exits, alive.reshape(-1))
         exits = Events(exits.level[:count], exits.start[: count + 1], exits.gaps)
         if 2 * exits.start[count] < len(exits.gaps):
             exits = Events(exits.level, exits.start, exits.gaps[: exits.start[count]].copy())
-    old, new = _events_within(agenda.settled, first, stop), _events_within(settled, first, stop)
+    old = _events_within(agenda.settled, first, stop)
+    new = _events_within(settled, first, stop)
     return Agenda(exits, merged_events(old, new), alive_count_at_purge)

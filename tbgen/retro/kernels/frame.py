@@ -199,7 +199,8 @@ def ordered_word(frame: Frame, word: int) -> int:
         first, stop = frame.like_scalars[group, 0], frame.like_scalars[group, 1]
         for last in range(stop - 1, first, -1):
             for man in range(first, last):
-                shift, next_shift = frame.shifts[man], frame.shifts[man + 1]
+                shift = frame.shifts[man]
+                next_shift = frame.shifts[man + 1]
                 excess = ((word >> shift) & 63) - ((word >> next_shift) & 63)
                 if excess > 0:
                     word += (excess << next_shift) - (excess << shift)
@@ -211,7 +212,8 @@ def table_word(frame: Frame, word: int) -> int:
     """The number of a word in the frame of the table."""
     if not frame.pawnless:
         return word
-    pair, shift = word >> frame.shifts[0], frame.shifts[0]
+    pair = word >> frame.shifts[0]
+    shift = frame.shifts[0]
     table_pair = int64(TRIANGLE_OF[frame.king_pairs[pair, 0]])
     if frame.scalars > 1:
         table_pair = table_pair << 6 | frame.king_pairs[pair, 1]
@@ -239,7 +241,8 @@ def safe_bits(
     """
     if PAWN_ATTACKS[1 - enemy, square] & men.pawns[enemy]:
         return ZERO
-    result, bit_man = ALL, frame.scalars
+    result = ALL
+    bit_man = frame.scalars
     for man in range(frame.scalars):
         origin = men.squares[man]
         is_attacker = frame.colours[man] == enemy and man != captured

@@ -70,7 +70,8 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
     ``Sets.changed`` then contains all changes. The assigned states are noted in ``logged``, so this function
     must be called only once for each layer and word.
     """
-    phase, changed = attacker.phase, attacker.inner_sets.changed[side, word]
+    phase = attacker.phase
+    changed = attacker.inner_sets.changed[side, word]
     if phase.alive[side, word] == ZERO or (is_update and changed == ZERO):
         return ZERO, ZERO
     states = phase.alive[side, word] & phase.canonical[word]
@@ -119,7 +120,8 @@ def _log_words(
             return word
         assigned, changed = changed_states(attacker, side, word, rank, is_update)
         for bit in bits_of(changed):
-            state, node = np.uint64(NONE << 16), (side * words + word) * 64 + bit
+            state = np.uint64(NONE << 16)
+            node = (side * words + word) * 64 + bit
             if assigned & BIT[bit]:
                 at = first + word * 64 + bit
                 state = np.uint64(results.value[at]) << _VALUE_SHIFT | np.uint64(results.depth[at])
@@ -148,7 +150,8 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
         rank[number] = entry >> _RANK_SHIFT & _CODE_MASK
         if number + 1 == count or int64(entries[number + 1] >> _NODE_SHIFT) != node:
             rank[number] += LAST_RUN
-        value[number], depth[number] = entry >> _VALUE_SHIFT & _CODE_MASK, entry & _PLIES_MASK
+        value[number] = entry >> _VALUE_SHIFT & _CODE_MASK
+        depth[number] = entry & _PLIES_MASK
         index = fresh.starts[side] + slot
         if value[number] == fresh.value[index] and depth[number] == fresh.depth[index]:
             value[number], depth[number] = FRESH, 0
@@ -252,7 +255,8 @@ def _extend_paths_of_words(
     Return the word from which to continue after the capacity of the paths has been increased, or ``stop`` if
     all have been visited.
     """
-    value, side = attacker.results.value, paths.side
+    value = attacker.results.value
+    side = paths.side
     first = attacker.results.starts[side]
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
     for word in range(start, stop):
@@ -278,7 +282,9 @@ def number_fresh_paths(phase: Phase, paths: Paths, value: Codes, start: int, sto
     number of the slot's combination; slots without a position keep the number 0. Return the numbering of the
     combinations.
     """
-    numbers, side, limit = paths.path_numbers, paths.side, paths.steps.length[0]
+    numbers = paths.path_numbers
+    side = paths.side
+    limit = paths.steps.length[0]
     fresh_paths = numbering(_INITIAL_CAPACITY, NO_STEP)
     for word in range(start, stop):
         bits = phase.legal[side, word] & phase.canonical[word]
@@ -302,7 +308,9 @@ def _append_path(
     ``holder`` is ``_HOLDER_MASK`` for Black, 0 for White. Values that equal the fresh value become ``FRESH``.
     ``buffer`` is scratch memory.
     """
-    path, fresh, count = fresh_path >> _BYTE_BITS, fresh_path & _BYTE_MASK, 0
+    path = fresh_path >> _BYTE_BITS
+    fresh = fresh_path & _BYTE_MASK
+    count = 0
     while path:
         step = steps.key[int64(path)]
         buffer[count] = step & _ENTRY_MASK

@@ -62,7 +62,8 @@ def initialize_sets(attacker: Attacker, with_exit: Words) -> None:
 
     ``with_exit``, uint64 (2, words), are the positions with an exit.
     """
-    alive, defending = attacker.phase.alive, 1 - attacker.side
+    alive = attacker.phase.alive
+    defending = 1 - attacker.side
     for word in range(attacker.frame.words):
         attacker.outer_sets.wanted[word] = alive[attacker.side, word]
         attacker.outer_sets.ready[word] = alive[defending, word] & ~with_exit[defending, word]
@@ -93,7 +94,8 @@ def retire(workspace: Workspace, start: int, stop: int) -> bool:
         for side in range(2):
             alive = workspace.phase.alive[side, word]
             if alive:
-                mover, other = workspace.attackers[side].outer_sets, workspace.attackers[1 - side].outer_sets
+                mover = workspace.attackers[side].outer_sets
+                other = workspace.attackers[1 - side].outer_sets
                 decided = alive & ~(mover.wanted[word] & ~other.assigned[word])
                 workspace.phase.departed[side, word] |= decided
                 remaining |= _remove_positions(workspace, side, word, decided)
@@ -124,7 +126,9 @@ def assigned_positions(attacker: Attacker, side: int, word: int) -> Word:
 @kernel
 def initialize_inner_sets(attacker: Attacker) -> None:
     """Initialize the sets for an inner sweep from those of the outer sweeps, whose assignments are kept."""
-    sets, outer, alive = attacker.inner_sets, attacker.outer_sets, attacker.phase.alive[1 - attacker.side]
+    sets = attacker.inner_sets
+    outer = attacker.outer_sets
+    alive = attacker.phase.alive[1 - attacker.side]
     for word in range(attacker.frame.words):
         sets.wanted[word] = outer.wanted[word]
         sets.ready[word] = ZERO
@@ -161,7 +165,8 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     than the position score. In whole-game mobility the fresh value is the position score, because no score of
     smaller rank can be forced and no other score can replace it.
     """
-    phase, attacker = workspace.phase, workspace.attackers[side]
+    phase = workspace.phase
+    attacker = workspace.attackers[side]
     bits = phase.alive[side, word]
     if bits:
         bits &= positions_of_rank(phase.rank_bits[side, word], rank)
@@ -171,7 +176,8 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     _remove_positions(workspace, side, word, bits)
     has_layer = rank >= FIRST_LAYER and phase.score_resets
     unassigned = bits & attacker.inner_sets.wanted[word] if has_layer else bits
-    fresh, slot = workspace.fresh, workspace.fresh.starts[side] + word * 64
+    fresh = workspace.fresh
+    slot = workspace.fresh.starts[side] + word * 64
     put(fresh.value, slot, unassigned, 255 - rank if side == 0 else rank)
     if len(fresh.depth):
         put(fresh.depth, slot, unassigned, 0)
@@ -192,6 +198,7 @@ def next_events(attacking_side: int, rank: int, phase: Phase, agenda: Agenda, fr
     """Return the events of the next layer: the remaining ones of ``agenda``, and the positions settled
     last."""
     # Without inner sweeps, no attacker aims at scores that the opponent holds.
-    first, stop = rank, 254 - rank if phase.score_resets else NONE
+    first = rank
+    stop = 254 - rank if phase.score_resets else NONE
     settled = settled_events(attacking_side, phase.departed, fresh, stop)
     return next_agenda(agenda, settled, phase.alive, first, stop)

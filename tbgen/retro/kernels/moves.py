@@ -170,7 +170,8 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
     ``rest`` is as for ``_append_king_move``; the other arguments are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
-    coord, black = TRIANGLE_OF[squares[0]], squares[1] if frame.scalars > 1 else int64(0)
+    coord = TRIANGLE_OF[squares[0]]
+    black = squares[1] if frame.scalars > 1 else int64(0)
     if search.mover == 0:
         kings = KING_ORIGINS if search.finds_predecessors else KING_TARGETS
         for number in range(1, kings[coord, 0, 0] + 1):
@@ -193,14 +194,18 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
     check. ``group`` and ``count`` are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
-    occupied, first_man = decode(frame, word, squares), 0
+    occupied = decode(frame, word, squares)
+    first_man = 0
     if frame.pawnless:
-        rest, first_man = word & ((1 << frame.shifts[0]) - 1), 2
+        rest = word & ((1 << frame.shifts[0]) - 1)
+        first_man = 2
         count = _list_king_moves(search, rest, bits, group, count)
     for man in range(first_man, frame.scalars if group == ALL_MOVES else 2):
         if frame.mover_colours[man] != search.mover:
             continue
-        square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
+        square = squares[man]
+        kind = frame.kinds[man]
+        shift = frame.shifts[man]
         for target in bits_of(reach(moves, kind, BIT[square], ~occupied)):
             free = bits & ~(moves.passed_squares[kind, square, target] | BIT[target])
             if free:
@@ -222,7 +227,8 @@ def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, gr
     bit_man = frame.scalars
     if group != ALL_MOVES or frame.mover_colours[bit_man] != search.mover or not _is_searched(search, word):
         return count
-    kind, moves = frame.kinds[bit_man], frame.moves
+    kind = frame.kinds[bit_man]
+    moves = frame.moves
     if not exact:
         return _append(search, word, reach(moves, kind, bits, ~occupied), int64(0), count, False)
     if popcount(bits) <= _MAX_POSITIONS_ONE_BY_ONE:
@@ -249,7 +255,9 @@ def list_all_predecessors(
     In the frame of a solver, images have no words of their own. Only king moves lead from another king pair
     to an image. These king moves are all undone, regardless of ``group``.
     """
-    frame, squares, rest = search.frame, search.buffer.squares, 0
+    frame = search.frame
+    squares = search.buffer.squares
+    rest = 0
     count = list_predecessors(search, word, bits, exact, group, count)
     if has_image(frame, word):
         squares[1] = IMAGES[TRANSPOSE, squares[1]]
@@ -325,7 +333,8 @@ def positions_of_rank(slices: Words, rank: int) -> Word:
 @inlined
 def positions_of_rank_at_least(slices: Words, rank: int) -> Word:
     """The positions of a word, legal or not, whose rank is at least ``rank``."""
-    greater, same = ZERO, ~ZERO
+    greater = ZERO
+    same = ~ZERO
     for number in range(SLICES - 1, -1, -1):
         if rank >> number & 1:
             same &= slices[number]

@@ -84,7 +84,9 @@ def _count_moves_and_find_exits(
     frame, phase = workspace.frame, workspace.phase
     for word in range(start, stop):
         for side in range(2):
-            legal, other, slices = phase.legal[side, word], phase.legal[1 - side], phase.rank_bits[side, word]
+            legal = phase.legal[side, word]
+            other = phase.legal[1 - side]
+            slices = phase.rank_bits[side, word]
             slices[:] = ZERO
             if legal:
                 slices[0] = legal & other[word]
@@ -92,7 +94,8 @@ def _count_moves_and_find_exits(
                 put(phase.quiet_counts[side], word * 64, ALL, 0)
                 for number in range(MOVE_SLICE, SLICES):
                     add(phase.quiet_counts[side], word * 64, slices[number], 1 << (number - MOVE_SLICE))
-            first, exits = (side * frame.words + word) * 64, workspace.exits
+            first = (side * frame.words + word) * 64
+            exits = workspace.exits
             reset_exits(exits, first)
             if legal:
                 occupied = enter_word(frame, word, men)
@@ -127,13 +130,17 @@ def find_side_exits(
     Positions of ``among``, uint64 (words,), get their best zeroing move, or their best capture if
     ``captures_only``. Other positions have no exit. ``exits`` is the output, with one element for each slot.
     """
-    frame, legal = workspace.frame, workspace.phase.legal[side]
-    slices, men = np.empty(SLICES, np.uint64), men_buffer()
+    frame = workspace.frame
+    legal = workspace.phase.legal[side]
+    slices = np.empty(SLICES, np.uint64)
+    men = men_buffer()
     for word in range(start, stop):
-        mask, first = legal[word] & among[word], word * 64
+        mask = legal[word] & among[word]
+        first = word * 64
         reset_exits(exits, first)
         if mask:
-            slices[:], occupied = ZERO, enter_word(frame, word, men)
+            slices[:] = ZERO
+            occupied = enter_word(frame, word, men)
             search = ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures_only)
             record_exits(search)
 
@@ -316,7 +323,8 @@ def _find_departed(workspace: Workspace, buffer: MoveBuffer) -> None:
             if alive == ZERO:
                 continue
             for number in range(list_scalar_successors(frame, word, alive, side, buffer)):
-                target, bits = buffer.word[number], image(buffer.bits[number], buffer.symmetry[number])
+                target = buffer.word[number]
+                bits = image(buffer.bits[number], buffer.symmetry[number])
                 reached[target] |= bits
             if frame.mover_colours[frame.scalars] == side:
                 empty = ~decode(frame, word, buffer.squares)
@@ -354,7 +362,8 @@ def _copy_assigned(attacker: Attacker, start: int, stop: int, first: int, value:
     for side in range(2):
         for word in range(start, stop):
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
-            slot, result = table_word(attacker.frame, word) * 64 - first, results.starts[side] + word * 64
+            slot = table_word(attacker.frame, word) * 64 - first
+            result = results.starts[side] + word * 64
             move(value[side], slot, results.value, result, bits)
             move(depth[side], slot, results.depth, result, bits)
 
@@ -396,7 +405,8 @@ def solve_layer(
     code = rank if holder == 0 else 255 - rank
     start, stop = int64(0), workspace.frame.words
     _set_to_accrued(workspace.attackers[0], start, stop, code, start, value, depth)
-    opponent, holder_attacker = workspace.attackers[1 - holder], workspace.attackers[holder]
+    opponent = workspace.attackers[1 - holder]
+    holder_attacker = workspace.attackers[holder]
     agenda = _layer_agenda(workspace, 1 - holder, 255 - rank, fresh)
     # If fresh values are missing, the holder may be able to force a score better than A.
     holder_agenda = agenda if has_all_fresh else _layer_agenda(workspace, int64(holder), int64(rank), fresh)
@@ -425,7 +435,8 @@ class LayerPart(NamedTuple):
 @inlined
 def _words_before(frame: Frame, number: int) -> int:
     """The number of words whose number in the frame of the table is less than ``number``."""
-    low, high = int64(0), frame.words
+    low = int64(0)
+    high = frame.words
     while low < high:
         middle = (low + high) >> 1
         if table_word(frame, middle) < number:
@@ -442,7 +453,9 @@ def copy_layer(attacker: Attacker, rank: int, first: int, part: LayerPart) -> No
     In this layer, the opponent holds the accrued score of the given rank. The part begins at the slot
     ``first`` of the phase.
     """
-    frame, phase, first_word = attacker.frame, attacker.phase, first >> 6
+    frame = attacker.frame
+    phase = attacker.phase
+    first_word = first >> 6
     start = _words_before(frame, first_word)
     stop = _words_before(frame, first_word + part.present.shape[1])
     part.present[:] = ZERO

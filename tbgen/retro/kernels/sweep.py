@@ -176,7 +176,8 @@ def distribute_nonempty(frame: Frame, scratch: Scratch) -> None:
     All marks must be in the sets of the first part.
     If there are several parts, Black's king is on the same square in any 64 neighbouring words.
     """
-    nonempty, parts = scratch.nonempty, len(scratch.front_sizes)
+    nonempty = scratch.nonempty
+    parts = len(scratch.front_sizes)
     if parts == 1:
         return
     for group in range(frame.words >> 6):
@@ -333,7 +334,8 @@ def _list_batch(
     """
     entries = int64(0)
     while index < stop and entries < BATCH:
-        word, bits = int64(scratch.front_word[row, index]), scratch.front_bits[row, index]
+        word = int64(scratch.front_word[row, index])
+        bits = scratch.front_bits[row, index]
         entries = list_all_predecessors(search, word, bits, row == ATTACKER_TO_MOVE, group, entries)
         index += 1
     return entries, index
@@ -351,7 +353,8 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
     entries after the previous step has prefetched what it needs.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
-    buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
+    buffer = buffer_of(scratch, part)
+    mover = attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
     among = sets.wanted if row == DEFENDER_TO_MOVE else attacker.phase.alive[mover]
     search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], among, buffer)
     group = ALL_MOVES if front_part == part else CROSSING_MOVES
@@ -408,8 +411,11 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
     and its move count is 0.
     """
     attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
-    frame, scratch, alive = attacker.frame, attacker.scratch, attacker.phase.alive[1 - attacker.side]
-    nodes, stop = buffer_of(scratch, part).word, exits.start[level_index + 1]
+    frame = attacker.frame
+    scratch = attacker.scratch
+    alive = attacker.phase.alive[1 - attacker.side]
+    nodes = buffer_of(scratch, part).word
+    stop = exits.start[level_index + 1]
     node, at = next_node(exits.gaps, exits.start[level_index], stop, int64(0))
     while node < NO_NODE:
         count = 0
@@ -444,7 +450,9 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDER_TO_MOVE], scratch.front_bits[DEFENDER_TO_MOVE]
     first = stop = scratch.front_start[part]
-    at, end, node = settled.start[level_index], settled.start[level_index + 1], int64(0)
+    at = settled.start[level_index]
+    end = settled.start[level_index + 1]
+    node = int64(0)
     while at < end:
         node, at = next_node(settled.gaps, at, end, node)
         side, word, bit = place_of(frame, node)
@@ -455,7 +463,8 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
         elif stop > first and front_word[stop - 1] == word:
             front_bits[stop - 1] |= BIT[bit]
         else:
-            front_word[stop], front_bits[stop] = word, BIT[bit]
+            front_word[stop] = word
+            front_bits[stop] = BIT[bit]
             stop += 1
     return stop - first
 
@@ -477,7 +486,8 @@ def _note_departures(sweep: Sweep, part: int, word: int, bits: Word, level: int)
     """Store the results of the positions ``bits`` of a word in ``Attacker.departures`` before the outer sweep
     overwrites them. Positions that the last inner sweep has not assigned are omitted."""
     attacker, results = sweep.attacker, sweep.attacker.results
-    departures, count = attacker.departures, attacker.departures.count[part]
+    departures = attacker.departures
+    count = attacker.departures.count[part]
     if count > departures.node.shape[1]:
         return
     for bit in bits_of(bits & ~attacker.inner_sets.wanted[word]):
@@ -495,7 +505,8 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
     """Write the value and depth of ``level`` to the words ``start`` to ``stop`` - 1 of the front of a
     part."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
-    attacking_side, key = sweep.attacker.side, level >> DEPTH_BITS
+    attacking_side = sweep.attacker.side
+    key = level >> DEPTH_BITS
     side = attacking_side if row == ATTACKER_TO_MOVE else 1 - attacking_side
     code = key if attacking_side == 0 else 255 - key
     for number in range(start, stop):
@@ -533,7 +544,8 @@ def find_candidates(sweep: Sweep, part: int) -> None:
 @kernel
 def assign_front(sweep: Sweep, state: SweepState, part: int) -> None:
     """Process the second half of a level for one part: enter its events and make its candidates its front."""
-    scratch, start = sweep.attacker.scratch, sweep.attacker.scratch.front_start[part]
+    scratch = sweep.attacker.scratch
+    start = sweep.attacker.scratch.front_start[part]
     settled_words = int64(0)
     if level_at(sweep.agenda.exits, state.next_exits) == state.level:
         _enter_exits(sweep, part, state.next_exits)

@@ -132,7 +132,8 @@ def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
     for the attacker, at least ``bound`` for the defender.
     """
     frame, scratch, legal = layer.attacker.frame, layer.attacker.scratch, layer.attacker.phase.legal
-    attacking_side, buffer = layer.attacker.side, buffer_of(scratch, int64(0))
+    attacking_side = layer.attacker.side
+    buffer = buffer_of(scratch, int64(0))
     side, word, bit = place_of(frame, node)
     best = NO_LEVEL if side == attacking_side else int64(-1)
     targets = list_quiet_targets(frame, word, bit, side, buffer)
@@ -195,11 +196,13 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
     """Push the predecessors whose levels may change because the level of ``node`` has changed from ``old`` to
     ``new``; return the new count of the heap."""
     attacker, scratch = layer.attacker, layer.attacker.scratch
-    frame, buffer = attacker.frame, buffer_of(scratch, int64(0))
+    frame = attacker.frame
+    buffer = buffer_of(scratch, int64(0))
     side, target, target_bit = place_of(frame, node)
     mover = 1 - side
     attacks = mover == attacker.side
-    row, alive = ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE, attacker.phase.alive[mover]
+    row = ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE
+    alive = attacker.phase.alive[mover]
     search = MoveSearch(frame, mover, True, scratch.nonempty[0, row], alive, buffer)
     entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
     for entry in range(entries):
@@ -236,7 +239,8 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
     """Set the level of a position in the results."""
     side, word, bit = place_of(attacker.frame, node)
     if level < NO_LEVEL:
-        key, at = level >> DEPTH_BITS, attacker.results.starts[side] + word * 64 + bit
+        key = level >> DEPTH_BITS
+        at = attacker.results.starts[side] + word * 64 + bit
         attacker.results.value[at] = key if attacker.side == 0 else 255 - key
         attacker.results.depth[at] = level & DEPTH_MASK
         attacker.scratch.max_depth[0] = max(attacker.scratch.max_depth[0], level & DEPTH_MASK)
@@ -265,7 +269,9 @@ def _find_changed(layer: Layer, changes: Changes, max_count: int) -> int:
     last levels that the outer sweep has overwritten are missing from ``departures``.
     """
     attacker, departures = layer.attacker, layer.attacker.departures
-    words, count, capacity = attacker.frame.words, int64(0), departures.node.shape[1]
+    words = attacker.frame.words
+    count = int64(0)
+    capacity = departures.node.shape[1]
     for part in range(len(departures.count)):
         if departures.count[part] > capacity:
             return max_count + 1
@@ -278,7 +284,8 @@ def _find_changed(layer: Layer, changes: Changes, max_count: int) -> int:
     for side in range(2):
         for word in range(words):
             for bit in bits_of(attacker.phase.departed[side, word]):
-                old, node = _last_level(layer, layer.key, side, word, bit), (side * words + word) * 64 + bit
+                old = _last_level(layer, layer.key, side, word, bit)
+                node = (side * words + word) * 64 + bit
                 count = _store_if_changed(layer, node, old, changes, count)
             if count > max_count:
                 return count
@@ -292,7 +299,9 @@ def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps_left: i
     The levels stored in ``log`` may have any key. If an array is too small, or if more than ``steps_left``
     steps are needed, the result is -1 minus the number of changes.
     """
-    change_count, last_entry, attacking_side = 0, int64(-1), layer.attacker.side
+    change_count = 0
+    last_entry = int64(-1)
+    attacking_side = layer.attacker.side
     while count > 0:
         steps_left -= 1
         if count > len(heap) or steps_left < 0 or change_count + 1 > len(log.node):
@@ -300,7 +309,8 @@ def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps_left: i
         entry = heap[0]
         _drop_top(heap, count)
         count -= 1
-        level, node = entry >> _NODE_BITS, entry & (_LOWERED - 1)
+        level = entry >> _NODE_BITS
+        node = entry & (_LOWERED - 1)
         side, word, bit = place_of(layer.attacker.frame, node)
         old = _last_level(layer, layer.key, side, word, bit)
         if entry == last_entry or old < level:
@@ -332,7 +342,8 @@ def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps_left: i
 @kernel
 def _unassign_accrued(attacker: Attacker, accrued_key: int) -> None:
     """Unassign the positions whose value is A itself, and add them to ``Sets.changed``."""
-    words, code = attacker.frame.words, accrued_key if attacker.side == 0 else 255 - accrued_key
+    words = attacker.frame.words
+    code = accrued_key if attacker.side == 0 else 255 - accrued_key
     for side in range(2):
         for word in range(words):
             bits = assigned_positions(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
@@ -401,7 +412,8 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
     changed = _find_changed(layer, log, max_departed) if rank > FIRST_LAYER else max_departed + 1
     if changed > max_departed:
         return int64(-1)
-    count, reaches_accrued = int64(0), attacker.last_key[0] >= layer.key
+    count = int64(0)
+    reaches_accrued = attacker.last_key[0] >= layer.key
     if changed:
         alive = attacker.phase.alive[1 - attacker.side]
         mark_nonempty(attacker.outer_sets.wanted, alive, attacker.scratch.nonempty[0])

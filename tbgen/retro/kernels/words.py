@@ -169,7 +169,8 @@ def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> A
     """Set the elements that ``bits`` selects to a value; return the positions that had a different value."""
 
     def write(call: LaneCall) -> Any:
-        before, values = call.load(0), call.broadcast(3, 0)
+        before = call.load(0)
+        values = call.broadcast(3, 0)
         call.update(0, call.args[1], lambda _: call.builder.select(call.lane_mask(2), values, before))
         return call.builder.and_(call.compare("!=", before, values), call.args[2])
 
@@ -206,10 +207,8 @@ def in_range(typing_context: Any, array: Any, first: Any, least: Any, most: Any)
 
     def write(call: LaneCall) -> Any:
         elements = call.load(0)
-        above, below = (
-            call.compare(">=", elements, call.broadcast(2, 0)),
-            call.compare("<=", elements, call.broadcast(3, 0)),
-        )
+        above = call.compare(">=", elements, call.broadcast(2, 0))
+        below = call.compare("<=", elements, call.broadcast(3, 0))
         return call.builder.and_(above, below)
 
     return types.uint64(array, types.int64, number_type(least), number_type(most)), code_generator(write)
@@ -261,9 +260,12 @@ def weigh_all(
     """
 
     def write(call: LaneCall) -> None:
-        builder, begin, mask = call.builder, ir.Constant(ir.IntType(64), 0), call.lane_mask(3)
+        builder = call.builder
+        begin = ir.Constant(ir.IntType(64), 0)
+        mask = call.lane_mask(3)
         values = builder.xor(call.load(4, 6), call.broadcast(7, 4))
-        depths, greatest = call.load(5, 6), builder.load(call.pointer(0, begin), align=1)
+        depths = call.load(5, 6)
+        greatest = builder.load(call.pointer(0, begin), align=1)
         better = builder.and_(mask, builder.icmp_unsigned(">", values, greatest))
         as_good = builder.and_(mask, builder.icmp_unsigned("==", values, greatest))
 

@@ -206,7 +206,8 @@ def find_best(
 
     En passant captures are left out. ``scratch.squares`` are then the squares of the fixed men.
     """
-    men, slot = game.men, game.base + first
+    men = game.men
+    slot = game.base + first
     ply = ProofPly(first, side, place_men(men, slot, scratch.squares), pivot, -side)
     scratch.best[:] = NO_MOVE
     find_moves(men, ply.occupied, side, positions, scratch)
@@ -232,9 +233,12 @@ def _raise(scratch: ProofScratch, square: int, signed: int) -> None:
 @inlined
 def _raise_by_move(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed quiet move."""
-    man, target, other = scratch.man[number], scratch.target[number], 1 - ply.side
+    man = scratch.man[number]
+    target = scratch.target[number]
+    other = 1 - ply.side
     word, symmetry = destination(game.men, ply.first >> 6, man, target, scratch.squares)
-    legal, grades = game.legal[other, word], game.grade[other]
+    legal = game.legal[other, word]
+    grades = game.grade[other]
     positions = scratch.positions[number]
     if symmetry == 0:
         raise_to(scratch.best, int64(0), grades, word << 6, ply.flip, positions & legal)
@@ -258,12 +262,17 @@ def _raise_by_last_man(game: ProofGame, ply: ProofPly, number: int, scratch: Pro
 @inlined
 def _raise_by_exit(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed zeroing move or exit."""
-    men, squares, man, victim = game.men, scratch.squares, scratch.man[number], scratch.victim[number]
-    positions, last = scratch.positions[number], men.free_count - 1
+    men = game.men
+    squares = scratch.squares
+    man = scratch.man[number]
+    victim = scratch.victim[number]
+    positions = scratch.positions[number]
+    last = men.free_count - 1
     while positions:
         square = first_bit(positions)
         positions &= positions - ONE
-        occupied, target = ply.occupied, scratch.target[number]
+        occupied = ply.occupied
+        target = scratch.target[number]
         if last >= 0:
             squares[last] = square
             occupied |= bit(square)
@@ -326,7 +335,8 @@ def _en_passant_grade(
 ) -> int:
     """Grade of a double step if an en passant capture is legal after it, else ``NO_MOVE``."""
     men, entries, side = game.men, game.en_passant, ply.side
-    after, passed = occupied ^ bit(origin) ^ bit(target), (origin + target) >> 1
+    after = occupied ^ bit(origin) ^ bit(target)
+    passed = (origin + target) >> 1
     if not count_en_passant(men, scratch.squares, after, 1 - side, passed):
         return NO_MOVE
     slot = canonical_slot_of(game, scratch)
@@ -342,7 +352,9 @@ def raise_by_en_passant(
     game: ProofGame, ply: ProofPly, square: int, positions: Bitboard, scratch: ProofScratch
 ) -> None:
     """Raise the best grades in ``scratch.best`` to those of the en passant captures on ``square``."""
-    men, squares, last = game.men, scratch.squares, game.men.free_count - 1
+    men = game.men
+    squares = scratch.squares
+    last = game.men.free_count - 1
     victim = man_on(men, squares, square - 8 + 16 * ply.side)
     while positions:
         place = first_bit(positions)

@@ -107,8 +107,11 @@ def _find_ranks(
     """Find the ranks of some legal positions of a word, and return their number."""
     if positions == ZERO:
         return 0
-    men, counts, other = game.men, scratch.move_count, 1 - side
-    unchecked, last = game.legal[other, first >> 6], men.free_count - 1
+    men = game.men
+    counts = scratch.move_count
+    other = 1 - side
+    unchecked = game.legal[other, first >> 6]
+    last = men.free_count - 1
     counts[:] = 0
     find_moves(men, occupied, side, positions, scratch)
     for number in range(scratch.count[0]):
@@ -118,7 +121,8 @@ def _find_ranks(
             count_in(counts, int64(0), scratch.positions[number] & sources(unchecked, scratch.target[number]))
         else:
             _count_move(game, first >> 6, other, number, scratch)
-    found, remaining = count_bits(positions), positions
+    found = count_bits(positions)
+    remaining = positions
     while remaining:
         place = first_bit(remaining)
         remaining &= remaining - ONE
@@ -145,11 +149,14 @@ def _count_move(game: ProofGame, word: int, other: int, number: int, scratch: Pr
 @inlined
 def _count_exit(men: ProofMen, occupied: Bitboard, number: int, scratch: ProofScratch) -> None:
     """Count a listed zeroing move or exit in the positions in which it is legal."""
-    man, positions, last = scratch.man[number], scratch.positions[number], men.free_count - 1
+    man = scratch.man[number]
+    positions = scratch.positions[number]
+    last = men.free_count - 1
     while positions:
         place = first_bit(positions)
         positions &= positions - ONE
-        full, target = occupied, scratch.target[number]
+        full = occupied
+        target = scratch.target[number]
         if last >= 0:
             scratch.squares[last] = place
             full |= bit(place)
@@ -185,7 +192,8 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
     entries, size = game.en_passant, game.men.phase_size
     positions = 0
     for row in range(entries.config.shape[0]):
-        start, square = int64(entries.config[row, 0]) * size - game.base, int64(entries.config[row, 1])
+        start = int64(entries.config[row, 0]) * size - game.base
+        square = int64(entries.config[row, 1])
         if not 0 <= start < game.rank.shape[1]:
             continue
         for index in range(size):
@@ -208,7 +216,8 @@ def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, dept
         record(scratch, MISSING, place, 0, 0, 0)
     elif rank < 2:
         pivot = position_worth(rank, place[1])
-        stored, expected = grade_of(code, depth, pivot), pivot << 16
+        stored = grade_of(code, depth, pivot)
+        expected = pivot << 16
         if stored != expected:
             record(scratch, WRONG_END, place, pivot, stored, expected)
 
@@ -217,8 +226,10 @@ def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, dept
 def _en_passant_rank(game: ProofGame, index: int, square: int, scratch: ProofScratch) -> int:
     """Rank of the position at ``index`` of the batch with the right to capture en passant on ``square``;
     ``NO_RANK`` if there is no such position."""
-    side, last = 1 if square < 32 else 0, game.men.free_count - 1
-    rank, origin = int64(game.rank[side, index]), square + 8 - 16 * side
+    side = 1 if square < 32 else 0
+    last = game.men.free_count - 1
+    rank = int64(game.rank[side, index])
+    origin = square + 8 - 16 * side
     if rank == NO_RANK:
         return NO_RANK
     occupied = place_men(game.men, game.base + index, scratch.squares) | bit(scratch.squares[last])
@@ -249,7 +260,8 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
             while some:
                 place = first_bit(some)
                 some &= some - ONE
-                index, slot = first + place, game.base + first + place
+                index = first + place
+                slot = game.base + first + place
                 states += 1
                 pivot = state_pivot(game, int64(game.rank[side, index]), side, accrued.pivot)
                 stored = int64(game.grade[side, index])
@@ -264,7 +276,9 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
 @inlined
 def _states_of_word(game: ProofGame, accrued: Accrued, first: int, side: int) -> Bitboard:
     """The states of a layer that are proved, in the word at ``first`` of the batch with one side to move."""
-    rank, slot, ranks = accrued.rank, game.base + first, game.rank[side]
+    rank = accrued.rank
+    slot = game.base + first
+    ranks = game.rank[side]
     fresh = ZERO
     if accrued.pivot == MIDDLE:
         fresh = between(ranks, first, rank, NO_RANK - 1)
@@ -281,7 +295,8 @@ def _states_of_word(game: ProofGame, accrued: Accrued, first: int, side: int) ->
 def _selected(selected: NDArray[np.bool_], row: int, first: int, some: Bitboard) -> Bitboard:
     """Which of some positions of a word are selected. The word begins at column ``first`` of a row of
     ``selected``, as in ``ProofGame.selected``."""
-    found, remaining = some, some if selected.size else ZERO
+    found = some
+    remaining = some if selected.size else ZERO
     while remaining:
         place = first_bit(remaining)
         remaining &= remaining - ONE
@@ -299,8 +314,10 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
     entries, size = game.en_passant, game.men.phase_size
     states = 0
     for row in range(entries.config.shape[0]):
-        start, square = int64(entries.config[row, 0]) * size - game.base, int64(entries.config[row, 1])
-        side, ranks = 1 if square < 32 else 0, entries.rank[row]
+        start = int64(entries.config[row, 0]) * size - game.base
+        square = int64(entries.config[row, 1])
+        side = 1 if square < 32 else 0
+        ranks = entries.rank[row]
         is_own = accrued.pivot == MIDDLE or position_worth(accrued.rank, side) == accrued.pivot
         if not 0 <= start < game.grade.shape[1] or not is_own:
             continue

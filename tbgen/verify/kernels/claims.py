@@ -111,7 +111,9 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, scratch: ProofScr
 def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, is_first: bool, is_last: bool) -> int:
     """The problem of a run, -1 if there is none."""
     holder, side = runs.holder, runs.side
-    step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
+    step = run_rank(runs, run)
+    value = int64(runs.value[run])
+    depth = int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     # The side not to move holds the position score. A state with this accrued score is fresh.
     rank = int64(game.rank[side, slot - game.base])
@@ -209,7 +211,8 @@ def _original(game: ProofGame, index: int, scratch: ProofScratch) -> int:
 def _original_word(originals: NDArray[np.int64], first: int) -> int:
     """Element of ``ProofGame.original`` for the word that begins at ``first``, from those of
     :func:`_original`."""
-    own, word = True, int64(-1)
+    own = True
+    word = int64(-1)
     for place in range(originals.size):
         if originals[place] >= 0:
             own &= originals[place] == first + place
@@ -230,7 +233,8 @@ def _original_word(originals: NDArray[np.int64], first: int) -> int:
 def changing(game: ProofGame, index: int, side: int, rank: int) -> Bitboard:
     """The canonical slots, in the word at ``index`` of the batch, whose grades change from the layer before
     those of this rank: their fresh value has at least the rank of that layer."""
-    codes, slot = game.value[side], game.base + index
+    codes = game.value[side]
+    slot = game.base + index
     some = between(codes, slot, max(rank - 1, 0), min(256 - rank, 255))
     return some & ~between(codes, slot, NONE, NONE)
 
@@ -254,16 +258,19 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
     for first in range(part[0], part[1], 64):
         if game.open_to[first >> 6] < accrued.rank - 1:
             continue
-        some, word = changing(game, first, side, accrued.rank), (game.base + first) >> 6
+        some = changing(game, first, side, accrued.rank)
+        word = (game.base + first) >> 6
         mask, next_run = runs.mask[word], runs.first[word]
         for place in range(64):
-            slot, first_run = 64 * word + place, next_run
+            slot = 64 * word + place
+            first_run = next_run
             if mask >> np.uint64(place) & ONE:
                 next_run = end_of_runs(runs, next_run)
             if some >> np.uint64(place) & ONE == ZERO:
                 continue
             grade = _fresh_grade(game, accrued, side, slot)
-            rank, code = int64(game.rank[side, first + place]), int64(game.value[side, slot])
+            rank = int64(game.rank[side, first + place])
+            code = int64(game.value[side, slot])
             if stores_state(rank, code, accrued, side):
                 run = covering_run(runs, first_run, next_run, accrued.rank)
                 if run < 0 or runs.value[run] == NONE:
@@ -307,11 +314,17 @@ def _layer_grade(
     game: ProofGame, accrued: Accrued, side: int, index: int, layer: SolvedLayer, scratch: ProofScratch
 ) -> int:
     """Grade of a state with an entry in a computed layer, whose entry is checked."""
-    pivot, slot, place = accrued.pivot, game.base + index, index - layer.first
-    code, value, depth = int64(game.value[side, slot]), int64(NONE), int64(0)
+    pivot = accrued.pivot
+    slot = game.base + index
+    place = index - layer.first
+    code = int64(game.value[side, slot])
+    value = int64(NONE)
+    depth = int64(0)
     if layer.present[side, place >> 6] >> np.uint64(place & 63) & ONE:
         value, depth = int64(layer.value[side, place]), int64(layer.depth[side, place])
-    grade, worth, fresh = grade_of(value, depth, pivot), worth_of(value), worth_of(code)
+    grade = grade_of(value, depth, pivot)
+    worth = worth_of(value)
+    fresh = worth_of(code)
     outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
     if value == NONE or (outside and game.deviation == 0):
         record(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
@@ -351,7 +364,8 @@ def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) 
                     for side in range(2):
                         game.grade[side, index] = game.grade[side, source]
             continue
-        source, symmetry = original >> 3 << 6, original & 7
+        source = original >> 3 << 6
+        symmetry = original & 7
         for side in range(2):
             some = changing(game, source, side, rank)
             while some:

@@ -96,7 +96,8 @@ def raise_to(
     """
 
     def write(call: Any) -> None:
-        builder, mask = call.builder, call.lane_mask(5)
+        builder = call.builder
+        mask = call.lane_mask(5)
         new = builder.xor(call.load(2), call.broadcast(4, 2))
 
         def best_of(old: Any) -> Any:
@@ -238,7 +239,8 @@ def legal_positions(men: ProofMen, squares: Squares, occupied: Bitboard, side: i
 
     ``occupied`` are the squares of the fixed men.
     """
-    last, king = men.free_count - 1, men.king_index[1 - side]
+    last = men.free_count - 1
+    king = men.king_index[1 - side]
     legal = ~occupied if men.free_count else ONE
     for man in range(men.kinds.size):
         if men.colours[man] != side:
@@ -259,7 +261,8 @@ def _shields(men: ProofMen, man: int, origin: int, target: int, occupied: Bitboa
         return ZERO
     shields = FULL
     for way in range(men.rides.shape[1]):
-        path, square = ZERO, step(men, man, way, origin)
+        path = ZERO
+        square = step(men, man, way, origin)
         while square >= 0 and square != target:
             path |= bit(square)
             rides_on = men.rides[man, way] and occupied & bit(square) == ZERO
@@ -287,7 +290,8 @@ def find_moves(
     The moves may leave the king attacked. ``scratch.squares`` are the squares of the fixed men, and
     ``occupied`` is the set of them.
     """
-    squares, last = scratch.squares, men.free_count - 1
+    squares = scratch.squares
+    last = men.free_count - 1
     is_prey = last >= 0 and men.colours[last] != side and men.kinds[last] != KING
     scratch.count[0] = 0
     if last >= 0:
@@ -315,9 +319,12 @@ def _find_moves_of_man(
     men: ProofMen, man: int, occupied: Bitboard, positions: Bitboard, is_prey: bool, scratch: ProofScratch
 ) -> None:
     """List the moves of a fixed king or piece; ``is_prey`` tells whether it may capture the last free man."""
-    side, last, captures = men.colours[man], men.free_count - 1, ZERO
+    side = men.colours[man]
+    last = men.free_count - 1
+    captures = ZERO
     for way in range(men.rides.shape[1]):
-        free, target = positions, step(men, man, way, scratch.squares[man])
+        free = positions
+        target = step(men, man, way, scratch.squares[man])
         while target >= 0 and free:
             if occupied & bit(target):
                 victim = _victim_on(men, scratch.squares, target, side)
@@ -348,7 +355,8 @@ def _find_moves_of_last_man(
         if captures:
             _add_move(scratch, last, scratch.squares[man], man, captures)
     for way in range(men.rides.shape[1]):
-        delta, able = men.delta[last, way], sources(~occupied, men.delta[last, way]) & men.inside[last, way]
+        delta = men.delta[last, way]
+        able = sources(~occupied, men.delta[last, way]) & men.inside[last, way]
         distance = delta
         while positions & able:
             _add_move(scratch, last, distance, -1, positions & able)
@@ -361,8 +369,11 @@ def _find_pawn_moves(
     men: ProofMen, pawn: int, occupied: Bitboard, positions: Bitboard, is_prey: bool, scratch: ProofScratch
 ) -> None:
     """List the moves of a pawn; ``is_prey`` tells whether it may capture the last free man."""
-    square, side, last = scratch.squares[pawn], men.colours[pawn], men.free_count - 1
-    ahead, free = 8 - 16 * side, positions
+    square = scratch.squares[pawn]
+    side = men.colours[pawn]
+    last = men.free_count - 1
+    ahead = 8 - 16 * side
+    free = positions
     for target in range(square + ahead, square + ahead * (3 if square >> 3 == 1 + 5 * side else 2), ahead):
         free &= ~bit(target)
         if occupied & bit(target) or free == ZERO:
@@ -386,7 +397,8 @@ def is_legal(men: ProofMen, occupied: Bitboard, man: int, target: int, victim: i
     ``squares`` are those of all men before the move, and ``occupied`` is the set of them. ``victim`` is the
     captured man, -1 if there is none.
     """
-    side, origin = men.colours[man], squares[man]
+    side = men.colours[man]
+    origin = squares[man]
     squares[man] = target
     if victim >= 0:
         squares[victim] = origin  # which is empty

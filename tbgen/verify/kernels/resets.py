@@ -62,7 +62,8 @@ class ProofResets(NamedTuple):
     """Fresh depths of the sub-tables."""
 
 
-_EMPTY, _NO_ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
+_EMPTY = np.zeros(0, np.int64)
+_NO_ROWS = np.zeros((0, 0), np.int64)
 NO_RESETS = ProofResets(
     _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY,
     np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint16),
@@ -142,7 +143,9 @@ def fresh_after(
     for man in range(resets.free_count[table] + resets.pawn_count[table]):
         scratch[man] = squares[resets.source[reset, man]] ^ 56 * swapped
     phase, slot = canonical_place(resets, table, scratch)
-    to_move, code, plies = 1 - side ^ swapped, int64(NONE), int64(0)
+    to_move = 1 - side ^ swapped
+    code = int64(NONE)
+    plies = int64(0)
     if table == 0:
         slot += phase * resets.phase_size[0]
         code, plies = int64(own_table[0][to_move, slot]), int64(own_table[1][to_move, slot])
@@ -206,7 +209,8 @@ def grade_of_exit(
         if other != captured:
             slot = slot << 6 | squares[other]
     victim = captured + 1 if captured < men.free_count else 0
-    mover, target = man, squares[man]
+    mover = man
+    target = squares[man]
     if man < men.free_count:
         mover = men.kinds.size
         if victim:
