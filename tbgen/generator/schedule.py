@@ -14,6 +14,10 @@ from tbgen.board.material import Material
 from tbgen.generator.estimate import Estimate, combined_peak
 from tbgen.generator.one_table import BuildReporter, BuiltTable
 
+_PRIOR_SECONDS: Final = 60.0
+"""Weight of the assumption that estimates are correct: it counts like finished tables that took this many
+seconds, exactly as estimated."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -117,11 +121,6 @@ class Outlook:
     """Peak memory in bytes."""
     jobs: int
     """Greatest number of tables being built at once."""
-
-
-_PRIOR_SECONDS: Final = 60.0
-"""Weight of the assumption that estimates are correct: it counts like finished tables that took this many
-seconds, exactly as estimated."""
 
 
 class BuildProgress:

@@ -19,6 +19,22 @@ from tbgen.html.style import MAN_SIZE, SQUARE, corner
 
 _WRAPPING_TAGS: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
 
+_BOARD_SIZE: Final = 390
+_MARK_FILL: Final = "#7fb069"
+_WORD_SIZES: Final = (11, 9)
+"""Font sizes of the first word on a square, and of the words below the first."""
+
+_MIDDLE: Final = MAN_SIZE / 2
+_STEP: Final = 4.4
+"""Distance between neighbouring squares on a tile. The longest leap of a described man stays on the tile."""
+_START, _END = 3.0, 14.5
+"""Distances, along files or ranks, from the middle of a tile to the start and end of a ride's line."""
+_COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
+"""Colours of the tile and of the marks on it; the key says whether the man is White's."""
+
+_DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
+_NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
+
 
 def sprites() -> Markup:
     """Return hidden definitions of an empty board and of all men; a page needs them before its diagrams."""
@@ -72,12 +88,6 @@ def _man_labels(position: chess.Board, colour: chess.Color) -> list[str]:
     ]
 
 
-_BOARD_SIZE: Final = 390
-_MARK_FILL: Final = "#7fb069"
-_WORD_SIZES: Final = (11, 9)
-"""Font sizes of the first word on a square, and of the words below the first."""
-
-
 def board_picture(
     board: chess.BaseBoard,
     words: Mapping[chess.Square, Sequence[str]],
@@ -107,15 +117,6 @@ def _word_texts(square: chess.Square, words: Sequence[str]) -> str:
         f'font-family="sans-serif" text-anchor="middle">{saxutils.escape(word)}</text>'
         for number, word in enumerate(words)
     )
-
-
-_MIDDLE: Final = MAN_SIZE / 2
-_STEP: Final = 4.4
-"""Distance between neighbouring squares on a tile. The longest leap of a described man stays on the tile."""
-_START, _END = 3.0, 14.5
-"""Distances, along files or ranks, from the middle of a tile to the start and end of a ride's line."""
-_COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
-"""Colours of the tile and of the marks on it; the key says whether the man is White's."""
 
 
 def picture_of_man(letters: str, white: bool) -> bytes:
@@ -159,10 +160,6 @@ def _tile_of_man(name: str, white: bool) -> str:
 def _xy(distance: float) -> str:
     """Return a coordinate on the tile, given the distance from its middle."""
     return f"{_MIDDLE + distance:g}"
-
-
-_DIAGRAM: Final = re.compile(r'<svg class="board" data-query="([^"]*)".*?</svg>', re.DOTALL)
-_NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
 
 
 def with_links(page: str, explorer: str) -> str:

@@ -27,6 +27,8 @@ _GROUP_TAG: Final = re.compile(r'<g id="[a-z-]+" class="[a-z ]+"')
 _STYLE_ATTRIBUTE: Final = re.compile(r'style="([^"]*)"')
 _STYLE_PROPERTY: Final = re.compile(r"([a-z-]+): ?([^;]+); ?")
 
+_NEGATIVE_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
+
 
 def style_sheet() -> str:
     """Return the style sheet of all pages."""
@@ -62,9 +64,6 @@ def _man_svg(symbol: str, svg: str) -> str:
     scale = f"scale({MAN_SIZE / SQUARE:.4f})"
     named_svg = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', svg, count=1)
     return _STYLE_ATTRIBUTE.sub(lambda style: _STYLE_PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named_svg)
-
-
-_NEGATIVE_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 
 
 def template_environment(package: str) -> jinja2.Environment:

@@ -17,6 +17,9 @@ _OUTSIDE: Final = -1
 _TRIANGLE_INDEX: Final = np.full(64, _OUTSIDE, np.int64)
 _TRIANGLE_INDEX[_TRIANGLE] = np.arange(len(TRIANGLE))
 
+Part = tuple[int, int]
+"""A half-open range of blocks, slots or words that a thread processes."""
+
 
 def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return the squares of the men as an array of shape (n, men), for ``slots`` of shape (n,).
@@ -75,10 +78,6 @@ def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArra
     """
     offsets = np.cumsum(counts) - counts
     return np.asarray(np.arange(counts.sum()) + np.repeat(start - offsets, counts), np.int64)
-
-
-Part = tuple[int, int]
-"""A half-open range of blocks, slots or words that a thread processes."""
 
 
 def equal_parts(count: int, parts: int) -> list[Part]:

@@ -36,6 +36,23 @@ MIRROR_RANKS: Final = 2
 TRANSPOSE: Final = 4
 """Bit of a symmetry number: b1 <-> a2, applied after the mirrors."""
 
+MAX_NODES: Final = 1 << 32
+"""Maximum number of nodes of a phase (docs/glossary.md), because the solver stores a node in four bytes."""
+
+_PAWN_SQUARES: Final = range(8, 56)
+
+Placement = tuple[int, ...]
+"""The squares of White's pawns, then of Black's, each in ascending order."""
+
+Slot = NewType("Slot", int)
+"""Index of a position in the arrays of its table, for one side to move: 0 to ``Layout.size`` - 1."""
+
+Side = NewType("Side", int)
+"""The side to move in a table: 0 for White, 1 for Black."""
+
+SIDES: Final = (Side(0), Side(1))
+WHITE_TO_MOVE, BLACK_TO_MOVE = SIDES
+
 
 def image_of(symmetry: int, square: int) -> int:
     """Return the image of a square under a symmetry, a number from 0 to 7.
@@ -93,10 +110,6 @@ def mirror_rank(square: int) -> int:
     return square ^ 56
 
 
-MAX_NODES: Final = 1 << 32
-"""Maximum number of nodes of a phase (docs/glossary.md), because the solver stores a node in four bytes."""
-
-
 def check_nodes(slots: int, owner: str) -> None:
     """Check that the solver can number the nodes of a phase with ``slots`` slots for one side to move.
 
@@ -105,21 +118,6 @@ def check_nodes(slots: int, owner: str) -> None:
     """
     if 2 * slots > MAX_NODES:
         raise LimitError(f"{owner} has {2 * slots} nodes; the solver numbers at most {MAX_NODES}")
-
-
-_PAWN_SQUARES: Final = range(8, 56)
-
-Placement = tuple[int, ...]
-"""The squares of White's pawns, then of Black's, each in ascending order."""
-
-Slot = NewType("Slot", int)
-"""Index of a position in the arrays of its table, for one side to move: 0 to ``Layout.size`` - 1."""
-
-Side = NewType("Side", int)
-"""The side to move in a table: 0 for White, 1 for Black."""
-
-SIDES: Final = (Side(0), Side(1))
-WHITE_TO_MOVE, BLACK_TO_MOVE = SIDES
 
 
 @dataclass(frozen=True, eq=False)

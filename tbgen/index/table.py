@@ -30,6 +30,14 @@ LAST_RUN: Final = 128
 _MAX_PART_ELEMENTS: Final = 1 << 20
 """Maximum number of elements that are counted or compared at once."""
 
+BYTES_PER_SLOT: Final = 3
+"""Bytes of memory that a value and a depth need."""
+
+MAX_KEPT_BYTES: Final = 256 << 20
+"""Maximum total size in bytes of the small tables that a build keeps in memory for later tables."""
+MAX_SMALL_TABLE_BYTES: Final = MAX_KEPT_BYTES // 4
+"""Maximum size in bytes of a small table."""
+
 
 class AccruedForm(Enum):
     """The form in which a table stores the values V(P, A) for accrued scores A."""
@@ -291,16 +299,6 @@ def pawns_text(layout: Layout) -> str:
     'P p'
     """
     return " ".join(["P"] * layout.white_pawns + ["p"] * layout.black_pawns)
-
-
-BYTES_PER_SLOT: Final = 3
-"""Bytes of memory that a value and a depth need."""
-
-
-MAX_KEPT_BYTES: Final = 256 << 20
-"""Maximum total size in bytes of the small tables that a build keeps in memory for later tables."""
-MAX_SMALL_TABLE_BYTES: Final = MAX_KEPT_BYTES // 4
-"""Maximum size in bytes of a small table."""
 
 
 def fresh_bytes(size: int) -> int:

@@ -30,6 +30,17 @@ PROMOTED: Final = 31
 Block = tuple[Material, int]
 """A phase of a material."""
 
+_MIN_SHARED_SLOTS: Final = 1 << 19
+"""Minimum number of slots of a phase that several threads solve together."""
+
+_MAX_BATCH_SLOTS: Final = 1 << 23
+"""Maximum number of slots, for one side to move, of a batch with several phases.
+
+A batch is a set of phases whose layers (docs/glossary.md) are made together."""
+
+_LONGEST_STEP: Final = 2
+"""Greatest number of ranks by which a pawn moves."""
+
 
 @functools.cache
 def en_passant_configs(layout: Layout) -> np.ndarray:
@@ -108,10 +119,6 @@ def _move_keys(layout: Layout) -> list[tuple[int, int, int]]:
     return move_keys
 
 
-_MIN_SHARED_SLOTS: Final = 1 << 19
-"""Minimum number of slots of a phase that several threads solve together."""
-
-
 def threads_share_phase(layout: Layout) -> bool:
     """Return whether all threads work on one phase at a time, instead of each thread on its own phase."""
     return layout.phase_size >= _MIN_SHARED_SLOTS and not len(en_passant_configs(layout))
@@ -121,12 +128,6 @@ def phase_groups(layout: Layout) -> list[list[int]]:
     """Return groups of phases in the order of solving; the phases of a group do not depend on each other."""
     steps = [layout.steps_left(placement) for placement in layout.placements]
     return [list(group) for _, group in groupby(range(len(steps)), steps.__getitem__)]
-
-
-_MAX_BATCH_SLOTS: Final = 1 << 23
-"""Maximum number of slots, for one side to move, of a batch with several phases.
-
-A batch is a set of phases whose layers (docs/glossary.md) are made together."""
 
 
 def max_phases_of_batch(layout: Layout) -> int:
@@ -263,10 +264,6 @@ def sides_after_promotion(layout: Layout, movers: Collection[Side] = SIDES) -> d
         if kind and not captured and mover in movers:
             sides_by_material.setdefault(target.material, set()).add(SIDES[(1 - mover) ^ target.swapped])
     return sides_by_material
-
-
-_LONGEST_STEP: Final = 2
-"""Greatest number of ranks by which a pawn moves."""
 
 
 def first_needed_phase(layout: Layout, group: Sequence[int]) -> int:

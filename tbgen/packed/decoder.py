@@ -78,6 +78,37 @@ _POSITIONS_PER_LIST: Final = 1 << 12
 _list_zeroing: Final = with_fixed_types(list_zeroing)
 _find_exits: Final = with_fixed_types(find_exits)
 
+_MAX_BATCH_POSITIONS: Final = 1 << 20
+"""Maximum number of positions in one batch. Their questions take about 700 MiB of memory."""
+_TASK_POSITIONS: Final = 256
+"""Number of positions whose questions one thread finds at a time."""
+_MAX_SINGLE_THREAD_POSITIONS: Final = 100
+"""Maximum number of positions that are looked up by a single thread."""
+_PARTS_PER_THREAD: Final = 4
+"""Number of parts, per thread, into which the questions are divided. With more parts, the load is balanced
+better, but each part needs the interpreter's lock."""
+_POSITIONS_PER_RANKING: Final = 1 << 12
+"""Number of positions whose ranks one thread finds at a time."""
+_MAX_MOVES: Final = (MAX_MEN - 1) * MAX_TARGETS
+"""Upper bound of the number of moves of the free men of one side."""
+_NO_SLOT: Final = np.iinfo(np.int64).max
+"""A number greater than any slot."""
+
+_QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
+"""Maximum numbers of questions about one position with bounds that are answered, round by round. One answer
+mostly proves that the value does not matter."""
+_FIRST: Final = np.zeros(1, np.int64)
+
+_ask: Final = with_fixed_types(ask)
+_answer: Final = with_fixed_types(answer)
+_find_values: Final = with_fixed_types(find_values)
+_find_bounds: Final = with_fixed_types(find_bounds)
+_list_open_questions: Final = with_fixed_types(list_open_questions)
+_find_ranks: Final = with_fixed_types(find_ranks)
+
+_spare_batches: Final[list[Batch]] = []
+"""Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
+
 
 @cache
 def destinations_of(layout: Layout) -> Destinations:
@@ -177,35 +208,6 @@ class Decoded(NamedTuple):
     error: TbgenError | None
 
 
-_MAX_BATCH_POSITIONS: Final = 1 << 20
-"""Maximum number of positions in one batch. Their questions take about 700 MiB of memory."""
-_TASK_POSITIONS: Final = 256
-"""Number of positions whose questions one thread finds at a time."""
-_MAX_SINGLE_THREAD_POSITIONS: Final = 100
-"""Maximum number of positions that are looked up by a single thread."""
-_PARTS_PER_THREAD: Final = 4
-"""Number of parts, per thread, into which the questions are divided. With more parts, the load is balanced
-better, but each part needs the interpreter's lock."""
-_POSITIONS_PER_RANKING: Final = 1 << 12
-"""Number of positions whose ranks one thread finds at a time."""
-_MAX_MOVES: Final = (MAX_MEN - 1) * MAX_TARGETS
-"""Upper bound of the number of moves of the free men of one side."""
-_NO_SLOT: Final = np.iinfo(np.int64).max
-"""A number greater than any slot."""
-
-_QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
-"""Maximum numbers of questions about one position with bounds that are answered, round by round. One answer
-mostly proves that the value does not matter."""
-_FIRST: Final = np.zeros(1, np.int64)
-
-_ask: Final = with_fixed_types(ask)
-_answer: Final = with_fixed_types(answer)
-_find_values: Final = with_fixed_types(find_values)
-_find_bounds: Final = with_fixed_types(find_bounds)
-_list_open_questions: Final = with_fixed_types(list_open_questions)
-_find_ranks: Final = with_fixed_types(find_ranks)
-
-
 def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
     """Return an empty batch.
 
@@ -242,10 +244,6 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     else:  # starting threads would take longer
         list(map(find, firsts))
     return ranks
-
-
-_spare_batches: Final[list[Batch]] = []
-"""Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
 
 
 class Decoder:

@@ -67,6 +67,25 @@ contexts again have nodes."""
 
 Steps = NDArray[np.int64]
 
+BLOCKS_PER_TASK: Final = 2048
+"""Number of blocks in one task of a thread."""
+
+_MAX_SLOT_BYTES: Final = 14
+"""Upper bound of the encoded size of a position in bytes. A position is encoded in at most nine steps, each
+of at most twelve bits. A step encodes a symbol or a byte."""
+_SLOTS_PER_TASK: Final = 1 << 22
+"""Number of slots that one task counts or flags."""
+
+_MODELS: Final = (schema.VALUE_MODEL, schema.DEPTH_MODEL, schema.FUNCTION_MODEL)
+"""The datasets of the shares of each kind of steps."""
+_LENGTHS: Final = (schema.BLOCK_VALUE_LENGTH, schema.BLOCK_DEPTH_LENGTH, schema.BLOCK_FUNCTION_LENGTH)
+"""The datasets of the numbers of bytes in each block."""
+
+_MAX_SAMPLED_BITS: Final = 13
+"""A sample has about at most two to this power of blocks."""
+_MAX_LISTED_STEPS: Final = 1 << 20
+"""Maximum number of steps that are listed at once."""
+
 
 def contexts_of(levels: Levels, steps: Steps, sampled: int = 1) -> NDArray[np.int64]:
     """Return the contexts for which shares of their own save more bits than they take.
@@ -216,22 +235,6 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     return replace(model, edge=edge, symbol=edge.view(np.uint8), next_line=edge.view(np.uint32))
 
 
-BLOCKS_PER_TASK: Final = 2048
-"""Number of blocks in one task of a thread."""
-
-_MAX_SLOT_BYTES: Final = 14
-"""Upper bound of the encoded size of a position in bytes. A position is encoded in at most nine steps, each
-of at most twelve bits. A step encodes a symbol or a byte."""
-_SLOTS_PER_TASK: Final = 1 << 22
-"""Number of slots that one task counts or flags."""
-
-
-_MODELS: Final = (schema.VALUE_MODEL, schema.DEPTH_MODEL, schema.FUNCTION_MODEL)
-"""The datasets of the shares of each kind of steps."""
-_LENGTHS: Final = (schema.BLOCK_VALUE_LENGTH, schema.BLOCK_DEPTH_LENGTH, schema.BLOCK_FUNCTION_LENGTH)
-"""The datasets of the numbers of bytes in each block."""
-
-
 def escape_bytes(function_count: int) -> int:
     """Return how many bytes encode the number of a rare function in a table with ``function_count``
     functions."""
@@ -313,12 +316,6 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
         schema.FUNCTION_ACCRUED: empty if functions is None else functions.accrued,
         schema.FUNCTION_VALUE: empty if functions is None else functions.value,
     }
-
-
-_MAX_SAMPLED_BITS: Final = 13
-"""A sample has about at most two to this power of blocks."""
-_MAX_LISTED_STEPS: Final = 1 << 20
-"""Maximum number of steps that are listed at once."""
 
 
 def new_counts(*contexts: int) -> tuple[Counts, Counts, Counts]:

@@ -30,6 +30,16 @@ from tbgen.system.memory import processor_count, release_pages
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
+_MIN_CACHED_ANSWERS: Final = 1 << 16
+"""Minimum number of the latest answers to keep for one table."""
+_MAX_THREADS: Final = 8
+"""Maximum number of threads that decode blocks. More threads would wait for the interpreter's lock."""
+
+Question: TypeAlias = tuple[Side, Slot, int]
+"""Side to move, canonical slot, and the code of an accrued score; NO_SCORE for the fresh state."""
+Answer: TypeAlias = tuple[Code, int | None]
+"""The code of a value, and the depth in plies; None if the depth is not stored."""
+
 
 class AnswerCache(Generic[K, V]):
     """A cache of the latest answers to questions.
@@ -61,17 +71,6 @@ class AnswerCache(Generic[K, V]):
             self._older = self._recent
             self._recent = {}
         self._recent.update(answers)
-
-
-_MIN_CACHED_ANSWERS: Final = 1 << 16
-"""Minimum number of the latest answers to keep for one table."""
-_MAX_THREADS: Final = 8
-"""Maximum number of threads that decode blocks. More threads would wait for the interpreter's lock."""
-
-Question: TypeAlias = tuple[Side, Slot, int]
-"""Side to move, canonical slot, and the code of an accrued score; NO_SCORE for the fresh state."""
-Answer: TypeAlias = tuple[Code, int | None]
-"""The code of a value, and the depth in plies; None if the depth is not stored."""
 
 
 class PackedFile(StoredFile):

@@ -69,6 +69,12 @@ _MIN_ADVANTAGE_PAWNS = 2
 MAX_DERIVED_RANK: Final = 127
 """Greatest position rank of the derived side whose position score the derivation orders correctly."""
 
+MAX_SLOTS: Final = (1 << 32) - 1
+"""Maximum number of slots of a packed table for one side to move: the encoder counts in four bytes how often
+a symbol occurs. (Keys of questions, in :mod:`tbgen.packed.kernels.questions`, have 34 bits for a slot.)"""
+MAX_LIKE_GROUPS: Final = 1
+"""Maximum number of groups of like men (``Layout.like_men``) in a table that zeroing moves lead to."""
+
 
 def stored_side(layout: Layout) -> Side:
     """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
@@ -103,13 +109,6 @@ def block_rows_of(layout: Layout) -> int:
     The more men are alike, the fewer slots are canonical.
     """
     return 16 << max((end - begin - 1 for begin, end in layout.like_men), default=0)
-
-
-MAX_SLOTS: Final = (1 << 32) - 1
-"""Maximum number of slots of a packed table for one side to move: the encoder counts in four bytes how often
-a symbol occurs. (Keys of questions, in :mod:`tbgen.packed.kernels.questions`, have 34 bits for a slot.)"""
-MAX_LIKE_GROUPS: Final = 1
-"""Maximum number of groups of like men (``Layout.like_men``) in a table that zeroing moves lead to."""
 
 
 def check_packing(layout: Layout) -> None:

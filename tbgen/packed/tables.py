@@ -29,6 +29,9 @@ KERNEL_FAMILY: Final = __name__
 
 _logger = logging.getLogger(__name__)
 
+AnyTable: TypeAlias = "TableFile | PackedFile"
+"""An open table in either form."""
+
 
 def ensure_compiled(emit: Callable[[str], object] = _logger.warning) -> None:
     """Compile the kernels that look up positions if they are not in the cache.
@@ -44,10 +47,6 @@ def ensure_compiled(emit: Callable[[str], object] = _logger.warning) -> None:
             from tbgen.packed.packed_warmup import compile_look_up
 
             compile_look_up()
-
-
-AnyTable: TypeAlias = "TableFile | PackedFile"
-"""An open table in either form."""
 
 
 def open_table(

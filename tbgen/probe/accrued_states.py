@@ -46,6 +46,11 @@ from tbgen.store.table_file import LoadedTable
 if TYPE_CHECKING:
     from tbgen.probe.values import Values
 
+_MAX_LOADED_MEN: Final = 4
+"""Maximum number of men of tables that are loaded whole, even for a few positions, and kept in memory."""
+_MAX_ONE_BY_ONE: Final = 1 << 12
+"""Maximum number of positions that are looked up one by one."""
+
 
 class QuietMoves:
     """Finds the best quiet moves of one side in a cell in which all men of this side are mobile.
@@ -294,12 +299,6 @@ def _merits(side: Side, codes: Codes) -> Codes:
 def terminal_values(side: Side, ranks: NDArray[np.uint8]) -> Codes:
     """Return the values of mate and stalemate positions with ``side`` to move; ``NONE`` for all others."""
     return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)
-
-
-_MAX_LOADED_MEN: Final = 4
-"""Maximum number of men of tables that are loaded whole, even for a few positions, and kept in memory."""
-_MAX_ONE_BY_ONE: Final = 1 << 12
-"""Maximum number of positions that are looked up one by one."""
 
 
 class RightlessValues:

@@ -56,6 +56,15 @@ if TYPE_CHECKING:
 _MAX_MEN_OF_SMALL_CELL: Final = 4
 """Greatest number of men of a cell that takes negligible time to solve."""
 
+_MAX_KEPT_BYTES: Final = 1 << 30
+"""Total size of the solved cells above which all are dropped before another cell is solved."""
+_MAX_THREADS: Final = 4
+"""Maximum number of threads that look up the values of exits."""
+_PROGRESS_SECONDS: Final = 10.0
+"""Minimum time between two lines of progress."""
+
+_logger = logging.getLogger(__name__)
+
 
 class CastlingCell(NamedTuple):
     """A cell, and the castling rights in it."""
@@ -124,16 +133,6 @@ def probe_cost(board: chess.Board) -> tuple[float, int]:
     cells = required_cells(castling_cell_of(board), ())
     size = sum(c.cell.size for c in cells if c.cell.men > _MAX_MEN_OF_SMALL_CELL and len(c.cell.mobile) > 2)
     return sum(map(cell_seconds, cells)), (RATES.min_mib["castling"] << 20) + memory_of("castling cell", size)
-
-
-_MAX_KEPT_BYTES: Final = 1 << 30
-"""Total size of the solved cells above which all are dropped before another cell is solved."""
-_MAX_THREADS: Final = 4
-"""Maximum number of threads that look up the values of exits."""
-_PROGRESS_SECONDS: Final = 10.0
-"""Minimum time between two lines of progress."""
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,16 @@ from tbgen.index.position import Position, board_of, locate
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
 
+MAX_STATES: Final = 300
+"""Number of states to expand before giving up. With packed tables, this takes up to two seconds."""
+MAX_PLIES: Final = 300
+"""Number of plies to look ahead before giving up. Python's recursion limit allows this many nested calls."""
+
+_NodeKey: TypeAlias = tuple[Layout, Side, Slot, Signed]
+
+_STATES_PER_SEARCH: Final = 50
+"""Number of states to expand between two calls to ``patience``."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankedMove(MoveWithSan):
@@ -148,14 +158,6 @@ def check_mark(position: Position) -> str:
     return "" if rank_of(position.score) & 1 else "#" if position.terminal else "+"
 
 
-MAX_STATES: Final = 300
-"""Number of states to expand before giving up. With packed tables, this takes up to two seconds."""
-MAX_PLIES: Final = 300
-"""Number of plies to look ahead before giving up. Python's recursion limit allows this many nested calls."""
-
-_NodeKey: TypeAlias = tuple[Layout, Side, Slot, Signed]
-
-
 class DepthSearch:
     """Finds depths in r-mobility by iterative deepening. Bounds of depths are kept for later searches.
 
@@ -274,10 +276,6 @@ class _Node:
         self.lower_bound = 1
         self.upper_bound: float = inf
         self.unknown: list[_Node] | None = None
-
-
-_STATES_PER_SEARCH: Final = 50
-"""Number of states to expand between two calls to ``patience``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,13 @@ _DAMAGE_ERRORS: Final = (OSError, ValueError, IndexError, AssertionError, Recurs
 _POSSIBLE_WDL: Final = range(-2, 3)
 _WHITE_MATES, _BLACK_MATES = GScore(0, True), GScore(0, False)
 
+_BOUNDS: Final = (
+    ScoreInterval(GScore(1, False), GScore(1, True)),
+    ScoreInterval(_WHITE_MATES, _WHITE_MATES),
+    ScoreInterval(_BLACK_MATES, _BLACK_MATES),
+    ANYTHING,
+)
+
 
 class Winner(IntEnum):
     """The side that can force mate, according to Syzygy files."""
@@ -49,14 +56,6 @@ class Winner(IntEnum):
     def bounds(self) -> ScoreInterval:
         """The interval that contains the value, whatever the accrued score is."""
         return _BOUNDS[self]
-
-
-_BOUNDS: Final = (
-    ScoreInterval(GScore(1, False), GScore(1, True)),
-    ScoreInterval(_WHITE_MATES, _WHITE_MATES),
-    ScoreInterval(_BLACK_MATES, _BLACK_MATES),
-    ANYTHING,
-)
 
 
 class _Files(chess.syzygy.Tablebase):

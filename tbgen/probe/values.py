@@ -29,20 +29,6 @@ if TYPE_CHECKING:
     from tbgen.packed.file import PackedFile
     from tbgen.store.table_file import LoadedTable
 
-
-class Place(NamedTuple):
-    """The place of a position in a table.
-
-    :ivar ep_square: the target square of a legal en passant capture, as the table stores it; -1 if no such
-        capture is legal.
-    """
-
-    layout: Layout
-    side: Side
-    slot: Slot
-    ep_square: int
-
-
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
 """Default maximum size of the decoded chunks that a tablebase keeps."""
@@ -59,9 +45,21 @@ D(P, A) in plies (None if unavailable)."""
 _PLACEHOLDER_GOAL: Final = Goal(Signed(0), 0)
 """Goal that stands for a state that has not been looked up yet."""
 
-
 _FAILED_ENTRY: Final = (-1, 0)
 """Code and depth that stand for a position that cannot be looked up."""
+
+
+class Place(NamedTuple):
+    """The place of a position in a table.
+
+    :ivar ep_square: the target square of a legal en passant capture, as the table stores it; -1 if no such
+        capture is legal.
+    """
+
+    layout: Layout
+    side: Side
+    slot: Slot
+    ep_square: int
 
 
 class Values:

@@ -47,6 +47,11 @@ SYMMETRY_OF: Final = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], n
 TRIANGLE_OF: Final = np.array([TRIANGLE_COORD[IMAGE[INTO_TRIANGLE[q][0]][q]] for q in range(64)], np.int64)
 """int64 (64,): coordinate, 0 to 9, of the image of each square in the triangle."""
 
+MAX_TARGETS: Final = 63
+"""Greatest number of squares to which one man can move."""
+MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
+"""Greatest number of steps of a man on all its ways together."""
+
 
 def _make_king_tables() -> tuple[np.ndarray, np.ndarray]:
     listed_moves: list[list[tuple[int, int, int]]] = [[], []]
@@ -100,12 +105,6 @@ class Movement(Struct):
     """uint64 (kinds, 64): squares that a man attacks on an empty board."""
     passed_squares: Words
     """uint64 (kinds, 64, 64): squares that must be empty for a move from one square to another."""
-
-
-MAX_TARGETS: Final = 63
-"""Greatest number of squares to which one man can move."""
-MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
-"""Greatest number of steps of a man on all its ways together."""
 
 
 class _Orthodox(Movement):

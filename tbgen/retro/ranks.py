@@ -75,6 +75,19 @@ from tbgen.retro.workspace import (
 )
 from tbgen.system.memory import zeros
 
+_MIN_SHARED_WORDS: Final = int64(1 << 12)
+"""Minimum number of words on the front for which the next level is divided among threads. Processing this
+many words takes one or two milliseconds."""
+
+MAX_PARTS: Final = 16
+"""Greatest number of parts of a sweep. It is limited, because every part examines the moves that lead from
+it to the fronts of all other parts."""
+
+_NO_SET: Final = np.zeros((2, 0), np.uint64)
+_NO_DEPTHS: Final = np.zeros(0, np.uint16)
+_NEIGHBOUR_BITS: Final = 6
+"""Number of low bits in which the numbers of 64 neighbouring words differ."""
+
 
 @dataclass
 class StageTimes:
@@ -92,15 +105,6 @@ class StageTimes:
         yield
         with self._lock:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-
-
-_MIN_SHARED_WORDS: Final = int64(1 << 12)
-"""Minimum number of words on the front for which the next level is divided among threads. Processing this
-many words takes one or two milliseconds."""
-
-MAX_PARTS: Final = 16
-"""Greatest number of parts of a sweep. It is limited, because every part examines the moves that lead from
-it to the fronts of all other parts."""
 
 
 def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1, mapper: Map = map) -> None:
@@ -364,12 +368,6 @@ def start_phase(workspace: Workspace, pool: Pool, symmetric: bool, crew: Crew | 
     """
     find_moves(workspace, pool, symmetric, *(crew.shares if crew else ()))
     return WidePhaseSolver(workspace, pool, (), crew) if crew else PhaseSolver(workspace, pool)
-
-
-_NO_SET: Final = np.zeros((2, 0), np.uint64)
-_NO_DEPTHS: Final = np.zeros(0, np.uint16)
-_NEIGHBOUR_BITS: Final = 6
-"""Number of low bits in which the numbers of 64 neighbouring words differ."""
 
 
 def values_workspace(frame: Frame, parts: int) -> Workspace:

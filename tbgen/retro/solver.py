@@ -73,6 +73,12 @@ _INITIAL_CAPACITY: Final = 1024
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
 
+AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
+"""A function to call after each phase has been solved, while the workspace contains its positions and ranks.
+
+The arguments are the phase, the workspace, the pool with the values, the number of parts into which to divide
+the work, and a function like ``map`` that may distribute the parts over threads."""
+
 
 class FunctionNumbering:
     """The functions of a table for one side to move, and the function number of each slot.
@@ -175,13 +181,6 @@ def _entries(keys: Words, function: int) -> bytes:
         function, entry = divmod(int(keys[function]), 1 << 16)
         entries.append(entry.to_bytes(2, "big"))
     return b"".join(reversed(entries))
-
-
-AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
-"""A function to call after each phase has been solved, while the workspace contains its positions and ranks.
-
-The arguments are the phase, the workspace, the pool with the values, the number of parts into which to divide
-the work, and a function like ``map`` that may distribute the parts over threads."""
 
 
 def solve(

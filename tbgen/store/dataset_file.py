@@ -30,6 +30,9 @@ Result = TypeVar("Result")
 _BATCH_ITEMS: Final = 32
 """Number of chunks in a batch. In small batches, threads would mostly wait for the interpreter's lock."""
 
+CACHE_BYTES: Final = 32 << 20
+"""Size limit, in bytes, of the cache of a file that does not share a cache."""
+
 
 def map_batches(
     function: Callable[[list[Item]], Iterable[Result]], items: Iterable[Item], threads: int
@@ -266,10 +269,6 @@ class ChunkedArray:
             if len(chunks[index]) != chunk_bytes:
                 raise damaged(index, "has a chunk of the wrong size")
         return chunks
-
-
-CACHE_BYTES: Final = 32 << 20
-"""Size limit, in bytes, of the cache of a file that does not share a cache."""
 
 
 class DatasetFile:

@@ -33,6 +33,18 @@ SUFFIX: Final = ".h5"
 Directories: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | None
 """Directories of tables: one, several in the order of the search, or None for the default directory."""
 
+_MIN_PACKED_MEN: Final = 5
+"""Minimum number of men of packed tables.
+
+Smaller tables stay plain, because together they take up only 110 MiB, because other tables depend on them,
+and because plain tables can be read without compiled code."""
+_MIN_PACKABLE_MEN: Final = 3
+"""Minimum number of men of tables that can be packed. The table of two kings is smaller than a packed
+block."""
+
+_PLAIN_FORM: Final = AccruedForm.RUNS
+"""The form in which plain tables store the values for accrued scores."""
+
 
 def directories_of(directories: Directories) -> tuple[Path, ...]:
     """Return the directories as paths, at least one.
@@ -98,20 +110,6 @@ def layer_files_beside(table: Path) -> list[Path]:
     []
     """
     return sorted(table.parent.glob(f"{escape(table.name.removesuffix(SUFFIX))}.*.layer{SUFFIX}"))
-
-
-_MIN_PACKED_MEN: Final = 5
-"""Minimum number of men of packed tables.
-
-Smaller tables stay plain, because together they take up only 110 MiB, because other tables depend on them,
-and because plain tables can be read without compiled code."""
-_MIN_PACKABLE_MEN: Final = 3
-"""Minimum number of men of tables that can be packed. The table of two kings is smaller than a packed
-block."""
-
-
-_PLAIN_FORM: Final = AccruedForm.RUNS
-"""The form in which plain tables store the values for accrued scores."""
 
 
 def accrued_form_of(material: Material) -> AccruedForm:

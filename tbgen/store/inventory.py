@@ -26,6 +26,16 @@ from tbgen.store.table_file import StoredFile
 
 _BLOCK_BYTES: Final = BLOCK_SLOTS // 8
 
+MAX_EXPECTED_MEN: Final = 4
+"""Greatest number of men for which a directory is expected to contain all tables."""
+
+Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+_ScoreCounts: TypeAlias = Annotated[
+    dict[GScore, Annotated[int, Meta(ge=1)]],
+    Meta(extra_json_schema={"propertyNames": {"pattern": GScore.JSON_SCHEMA["pattern"]}}),
+]
+
 
 class LongestState(Document):
     """A state with the greatest depth in a table."""
@@ -81,10 +91,6 @@ def _state_of_run(file: StoredFile, run: int) -> LongestState:
     return LongestState(board.fen(), GScore(int(ranks[run] % LAST_RUN), holder == 0))
 
 
-MAX_EXPECTED_MEN: Final = 4
-"""Greatest number of men for which a directory is expected to contain all tables."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The entry of one material in an inventory."""
@@ -132,9 +138,6 @@ class Entry:
         )
 
 
-Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-
-
 class PositionCounts(Document):
     """Number of legal positions up to symmetry: by side to move, and with an en passant right."""
 
@@ -162,12 +165,6 @@ class TableDocument(Document):
     parameters: dict[str, Any]
     digest: Digest
     fresh_digest: Digest
-
-
-_ScoreCounts: TypeAlias = Annotated[
-    dict[GScore, Annotated[int, Meta(ge=1)]],
-    Meta(extra_json_schema={"propertyNames": {"pattern": GScore.JSON_SCHEMA["pattern"]}}),
-]
 
 
 class ValueCounts(Document):

@@ -23,6 +23,10 @@ I4: Final = np.dtype("<i4")
 U4: Final = np.dtype("<u4")
 U8: Final = np.dtype("<u8")
 
+_LONG_STEP: Final = 65535
+"""A step of this size skips this number of slots and does not end at a listed slot. Another step follows
+it."""
+
 
 class AttributeType(Enum):
     """The type of an attribute, as named in docs/format.md."""
@@ -323,11 +327,6 @@ def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
         piece = data[start : start + _PIECE_ELEMENTS]
         yield np.ascontiguousarray(piece, dtype).data
         unload(piece)
-
-
-_LONG_STEP: Final = 65535
-"""A step of this size skips this number of slots and does not end at a listed slot. Another step follows
-it."""
 
 
 def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:

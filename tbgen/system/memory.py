@@ -10,6 +10,24 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+_MIN_UNLOADED_BYTES: Final = 64 << 20
+"""Minimum size in bytes of a :class:`FileMemory` whose pages are taken out of memory.
+
+Reading the pages of a smaller one again would take time and save little memory."""
+
+CHECKS_MEMORY = bool(os.environ.get("TBGEN_CHECK_MEMORY"))
+"""Whether to search for mistakes: content that is no longer needed is replaced by a pattern."""
+_PATTERN: Final = 0xA5
+"""The byte of the pattern."""
+
+# Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
+# lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
+# pages, which the system allocates in parallel when threads first write to them.
+CACHE_LINE: Final = 64
+"""Size of a cache line in bytes."""
+_MIN_LARGE_BYTES: Final = 4 << 20
+"""Minimum size in bytes of an array with its own memory mapping."""
+
 
 def total_memory() -> int:
     """Return the memory of the machine in bytes."""
@@ -57,12 +75,6 @@ class FileMemory(mmap.mmap):
     """Private memory with the content of a file. Changes do not reach the file."""
 
 
-_MIN_UNLOADED_BYTES: Final = 64 << 20
-"""Minimum size in bytes of a :class:`FileMemory` whose pages are taken out of memory.
-
-Reading the pages of a smaller one again would take time and save little memory."""
-
-
 def unload(array: "NDArray[Any]") -> None:
     """Take whole pages of an array out of memory if it is part of a large :class:`FileMemory`.
 
@@ -84,12 +96,6 @@ def discard(array: "NDArray[Any]") -> None:
     memory, start = memory_of(array)
     if memory is not None and not CHECKS_MEMORY:
         release_pages(memory, start, start + array.nbytes)
-
-
-CHECKS_MEMORY = bool(os.environ.get("TBGEN_CHECK_MEMORY"))
-"""Whether to search for mistakes: content that is no longer needed is replaced by a pattern."""
-_PATTERN: Final = 0xA5
-"""The byte of the pattern."""
 
 
 def invalidate(array: "NDArray[Any]") -> None:
@@ -124,15 +130,6 @@ def release_pages(mapping: mmap.mmap, start: int = 0, stop: int | None = None) -
     stop = len(mapping) if stop is None else stop - stop % mmap.PAGESIZE
     if sys.platform != "win32" and start < stop:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
-
-
-# Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
-# lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
-# pages, which the system allocates in parallel when threads first write to them.
-CACHE_LINE: Final = 64
-"""Size of a cache line in bytes."""
-_MIN_LARGE_BYTES: Final = 4 << 20
-"""Minimum size in bytes of an array with its own memory mapping."""
 
 
 def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> "NDArray[Any]":

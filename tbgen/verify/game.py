@@ -20,6 +20,11 @@ from tbgen.verify.kernels.resets import PROMOTIONS, CellExits, FreshArrays, Proo
 from tbgen.verify.kernels.results import COLUMNS, MAX_MOVES, ProofScratch
 from tbgen.verify.sub_tables import SubTables
 
+SELECT_ALL: Final = np.zeros((2, 0), np.bool_)
+"""``ProofGame.selected`` if all positions are selected."""
+_MAX_TABLE_MEN: Final = 8
+_MAX_CELL_MEN: Final = 32
+
 
 def allowed_rights(layout: Layout) -> NDArray[np.int32]:
     """Return int32 (n, 2): phase and target square of every en passant capture that the pawns allow.
@@ -53,12 +58,6 @@ def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int
     for row, (phase, target) in enumerate(configs.tolist()):
         rows[phase, target % 8 + (8 if target > 31 else 0)] = row
     return rows
-
-
-SELECT_ALL: Final = np.zeros((2, 0), np.bool_)
-"""``ProofGame.selected`` if all positions are selected."""
-_MAX_TABLE_MEN: Final = 8
-_MAX_CELL_MEN: Final = 32
 
 
 def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:

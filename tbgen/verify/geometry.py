@@ -20,6 +20,9 @@ _LEAPS: Final = {"W": 1, "F": 2, "D": 4, "N": 5, "A": 8, "H": 9, "C": 10, "Z": 1
 Step = tuple[int, int, int]
 """Number of files and ranks of a single step, and the maximum number of steps in a move."""
 
+Ways = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]
+"""Rows of ``delta``, ``inside`` and ``rides`` (:class:`tbgen.verify.kernels.moves.ProofMen`) for one man."""
+
 
 def steps_of(name: str) -> list[Step]:
     """Return the steps of the king, piece or described man with this name."""
@@ -58,10 +61,6 @@ def _walk(square: int, x: int, y: int) -> list[int]:
 
 def _bitboard(squares: Iterable[int]) -> int:
     return sum(1 << square for square in squares)
-
-
-Ways = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]
-"""Rows of ``delta``, ``inside`` and ``rides`` (:class:`tbgen.verify.kernels.moves.ProofMen`) for one man."""
 
 
 def ways_of(steps: Sequence[Step], count: int) -> Ways:

@@ -36,6 +36,17 @@ from tbgen.verify.sub_tables import sub_table_slots
 
 _TITLE: Final = "# material rules digest proved positions states seconds"
 
+CACHE_BYTES: Final = 1 << 30
+"""Size limit, in bytes, of the in-memory cache of proved tables that later tables need."""
+MAX_CACHED_TABLE_BYTES: Final = CACHE_BYTES // 4
+"""Size in bytes of the largest table that is cached in memory."""
+
+MIN_ANNOUNCED_SECONDS: Final = 2.0
+"""The plan is printed only if its estimated time is at least this."""
+
+STATES_STEP: Final = "states"
+"""Name of the step in which states are proved."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProofRecord:
@@ -130,18 +141,6 @@ def _parse(line: str) -> ProofRecord:
     material = Material.parse(name)
     rules = Variant(variant)
     return ProofRecord(material, rules, digest, proved, positions, states, float(seconds))
-
-
-CACHE_BYTES: Final = 1 << 30
-"""Size limit, in bytes, of the in-memory cache of proved tables that later tables need."""
-MAX_CACHED_TABLE_BYTES: Final = CACHE_BYTES // 4
-"""Size in bytes of the largest table that is cached in memory."""
-
-MIN_ANNOUNCED_SECONDS: Final = 2.0
-"""The plan is printed only if its estimated time is at least this."""
-
-STATES_STEP: Final = "states"
-"""Name of the step in which states are proved."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,9 @@ from tbgen.verify.sub_tables import SubTables
 if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer
 
+KERNEL_FAMILY: Final = __name__
+"""Name of these kernels in the cache."""
+
 
 def verify_table(
     table: Table,
@@ -282,10 +285,6 @@ def places_of(numbers: NDArray[np.int64], values: Sequence[NDArray[np.uint8]]) -
             count, at = count + len(indices), at + len(part)
         places.append(np.concatenate(found))
     return places
-
-
-KERNEL_FAMILY: Final = __name__
-"""Name of these kernels in the cache."""
 
 
 def compile_kernels() -> None:

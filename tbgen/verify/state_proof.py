@@ -30,6 +30,9 @@ _MAX_TASK_FINDINGS: Final = 1000
 _MAX_FINDINGS: Final = 20_000
 """Number of findings after which the proof only counts further ones."""
 
+FIRST_RANK: Final = 2
+"""Rank of the first layer. Positions of smaller rank are mates and stalemates."""
+
 
 class ProofThreads(ThreadPoolExecutor):
     """A thread pool that collects findings, to be used as a context manager."""
@@ -79,10 +82,6 @@ class ProofThreads(ThreadPoolExecutor):
         for _, wrong, findings in results:
             self.add(findings, wrong - len(findings))
         return sum(counted for counted, _, _ in results)
-
-
-FIRST_RANK: Final = 2
-"""Rank of the first layer. Positions of smaller rank are mates and stalemates."""
 
 
 def accrued_score(rank: int, white: bool) -> Accrued:

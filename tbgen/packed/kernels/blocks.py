@@ -63,6 +63,83 @@ LINE_WORDS = LINE_BYTES // 4
 MAX_CONTEXTS = (1 << 16) - 1
 """Maximum number of contexts of a model with shares of their own."""
 
+MAX_BLOCK_ROWS = 64
+MAX_BLOCK_SLOTS = 64 * MAX_BLOCK_ROWS
+
+SELF = 0
+"""Value symbol: the value is the position score, at depth 0."""
+CAPTURE = 1
+"""Value symbol: the best capture gives value and depth, and no position of the derived side depends on
+this position."""
+FIRST_VALUE = 2
+"""First symbol of an explicit value. More frequent values have smaller symbols."""
+NOWHERE = 255
+"""Replaces the value symbol of a slot without a position."""
+
+Levels = tuple[int, ...]
+"""The number of contexts of the first level of a tree, and for each later level the number of contexts that
+refine one context of the level before."""
+
+_VALUE_CLASSES = 32
+"""Number of classes of the value symbol of the left or upper neighbour. All symbols from 30 on have class 30;
+class 31 means that there is no neighbour."""
+_CORNER_CLASSES = 8
+"""Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
+there is no corner."""
+VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES, KING_CLASSES)
+"""Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
+whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner, then the king
+class."""
+
+_SYMBOL_CLASSES = 16
+"""Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
+_FROM_ONE, _FROM_CORNER, _FROM_NONE = 5, 6, 7
+"""How the expected half depth of a position follows from the neighbours with its symbol, if the left and the
+upper neighbour do not both have it: from one of these two, from the corner, or not at all. Smaller numbers
+are classes of the difference between the half depths of the left and the upper neighbour."""
+_HALF_CLASSES = 108
+"""Number of classes of half depths."""
+DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4, KING_CLASSES)
+"""Levels of the contexts of a half depth: first the class of the position's value symbol and how the expected
+half depth follows, then the class of the expected half depth, then the two hints, then how the corner
+compares with the expected half depth, then the king class."""
+
+_FUNCTION_CLASSES = 32
+"""Number of classes of the function of the left or upper neighbour. All functions from 30 on have class 30;
+class 31 means that there is no neighbour."""
+_CORNER_FUNCTION_CLASSES = 16
+"""Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
+that there is no corner."""
+FUNCTION_LEVELS = (
+    *(_SYMBOL_CLASSES * _FUNCTION_CLASSES + 1, _FUNCTION_CLASSES),
+    *(_CORNER_FUNCTION_CLASSES, KING_CLASSES),
+)
+"""Levels of the contexts of a function: first the classes of the position's value symbol and of the left
+neighbour's function, then the class of the upper neighbour's function, then that of the corner's function,
+then the king class.
+The last context of the first level is that of the highest byte of a function's number."""
+HIGH_BYTE_CONTEXT = _SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES * _CORNER_FUNCTION_CLASSES
+"""Context of the highest byte of a function's number, on the last level but one. Its king class is 0."""
+SAME_AS_LEFT, SAME_AS_UP, FUNCTION_ESCAPE = 253, 254, 255
+"""Function symbols that do not stand for functions of the same number: the function is that of the left or
+the upper neighbour, or its number follows as bytes."""
+
+HALF_ESCAPE = 255
+"""Symbol of a half depth: the half depth follows as bytes."""
+HALF_DEPTH_BYTES = 2
+"""Number of bytes of a half depth."""
+MAX_STEPS = 5
+"""Maximum number of steps of one kind that encode a position: a function symbol and four bytes."""
+
+CAPTURE_FLAG = 0x8000
+"""Flag in the depth of a position whose value symbol is CAPTURE."""
+
+Neighbour = tuple[int, int]
+"""The value symbol and the half depth of a neighbour; NOWHERE and any number if there is none."""
+
+NO_FUNCTION = -1
+"""Replaces the function of a neighbour that does not exist."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model(Struct):
@@ -178,78 +255,6 @@ def checksum(data: Codes, start: int, stop: int) -> int:
         crc = (crc << 8 & 0xFF00) ^ CRC_OF_BYTE[0, crc >> 8 ^ int64(data[index])]
         index += 1
     return crc
-
-
-MAX_BLOCK_ROWS = 64
-MAX_BLOCK_SLOTS = 64 * MAX_BLOCK_ROWS
-
-SELF = 0
-"""Value symbol: the value is the position score, at depth 0."""
-CAPTURE = 1
-"""Value symbol: the best capture gives value and depth, and no position of the derived side depends on
-this position."""
-FIRST_VALUE = 2
-"""First symbol of an explicit value. More frequent values have smaller symbols."""
-NOWHERE = 255
-"""Replaces the value symbol of a slot without a position."""
-
-Levels = tuple[int, ...]
-"""The number of contexts of the first level of a tree, and for each later level the number of contexts that
-refine one context of the level before."""
-
-_VALUE_CLASSES = 32
-"""Number of classes of the value symbol of the left or upper neighbour. All symbols from 30 on have class 30;
-class 31 means that there is no neighbour."""
-_CORNER_CLASSES = 8
-"""Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
-there is no corner."""
-VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES, KING_CLASSES)
-"""Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
-whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner, then the king
-class."""
-
-_SYMBOL_CLASSES = 16
-"""Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
-_FROM_ONE, _FROM_CORNER, _FROM_NONE = 5, 6, 7
-"""How the expected half depth of a position follows from the neighbours with its symbol, if the left and the
-upper neighbour do not both have it: from one of these two, from the corner, or not at all. Smaller numbers
-are classes of the difference between the half depths of the left and the upper neighbour."""
-_HALF_CLASSES = 108
-"""Number of classes of half depths."""
-DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4, KING_CLASSES)
-"""Levels of the contexts of a half depth: first the class of the position's value symbol and how the expected
-half depth follows, then the class of the expected half depth, then the two hints, then how the corner
-compares with the expected half depth, then the king class."""
-
-_FUNCTION_CLASSES = 32
-"""Number of classes of the function of the left or upper neighbour. All functions from 30 on have class 30;
-class 31 means that there is no neighbour."""
-_CORNER_FUNCTION_CLASSES = 16
-"""Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
-that there is no corner."""
-FUNCTION_LEVELS = (
-    *(_SYMBOL_CLASSES * _FUNCTION_CLASSES + 1, _FUNCTION_CLASSES),
-    *(_CORNER_FUNCTION_CLASSES, KING_CLASSES),
-)
-"""Levels of the contexts of a function: first the classes of the position's value symbol and of the left
-neighbour's function, then the class of the upper neighbour's function, then that of the corner's function,
-then the king class.
-The last context of the first level is that of the highest byte of a function's number."""
-HIGH_BYTE_CONTEXT = _SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES * _CORNER_FUNCTION_CLASSES
-"""Context of the highest byte of a function's number, on the last level but one. Its king class is 0."""
-SAME_AS_LEFT, SAME_AS_UP, FUNCTION_ESCAPE = 253, 254, 255
-"""Function symbols that do not stand for functions of the same number: the function is that of the left or
-the upper neighbour, or its number follows as bytes."""
-
-HALF_ESCAPE = 255
-"""Symbol of a half depth: the half depth follows as bytes."""
-HALF_DEPTH_BYTES = 2
-"""Number of bytes of a half depth."""
-MAX_STEPS = 5
-"""Maximum number of steps of one kind that encode a position: a function symbol and four bytes."""
-
-CAPTURE_FLAG = 0x8000
-"""Flag in the depth of a position whose value symbol is CAPTURE."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,10 +378,6 @@ def _half_class(half: int) -> int:
     return half if half < 48 else coarse
 
 
-Neighbour = tuple[int, int]
-"""The value symbol and the half depth of a neighbour; NOWHERE and any number if there is none."""
-
-
 @inlined
 def depth_context(symbol: int, hints: int, left: Neighbour, up: Neighbour, corner: Neighbour) -> int:
     """The context of a half depth, which follows from the position's symbol and hints, and from the
@@ -392,10 +393,6 @@ def depth_context(symbol: int, hints: int, left: Neighbour, up: Neighbour, corne
     context = (min(symbol, _SYMBOL_CLASSES - 1) * 8 + source) * _HALF_CLASSES + _half_class(expected)
     comparison = 1 + int64(corner[1] > expected) - int64(corner[1] < expected) if is_corner else 3
     return (context * 4 + hints) * 4 + comparison
-
-
-NO_FUNCTION = -1
-"""Replaces the function of a neighbour that does not exist."""
 
 
 @inlined

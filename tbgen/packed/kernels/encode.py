@@ -61,6 +61,12 @@ VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""
 BYTE_CONTEXT = 1 << 32
 
+Counts = NDArray[np.uint32]
+"""uint32 (contexts + 1, 256): the frequency of each symbol, by the first line of its context."""
+
+_LOOK_AHEAD = 16
+"""How many steps ahead memory is prefetched."""
+
 
 @dataclass(frozen=True, eq=False)
 class Encoding(Struct):
@@ -278,10 +284,6 @@ def list_sampled_blocks(
     return end
 
 
-Counts = NDArray[np.uint32]
-"""uint32 (contexts + 1, 256): the frequency of each symbol, by the first line of its context."""
-
-
 @inlined
 def _line_of(model: Model, step: int) -> int:
     """The first line of a step's context."""
@@ -362,10 +364,6 @@ def _reverse(out: Codes, begin: int, end: int) -> None:
     """Reverse the bytes ``begin`` to ``end`` - 1."""
     for place in range((end - begin) // 2):
         out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
-
-
-_LOOK_AHEAD = 16
-"""How many steps ahead memory is prefetched."""
 
 
 @kernel

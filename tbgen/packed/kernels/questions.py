@@ -66,6 +66,17 @@ INDEX_BITS = 28
 
 Flags = NDArray[np.bool_]
 
+UNSTORED = -2
+"""Replaces a value that is not stored because the best capture gives it."""
+
+Best = tuple[int, int, int]
+"""Merit of the best moves, with the smallest and the greatest depth after them; the merit is -1 if there are
+none, and DAMAGED_BEST if a value is unavailable."""
+DAMAGED_BEST = 256
+
+NEVER = 1 << 16
+"""A depth that no position has."""
+
 
 @dataclass(frozen=True, eq=False)
 class Batch(Struct):
@@ -216,10 +227,6 @@ def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: in
         first = group_end
 
 
-UNSTORED = -2
-"""Replaces a value that is not stored because the best capture gives it."""
-
-
 @inlined
 def _goal(coding: Coding, batch: Batch, index: int, second_pass: bool) -> tuple[int, int]:
     """Value and depth of the position of the stored side that the question ``index`` is about.
@@ -262,12 +269,6 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
         if (begin < NONE) == is_white and rank_of_code(begin) <= rank_of_code(accrued):
             code = int(coding.entry_value[entry])
     return accrued if code == NONE else code
-
-
-Best = tuple[int, int, int]
-"""Merit of the best moves, with the smallest and the greatest depth after them; the merit is -1 if there are
-none, and DAMAGED_BEST if a value is unavailable."""
-DAMAGED_BEST = 256
 
 
 @inlined
@@ -334,10 +335,6 @@ def _accrued_best(coding: Coding, batch: Batch, position: int, second_pass: bool
             is_fresh = code == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
             best = max(best, merit(side, fresh if is_fresh else code))
     return best, complete
-
-
-NEVER = 1 << 16
-"""A depth that no position has."""
 
 
 @kernel

@@ -28,6 +28,22 @@ from tbgen.retro.kernels.canonical import sort_like_men
 from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, bits_of, lowest, popcount
 
+KING_CLASSES = 96
+"""Number of king classes."""
+
+_FILE = np.arange(64) % 8
+_RANK = np.arange(64) // 8
+_EDGE = np.minimum(np.minimum(_FILE, 7 - _FILE), np.minimum(_RANK, 7 - _RANK))
+_DISTANCE = np.maximum(abs(_FILE[:, None] - _FILE), abs(_RANK[:, None] - _RANK))
+_KING_PARTS = np.stack(
+    [4 * _EDGE + np.clip(_DISTANCE, 2, 5) - 2, 6 * (np.clip(_DISTANCE, 1, 4) - 1)]
+).reshape(-1)
+"""int64 (2 * 64 * 64,): the contribution of the king of the side to move to the king class: first without
+pawns, by the square of the other king, then with pawns, by the square of a pawn; in both cases, then by the
+square of the king."""
+
+_LAST_RANKS = np.uint64(0xFF000000000000FF)
+
 
 @dataclass(frozen=True, eq=False)
 class Rows(Struct):
@@ -203,22 +219,6 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
         capture |= _attack_squares(rows, phase, squares, occupied, lowest(targets), side)
         targets &= targets - ONE
     return check, capture
-
-
-KING_CLASSES = 96
-"""Number of king classes."""
-
-
-_FILE = np.arange(64) % 8
-_RANK = np.arange(64) // 8
-_EDGE = np.minimum(np.minimum(_FILE, 7 - _FILE), np.minimum(_RANK, 7 - _RANK))
-_DISTANCE = np.maximum(abs(_FILE[:, None] - _FILE), abs(_RANK[:, None] - _RANK))
-_KING_PARTS = np.stack(
-    [4 * _EDGE + np.clip(_DISTANCE, 2, 5) - 2, 6 * (np.clip(_DISTANCE, 1, 4) - 1)]
-).reshape(-1)
-"""int64 (2 * 64 * 64,): the contribution of the king of the side to move to the king class: first without
-pawns, by the square of the other king, then with pawns, by the square of a pawn; in both cases, then by the
-square of the king."""
 
 
 @inlined
@@ -413,9 +413,6 @@ def targets_of_pawn(rows: Rows, turn: Turn, pawn: int) -> Word:
         if pawn >> 3 == start_rank:
             targets |= BIT[stop + forward] & ~occupied
     return _keep_safe(rows, turn, targets, pawn)
-
-
-_LAST_RANKS = np.uint64(0xFF000000000000FF)
 
 
 @inlined

@@ -24,6 +24,14 @@ from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movemen
 from tbgen.retro.kernels.targets import VARIABLE, Men, men_buffer
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, bits_of, ride, rotated
 
+NO_PAIR, IMAGE_PAIR = -1, -2
+"""Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and
+pairs whose image has a number."""
+FROZEN = 2
+"""Element of ``Frame.mover_colours``, instead of a colour, for a man that does not move within the phase."""
+NO_DIGIT = 62
+"""Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
+
 
 @inlined
 def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
@@ -55,15 +63,6 @@ def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
     a move of that way (``Movement.shared_steps``).
     """
     return not moves.has_shared_steps or moves.shared_steps[kind, way] >> step & 1 == 0
-
-
-NO_PAIR, IMAGE_PAIR = -1, -2
-"""Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and
-pairs whose image has a number."""
-FROZEN = 2
-"""Element of ``Frame.mover_colours``, instead of a colour, for a man that does not move within the phase."""
-NO_DIGIT = 62
-"""Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
 
 
 @dataclass(frozen=True, eq=False)

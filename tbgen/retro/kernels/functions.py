@@ -29,6 +29,23 @@ from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bit
 _NODE_SHIFT, _RANK_SHIFT, _VALUE_SHIFT = (np.uint64(bits) for bits in (32, 24, 16))
 _CODE_MASK, _PLIES_MASK = np.uint64(0xFF), np.uint64(0xFFFF)
 
+_MAX_CHANGES = 256
+"""Greatest number of changes of the value of a position: one for each code of A."""
+_INITIAL_CAPACITY = 1024
+"""Number of paths for which memory is allocated at first."""
+_BYTE_BITS, _ENTRY_BITS = np.uint64(8), np.uint64(16)
+_BYTE_MASK, _ENTRY_MASK = np.uint64(0xFF), np.uint64(0xFFFF)
+_HOLDER_MASK = np.uint64(1 << 15)
+"""The bit of a step that is set if Black holds A."""
+NO_STEP = np.uint64(NONE)
+"""Key of the empty path, on which the value is A itself."""
+
+Numbers = NDArray[np.uint32]
+"""Numbers of functions."""
+
+_TWO_BYTE_VALUES = 1 << 16
+"""Number of different values that two bytes can have."""
+
 
 class Log(NamedTuple):
     """Changes of V(P, A) between successive layers of the same holder of A, in the order of the layers."""
@@ -156,24 +173,6 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
         if value[number] == fresh.value[index] and depth[number] == fresh.depth[index]:
             value[number], depth[number] = FRESH, 0
     return Runs(mask, rank, value, depth, white)
-
-
-_MAX_CHANGES = 256
-"""Greatest number of changes of the value of a position: one for each code of A."""
-_INITIAL_CAPACITY = 1024
-"""Number of paths for which memory is allocated at first."""
-_BYTE_BITS, _ENTRY_BITS = np.uint64(8), np.uint64(16)
-_BYTE_MASK, _ENTRY_MASK = np.uint64(0xFF), np.uint64(0xFFFF)
-_HOLDER_MASK = np.uint64(1 << 15)
-"""The bit of a step that is set if Black holds A."""
-NO_STEP = np.uint64(NONE)
-"""Key of the empty path, on which the value is A itself."""
-
-Numbers = NDArray[np.uint32]
-"""Numbers of functions."""
-
-_TWO_BYTE_VALUES = 1 << 16
-"""Number of different values that two bytes can have."""
 
 
 class FunctionNumbers(NamedTuple):

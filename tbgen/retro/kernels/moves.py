@@ -65,6 +65,11 @@ positions, undoing the moves step by step is faster (measured)."""
 _UNUSED_WORDS = np.zeros(1, np.uint64)
 """Placeholder for ``MoveSearch.searched_words`` in searches for successors, which do not use it."""
 
+SLICES = 8
+"""Number of words of a bit-sliced counter."""
+MOVE_SLICE = 1
+"""Index of the slice to which one move is added."""
+
 
 class MoveBuffer(NamedTuple):
     """A buffer for quiet moves between the current word and other words, with one entry for each move."""
@@ -293,12 +298,6 @@ def list_quiet_targets(frame: Frame, word: int, bit: int, mover: int, buffer: Mo
             buffer.word[count] = word << 6 | target
             count += 1
     return count
-
-
-SLICES = 8
-"""Number of words of a bit-sliced counter."""
-MOVE_SLICE = 1
-"""Index of the slice to which one move is added."""
 
 
 @inlined

@@ -54,6 +54,9 @@ from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Words, add, image
 NOTHING, RUNS, FUNCTIONS = range(3)
 """Forms in which the values of accrued scores are recorded, numbered like the members of ``AccruedForm``."""
 
+Agendas: TypeAlias = tuple[Agenda, Agenda]
+"""Agendas of White and of Black as attackers."""
+
 
 class SweepRecord(NamedTuple):
     """The values recorded so far for all accrued scores, in consecutive words of a phase."""
@@ -69,10 +72,6 @@ class SweepRecord(NamedTuple):
     sweeps solve the layers of Black's A."""
     paths: Paths
     """The paths so far, if ``form`` is ``FUNCTIONS``."""
-
-
-Agendas: TypeAlias = tuple[Agenda, Agenda]
-"""Agendas of White and of Black as attackers."""
 
 
 @kernel

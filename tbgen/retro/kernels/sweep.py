@@ -64,6 +64,26 @@ from tbgen.retro.kernels.words import (
 ATTACKER_TO_MOVE, DEFENDER_TO_MOVE = range(2)
 """Rows of arrays: the positions with the attacker to move, and those with the defender to move."""
 
+MAX_DEPTH = 65000
+"""Greatest depth in plies that can be stored in 16 bits, with a margin before ``NO_EXIT``."""
+
+BATCH = 384
+"""Number of predecessors to list before they are processed."""
+
+LOOKAHEAD = 24
+"""Number of entries, or of words of the front, between prefetching and processing. It hides the latency of
+memory; with 64 instead of 24 a sweep takes as long (measured)."""
+
+NO_LIMIT = int64(1 << 62)
+"""A limit that the number of words on a front never reaches."""
+
+WRITE_ALONE, WRITE_SHARED, WRITE_ATTACKERS = range(3)
+"""Modes of writing results.
+
+- ``WRITE_ALONE``: no other thread writes to the results; changes are recorded in ``Sets.changed``.
+- ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time.
+- ``WRITE_ATTACKERS``: only the values of positions with the attacker to move are written."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scratch(Struct):
@@ -188,21 +208,6 @@ def distribute_nonempty(frame: Frame, scratch: Scratch) -> None:
                 nonempty[part, row, group] = marked if part == owner else ZERO
 
 
-MAX_DEPTH = 65000
-"""Greatest depth in plies that can be stored in 16 bits, with a margin before ``NO_EXIT``."""
-
-BATCH = 384
-"""Number of predecessors to list before they are processed."""
-
-LOOKAHEAD = 24
-"""Number of entries, or of words of the front, between prefetching and processing. It hides the latency of
-memory; with 64 instead of 24 a sweep takes as long (measured)."""
-
-
-NO_LIMIT = int64(1 << 62)
-"""A limit that the number of words on a front never reaches."""
-
-
 @dataclass(frozen=True, eq=False)
 class Sets(Struct):
     """The sets of one attacker at the beginning or end of a sweep."""
@@ -276,14 +281,6 @@ class Attacker(Struct):
     first layer."""
     last_key: Ints
     """int64 (1,): greatest key that the last inner sweep assigned."""
-
-
-WRITE_ALONE, WRITE_SHARED, WRITE_ATTACKERS = range(3)
-"""Modes of writing results.
-
-- ``WRITE_ALONE``: no other thread writes to the results; changes are recorded in ``Sets.changed``.
-- ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time.
-- ``WRITE_ATTACKERS``: only the values of positions with the attacker to move are written."""
 
 
 class Sweep(NamedTuple):

@@ -24,6 +24,13 @@ CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 VARIABLE = int64(-1)
 """Replaces the square of a man that is on a different square for each bit of the word."""
 
+NO_SQUARE = int64(zeroing.NO_SQUARE)
+"""Number in a route for a square that does not exist."""
+ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
+"""Number of possible values of ``victim`` in a route."""
+ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
+"""Number of possible routes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Targets(Struct):
@@ -61,14 +68,6 @@ class Targets(Struct):
     file of the pawn that can be captured, plus 8 if this pawn is Black's."""
     ep_offset: int
     """Index in the pool of the first en passant position."""
-
-
-NO_SQUARE = int64(zeroing.NO_SQUARE)
-"""Number in a route for a square that does not exist."""
-ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
-"""Number of possible values of ``victim`` in a route."""
-ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
-"""Number of possible routes."""
 
 
 @dataclass(frozen=True, eq=False)

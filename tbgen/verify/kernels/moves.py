@@ -30,6 +30,11 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
+Squares: TypeAlias = NDArray[np.int64]
+"""Shape (8,) or more: squares of men."""
+
+_TRIANGLE = np.array(TRIANGLE, np.int64)
+
 
 @intrinsic
 def count_bits(typing_context: Any, board: Any) -> Any:
@@ -125,10 +130,6 @@ def bit(square: int) -> Bitboard:
     return ONE << np.uint64(square)
 
 
-Squares: TypeAlias = NDArray[np.int64]
-"""Shape (8,) or more: squares of men."""
-
-
 class ProofMen(NamedTuple):
     """The men of a table or cell, as the kernels read them.
 
@@ -158,9 +159,6 @@ class ProofMen(NamedTuple):
     """Shape (men, ways): the squares from which a step does not leave the board."""
     rides: NDArray[np.bool_]
     """Shape (men, ways): whether a move may consist of several steps."""
-
-
-_TRIANGLE = np.array(TRIANGLE, np.int64)
 
 
 @inlined

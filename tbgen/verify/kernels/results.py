@@ -29,6 +29,36 @@ DEPTH_MASK: Final = 0xFFFF
 _MAX_DEPTH: Final = 0xFF00
 """Limit of the depth in a grade, so that adding plies does not overflow. Only damaged tables exceed it."""
 
+NOWHERE, MISSING, WRONG_END, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION, MISREAD, UNREAD = range(10)
+"""The problems that a proof can find:
+
+- NOWHERE: a value without a position
+- MISSING: a position without a value
+- WRONG_END: a wrong value of a mate or stalemate
+- STRAY: a run at a rank at which no run may start
+- REPEATED: a run that repeats the result before it
+- NOT_BETWEEN: a value that does not lie between the accrued score and the fresh value
+- WRONG: a value or depth that contradicts the successors
+- WRONG_FUNCTION: the stored function of a position has a value that contradicts the layer of the accrued
+  score
+- MISREAD: an answer of a probe that contradicts the layer or the fresh entry
+- UNREAD: a move to a position without a value, such as one of a block that was not read
+"""
+
+COLUMNS: Final = 7
+"""Number of columns of a finding: problem, the three numbers of the place, pivot, stored grade, recomputed
+grade.
+
+The pivot of a fresh state is the worth of the position score, but ``MIDDLE`` in two cases: always in a
+MISREAD finding, and in games with layers if the position rank exceeds the rank of every value. The pivot is 0
+in NOWHERE and MISSING findings."""
+
+Place: TypeAlias = tuple[int, int, int]
+"""1 for an en passant position, else 0; side to move; slot, or index in the flattened en passant arrays."""
+
+MAX_MOVES: Final = 1024
+"""Maximum number of moves in the list for a word: each has another man and target."""
+
 
 class Accrued(NamedTuple):
     """The accrued score of a layer."""
@@ -100,34 +130,6 @@ def folded_grade(grade: int, pivot: int) -> int:
     return grade if min(worth, MAX_WORTH - worth) < min(pivot, MAX_WORTH - pivot) else pivot << 16
 
 
-NOWHERE, MISSING, WRONG_END, STRAY, REPEATED, NOT_BETWEEN, WRONG, WRONG_FUNCTION, MISREAD, UNREAD = range(10)
-"""The problems that a proof can find:
-
-- NOWHERE: a value without a position
-- MISSING: a position without a value
-- WRONG_END: a wrong value of a mate or stalemate
-- STRAY: a run at a rank at which no run may start
-- REPEATED: a run that repeats the result before it
-- NOT_BETWEEN: a value that does not lie between the accrued score and the fresh value
-- WRONG: a value or depth that contradicts the successors
-- WRONG_FUNCTION: the stored function of a position has a value that contradicts the layer of the accrued
-  score
-- MISREAD: an answer of a probe that contradicts the layer or the fresh entry
-- UNREAD: a move to a position without a value, such as one of a block that was not read
-"""
-
-COLUMNS: Final = 7
-"""Number of columns of a finding: problem, the three numbers of the place, pivot, stored grade, recomputed
-grade.
-
-The pivot of a fresh state is the worth of the position score, but ``MIDDLE`` in two cases: always in a
-MISREAD finding, and in games with layers if the position rank exceeds the rank of every value. The pivot is 0
-in NOWHERE and MISSING findings."""
-
-Place: TypeAlias = tuple[int, int, int]
-"""1 for an en passant position, else 0; side to move; slot, or index in the flattened en passant arrays."""
-
-
 @dataclass(frozen=True)
 class ProofScratch(Struct):
     """The workspace of one kernel call, with a list of moves and a buffer for findings."""
@@ -161,10 +163,6 @@ class ProofScratch(Struct):
     """Shape (capacity, ``COLUMNS``): the findings."""
     total: NDArray[np.int64]
     """Shape (1,): number of findings, including those that exceed the capacity."""
-
-
-MAX_MOVES: Final = 1024
-"""Maximum number of moves in the list for a word: each has another man and target."""
 
 
 @inlined
