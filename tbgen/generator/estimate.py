@@ -57,14 +57,14 @@ def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate
     """Return the estimated cost of building one table of a variant."""
     form, shared = accrued_form_of(material), shared_bytes_of(material)
     return Estimate(
-        material,
-        seconds_to_build(material, variant, form, threads),
-        shared + memory_to_build(material, variant, form, threads),
-        shared,
-        _kept_bytes(material),
-        file_size(material, variant, form),
-        scratch_size(material, form),
-        threads,
+        material=material,
+        seconds=seconds_to_build(material, variant, form, threads),
+        memory=shared + memory_to_build(material, variant, form, threads),
+        shared_bytes=shared,
+        kept_bytes=_kept_bytes(material),
+        disk=file_size(material, variant, form),
+        scratch=scratch_size(material, form),
+        threads=threads,
     )
 
 

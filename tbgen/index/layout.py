@@ -271,4 +271,13 @@ def layout_of(material: Material) -> Layout:
     )
     phases = {placement: phase for phase, placement in enumerate(placements)}
     like_men = _like_men(kinds, colours)
-    return Layout(material, kinds, colours, white_pawns, black_pawns, placements, phases, like_men)
+    return Layout(
+        material=material,
+        kinds=kinds,
+        colours=colours,
+        white_pawns=white_pawns,
+        black_pawns=black_pawns,
+        placements=placements,
+        phase_by_placement=phases,
+        like_men=like_men,
+    )

@@ -290,16 +290,18 @@ def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Co
     ]
     values, depths, functions = map(model_of, KIND_LEVELS, shares)
     return Coding(
-        rows,
-        array_of(schema.CODE),
-        escape_bytes(len(function_start) - 1),
-        values,
-        depths,
-        functions,
-        stream_of(array_of(schema.BLOCK_DATA), list(map(array_of, _LENGTHS)), array_of(schema.BLOCK_CHECK)),
-        function_start,
-        array_of(schema.FUNCTION_ACCRUED),
-        array_of(schema.FUNCTION_VALUE),
+        rows=rows,
+        code=array_of(schema.CODE),
+        escape_bytes=escape_bytes(len(function_start) - 1),
+        value_model=values,
+        depth_model=depths,
+        function_model=functions,
+        stream=stream_of(
+            array_of(schema.BLOCK_DATA), list(map(array_of, _LENGTHS)), array_of(schema.BLOCK_CHECK)
+        ),
+        entry_start=function_start,
+        entry_accrued=array_of(schema.FUNCTION_ACCRUED),
+        entry_value=array_of(schema.FUNCTION_VALUE),
     )
 
 

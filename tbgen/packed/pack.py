@@ -135,19 +135,19 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     placements = np.array(layout.placements, np.int64)
     pawns, images = (_pawns_of(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements]))
     return Rows(
-        int(side),
-        np.array(layout.kinds, np.int64),
-        np.array(layout.colours, np.int64),
-        np.array(order, np.int64),
-        np.arange(layout.free_count),
-        like_men_of(layout),
-        not layout.pawns,
-        int(np.prod(radix)),
-        pawns,
-        6 * (layout.free_count - 1 - order[-1]),
-        block_rows_of(layout),
-        63 if order[-1] == side else 0,
-        (pawns == images).all(axis=1).astype(np.int64),
+        side=int(side),
+        kinds=np.array(layout.kinds, np.int64),
+        colours=np.array(layout.colours, np.int64),
+        order=np.array(order, np.int64),
+        men=np.arange(layout.free_count),
+        like_men=like_men_of(layout),
+        pawnless=not layout.pawns,
+        rows_per_phase=int(np.prod(radix)),
+        pawns=pawns,
+        row_shift=6 * (layout.free_count - 1 - order[-1]),
+        block_rows=block_rows_of(layout),
+        king_mask=63 if order[-1] == side else 0,
+        is_symmetric=(pawns == images).all(axis=1).astype(np.int64),
     )
 
 
@@ -173,15 +173,15 @@ def make_derivation() -> DerivationBuffers:
     (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
     values, ranks = np.zeros((2, 192), np.uint8)
     return DerivationBuffers(
-        python_of(move_buffer)(MAX_WORD_MOVES),
-        best,
-        plies[0],
-        plies[1],
-        np.zeros(1, np.uint64),
-        value,
-        plies[2],
-        np.zeros(MAX_MEN, np.int64),
-        Children(values, np.zeros(192, np.uint16), ranks),
+        moves=python_of(move_buffer)(MAX_WORD_MOVES),
+        best=best,
+        nearest=plies[0],
+        farthest=plies[1],
+        uncounted=np.zeros(1, np.uint64),
+        value=value,
+        depth=plies[2],
+        squares=np.zeros(MAX_MEN, np.int64),
+        padded_children=Children(values, np.zeros(192, np.uint16), ranks),
     )
 
 

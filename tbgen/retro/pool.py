@@ -113,18 +113,18 @@ def make_targets(
     for config, (phase, square) in enumerate(configs):
         ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
     return Targets(
-        number,
-        _ints(target.swapped for target in targets.values()),
-        _ints(len(target.source) for target in targets.values()),
-        source,
-        _ints(each.pawns for each in layouts),
-        _ints(each.phase_size for each in layouts),
-        _ints(block_at[target.material] for target in targets.values()),
-        begin,
-        _ints(rows_at.get(key, 0) for key in pawns),
-        np.concatenate([np.zeros(1, np.int32), *rows.values()]),
-        ep_row,
-        2 * layout.size,
+        number=number,
+        swapped=_ints(target.swapped for target in targets.values()),
+        free_count=_ints(len(target.source) for target in targets.values()),
+        source=source,
+        pawn_count=_ints(each.pawns for each in layouts),
+        phase_size=_ints(each.phase_size for each in layouts),
+        block_at=_ints(block_at[target.material] for target in targets.values()),
+        start=begin,
+        rows_at=_ints(rows_at.get(key, 0) for key in pawns),
+        rows=np.concatenate([np.zeros(1, np.int32), *rows.values()]),
+        ep_row=ep_row,
+        ep_offset=2 * layout.size,
     )
 
 

@@ -394,7 +394,18 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
         inner = make_sets(inner_counts)
         departures = make_departures(len(scratch.front_sizes), 0)
         key = np.zeros(1, np.int64)
-        return Attacker(side, frame, phase, outer, inner, scratch, results, departures, _NO_SET, key)
+        return Attacker(
+            side=side,
+            frame=frame,
+            phase=phase,
+            outer_sets=outer,
+            inner_sets=inner,
+            scratch=scratch,
+            results=results,
+            departures=departures,
+            logged=_NO_SET,
+            last_key=key,
+        )
 
     white, black = map(make_attacker, SIDES)
     exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)

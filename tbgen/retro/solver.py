@@ -446,9 +446,19 @@ class _TableSolver:
             with ThreadPoolExecutor(self.threads) as executor:
                 functions = self.functions.finish(executor.map)
         return Table(
-            layout.material, self.variant, value, depth, mask.reshape(2, 2, -1), rank, run_value, run_depth,
-            self.configs, self.ep_value, self.ep_depth, functions,
-        )  # fmt: skip
+            material=layout.material,
+            variant=self.variant,
+            value=value,
+            depth=depth,
+            run_mask=mask.reshape(2, 2, -1),
+            run_rank=rank,
+            run_value=run_value,
+            run_depth=run_depth,
+            ep_config=self.configs,
+            ep_value=self.ep_value,
+            ep_depth=self.ep_depth,
+            functions=functions,
+        )
 
 
 def runs_of(log: Log, words: int, fresh: SweepResults) -> Runs:

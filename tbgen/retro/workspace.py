@@ -94,21 +94,21 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
         shifts[0] = shifts[min(1, scalars - 1)]
         words = len(pairs) << int(shifts[0])
     return Frame(
-        ORTHODOX if kinds is KINDS else movement_of(kinds),
-        np.array(layout.kinds, np.int64),
-        colours,
-        colours,
-        shifts,
-        np.zeros(scalars, np.int64),
-        ALL,
-        scalars,
-        not layout.pawns,
-        pairs,
-        numbers,
-        words,
-        np.zeros(2, np.uint64),
-        np.zeros((0, 4), np.int64),
-        _like_scalars(layout),
+        moves=ORTHODOX if kinds is KINDS else movement_of(kinds),
+        kinds=np.array(layout.kinds, np.int64),
+        colours=colours,
+        mover_colours=colours,
+        shifts=shifts,
+        frozen_squares=np.zeros(scalars, np.int64),
+        bit_man_squares=ALL,
+        scalars=scalars,
+        pawnless=not layout.pawns,
+        king_pairs=pairs,
+        pair_numbers=numbers,
+        words=words,
+        pawns=np.zeros(2, np.uint64),
+        castlings=np.zeros((0, 4), np.int64),
+        like_scalars=_like_scalars(layout),
     )
 
 
@@ -188,24 +188,24 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
     black_kings = frame.king_pairs[:, 1] if frame.pawnless else np.arange(64)
     part_sizes = np.bincount(part_of[black_kings], minlength=parts)
     return Scratch(
-        zeros((2, words), np.uint64),
-        np.zeros((2, marks), np.uint64),
-        np.zeros((parts, 2, marks // 64 + 1), np.uint64),
-        np.empty((2, 2 * words), np.int32),
-        np.empty((2, 2 * words), np.uint64),
-        np.zeros((parts, 2), np.int64),
-        2 * words * np.concatenate([[0], np.cumsum(part_sizes)]) // len(black_kings),
-        part_of,
-        np.zeros(parts, np.int64),
-        np.zeros((parts, 2, marks), np.uint64),
-        MoveBuffer(
+        candidates=zeros((2, words), np.uint64),
+        marks=np.zeros((2, marks), np.uint64),
+        mark_groups=np.zeros((parts, 2, marks // 64 + 1), np.uint64),
+        front_word=np.empty((2, 2 * words), np.int32),
+        front_bits=np.empty((2, 2 * words), np.uint64),
+        front_sizes=np.zeros((parts, 2), np.int64),
+        front_start=2 * words * np.concatenate([[0], np.cumsum(part_sizes)]) // len(black_kings),
+        part_of_king_square=part_of,
+        has_assigned=np.zeros(parts, np.int64),
+        nonempty=np.zeros((parts, 2, marks), np.uint64),
+        moves=MoveBuffer(
             np.empty(moves_shape, np.int64),
             np.empty(moves_shape, np.uint64),
             np.empty(moves_shape, np.int64),
             np.empty((parts, MAX_SCALARS), np.int64),
         ),
-        ExitBuffer(make_exits(1), python_of(men_buffer)(), np.empty(SLICES, np.uint64)),
-        np.zeros(1, np.int64),
+        exit_buffer=ExitBuffer(make_exits(1), python_of(men_buffer)(), np.empty(SLICES, np.uint64)),
+        max_depth=np.zeros(1, np.int64),
     )
 
 
@@ -217,13 +217,13 @@ def make_phase(words: int, score_resets: bool) -> Phase:
     check_nodes(64 * words, "the phase")
     legal, alive, departed = zeros((3, 2, words), np.uint64)
     return Phase(
-        legal,
-        alive,
-        departed,
-        zeros((2, words, SLICES), np.uint64),
-        zeros(words, np.uint64),
-        zeros((2, 64 * words), np.uint8),
-        score_resets,
+        legal=legal,
+        alive=alive,
+        departed=departed,
+        rank_bits=zeros((2, words, SLICES), np.uint64),
+        canonical=zeros(words, np.uint64),
+        quiet_counts=zeros((2, 64 * words), np.uint8),
+        score_resets=score_resets,
     )
 
 
@@ -245,16 +245,16 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: Sw
     inner_sets = zeros((3, inner_words), np.uint64)
     inner_counts = zeros(64 * inner_words, np.uint8)
     return Attacker(
-        side,
-        frame,
-        phase,
-        Sets(outer_wanted, phase.quiet_counts[1 - side], outer_ready, changed[1 - side], changed),
-        Sets(inner_sets[0], inner_counts, inner_sets[1], inner_sets[2], changed),
-        make_scratch(frame, parts),
-        results,
-        make_departures(parts, max_departures(128 * inner_words) // parts if inner_words else 0),
-        zeros((2, inner_words), np.uint64),
-        np.zeros(1, np.int64),
+        side=side,
+        frame=frame,
+        phase=phase,
+        outer_sets=Sets(outer_wanted, phase.quiet_counts[1 - side], outer_ready, changed[1 - side], changed),
+        inner_sets=Sets(inner_sets[0], inner_counts, inner_sets[1], inner_sets[2], changed),
+        scratch=make_scratch(frame, parts),
+        results=results,
+        departures=make_departures(parts, max_departures(128 * inner_words) // parts if inner_words else 0),
+        logged=zeros((2, inner_words), np.uint64),
+        last_key=np.zeros(1, np.int64),
     )
 
 
