@@ -113,9 +113,9 @@ def _word_texts(square: chess.Square, words: Sequence[str]) -> str:
     left, top = (edge + SQUARE / 2 for edge in corner(square))
     first_baseline = top - 6 * (len(words) - 1) + 4
     return "".join(
-        f'<text x="{left}" y="{first_baseline + 12 * number}" font-size="{_WORD_SIZES[min(number, 1)]}" '
+        f'<text x="{left}" y="{first_baseline + 12 * index}" font-size="{_WORD_SIZES[min(index, 1)]}" '
         f'font-family="sans-serif" text-anchor="middle">{saxutils.escape(word)}</text>'
-        for number, word in enumerate(words)
+        for index, word in enumerate(words)
     )
 
 

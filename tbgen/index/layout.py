@@ -262,7 +262,7 @@ def _like_men(kinds: tuple[int, ...], colours: tuple[int, ...]) -> tuple[tuple[i
 def layout_of(material: Material) -> Layout:
     """Return the layout of a canonical material."""
     white, black = ([man for man in side if man not in "KP"] for side in material.sides)
-    kind_numbers = {kind.name: number for number, kind in enumerate(material.kinds)}
+    kind_numbers = {kind.name: index for index, kind in enumerate(material.kinds)}
     kinds = (KING, KING, *(kind_numbers[man] for man in white + black))
     colours = (0, 1, *(0 for _ in white), *(1 for _ in black))
     white_pawns, black_pawns = material.white.count("P"), material.black.count("P")

@@ -171,8 +171,8 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
     board = chess.Board(None)
     for square, kind, colour in zip(free_squares, layout.kinds, layout.colours, strict=True):
         board.set_piece_at(square, chess.Piece(PIECE_TYPES[kind], colour == 0))
-    for number, square in enumerate(pawn_squares):
-        board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
+    for index, square in enumerate(pawn_squares):
+        board.set_piece_at(square, chess.Piece(chess.PAWN, index < layout.white_pawns))
     if board.occupied.bit_count() < layout.free_count + layout.pawns:
         raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
     board.turn = side == WHITE_TO_MOVE

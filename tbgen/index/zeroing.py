@@ -158,11 +158,11 @@ def phases_after_pawn_steps(layout: Layout, phase: int) -> set[int]:
     """Return the phases of the same material that can be reached from a phase by a pawn move."""
     phases: set[int | None] = set()
     placement = layout.placements[phase]
-    for number, square in enumerate(placement):
-        step = 8 if number < layout.white_pawns else -8
+    for index, square in enumerate(placement):
+        step = 8 if index < layout.white_pawns else -8
         for target in (square + step, square + 2 * step):
             if 0 <= target < 64:
-                phases.add(phase_of(layout, [*placement[:number], target, *placement[number + 1 :]]))
+                phases.add(phase_of(layout, [*placement[:index], target, *placement[index + 1 :]]))
     return {phase for phase in phases if phase is not None}
 
 
@@ -172,10 +172,10 @@ def blocks_after_promotions(layout: Layout, phases: Iterable[int]) -> list[Block
     blocks = set()
     for phase in phases:
         placement = layout.placements[phase]
-        for number, square in enumerate(placement):
-            side = 0 if number < layout.white_pawns else 1
+        for index, square in enumerate(placement):
+            side = 0 if index < layout.white_pawns else 1
             if square >> 3 == (6, 1)[side]:
-                remaining_pawns = [q for other, q in enumerate(placement) if other != number]
+                remaining_pawns = [q for other, q in enumerate(placement) if other != index]
                 white_pawns = layout.white_pawns - (side == 0)
                 blocks |= {
                     _block(target, remaining_pawns[:white_pawns], remaining_pawns[white_pawns:])

@@ -64,9 +64,9 @@ class QuietMoves:
         squares = np.indices((64,) * len(cell.mobile), sparse=True)
         self._distinct = np.ones((64,) * len(cell.mobile), bool)
         """bool, one axis of 64 squares for each mobile man: whether all men are on different squares."""
-        for number, square in enumerate(squares):
+        for index, square in enumerate(squares):
             self._distinct &= ~standing[square]
-            for other in squares[:number]:
+            for other in squares[:index]:
                 self._distinct &= square != other
 
     def best_merit(self, merit: NDArray[np.uint8]) -> NDArray[np.uint8]:

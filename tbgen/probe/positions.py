@@ -93,7 +93,7 @@ class Positions:
 
     def boards(self) -> Iterator[AnyBoard]:
         """Yield all positions as boards, about twenty thousand per second."""
-        return (self.board(number) for number in range(len(self)))
+        return (self.board(index) for index in range(len(self)))
 
 
 class PositionTable:

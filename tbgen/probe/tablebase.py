@@ -128,10 +128,10 @@ def _zip_with_scores(positions: Iterable[AnyPosition], accrued: Iterable[AnyScor
     :raises UsageError: at the end of the shorter iterable, if the lengths differ.
     """
     end_mark: Any = object()
-    for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=end_mark)):
+    for index, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=end_mark)):
         if position is end_mark or score is end_mark:
             shorter, longer = ("positions", "accrued scores")[:: 1 if position is end_mark else -1]
-            raise UsageError(f"there are more {longer} than {shorter}, which are {number}: give as many")
+            raise UsageError(f"there are more {longer} than {shorter}, which are {index}: give as many")
         yield position, score
 
 

@@ -125,8 +125,8 @@ def to_table_order(
     if pairs := layout.solved_pairs:
         by_pair = array.reshape(layout.king_slots * 64, -1)
         solved = (array if source is None else source).reshape(-1, by_pair.shape[1])
-        for number in range(len(pairs) - 1, -1, -1):  # no pair moves to a smaller index
-            by_pair[pairs[number]] = solved[number]
+        for index in range(len(pairs) - 1, -1, -1):  # no pair moves to a smaller index
+            by_pair[pairs[index]] = solved[index]
         by_pair[np.setdiff1d(np.arange(len(by_pair)), pairs)] = filler
     elif source is not None:
         array[:] = source
@@ -137,8 +137,8 @@ def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
     the solver's order of slots."""
     if layout.solved_pairs:
         by_pair = array.reshape(layout.king_slots * 64, -1)
-        for number, pair in enumerate(layout.solved_pairs):
-            by_pair[number] = by_pair[pair]
+        for index, pair in enumerate(layout.solved_pairs):
+            by_pair[index] = by_pair[pair]
 
 
 def table_slots(layout: Layout, slots: Ints) -> Ints:

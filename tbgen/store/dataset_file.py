@@ -129,8 +129,8 @@ class ChunkedArray:
         per_row = self.chunks_per_row
         chunk_count = len(self.places)
         last_bytes = (self._row_length - (per_row - 1) * self._chunk_size) * self._item_bytes
-        for number, chunk in enumerate(map_batches(self._decode_batch, range(chunk_count), threads), 1):
-            yield chunk if number % per_row else chunk[:last_bytes]
+        for index, chunk in enumerate(map_batches(self._decode_batch, range(chunk_count), threads), 1):
+            yield chunk if index % per_row else chunk[:last_bytes]
 
     def read(self, threads: int) -> NDArray[Any]:
         """Return all data as an array."""

@@ -165,13 +165,13 @@ def first_runs(table: Table) -> NDArray[np.int64]:
 def _rights_problem(table: Table) -> str | None:
     """Describe the first difference between the stored en passant rights and the rights that pawns allow."""
     rights = zip_longest(table.ep_config.tolist(), allowed_rights(table.layout).tolist())
-    for number, (stored, allowed) in enumerate(rights):
+    for index, (stored, allowed) in enumerate(rights):
         if stored is None:
             return f"ep/config lacks {_right_text(allowed)}"
         if allowed is None:
             return f"ep/config holds {_right_text(stored)}"
         if stored != allowed:
-            return f"ep/config {number} is {_right_text(stored)}, but its pawns allow {_right_text(allowed)}"
+            return f"ep/config {index} is {_right_text(stored)}, but its pawns allow {_right_text(allowed)}"
     return None
 
 

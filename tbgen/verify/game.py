@@ -206,9 +206,9 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
         source[reset, : len(origin)] = origin
     layouts = [layout_of(material) for material in numbers]
     alike = np.zeros((len(layouts), _MAX_TABLE_MEN), np.int64)
-    for number, other in enumerate(layouts):
+    for index, other in enumerate(layouts):
         for first, stop in other.like_men:
-            alike[number, first + 1 : stop] = 1
+            alike[index, first + 1 : stop] = 1
     sizes = [(other.free_count, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
     key_start = np.cumsum(keys) - keys

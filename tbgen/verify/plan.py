@@ -118,13 +118,13 @@ def _read(path: Path) -> Iterable[ProofRecord]:
         raise TbgenError(
             f"{path} cannot be read as a list of proofs: {reason}; choose another file with --proofs"
         ) from error
-    for number, line in enumerate(lines, start=1):
+    for index, line in enumerate(lines, start=1):
         if line and not line.startswith("#"):
             try:
                 yield _parse(line)
             except (TbgenError, ValueError) as error:
                 raise TbgenError(
-                    f"{path} is not a list of proofs, or line {number} is damaged: choose another file with "
+                    f"{path} is not a list of proofs, or line {index} is damaged: choose another file with "
                     "--proofs"
                 ) from error
 

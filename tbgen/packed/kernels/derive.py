@@ -244,13 +244,13 @@ def _weigh_scalars(data: PhaseData, side: int, word: int, bits: Word, buffer: De
     start = data.start[1 - side]
     children = Children(data.value, data.depth, data.rank[other])
     count = list_scalar_successors(data.frame, word, bits, side, buffer.moves)
-    for number in range(count):
-        child = buffer.moves.word[number] << 6
+    for index in range(count):
+        child = buffer.moves.word[index] << 6
         prefetch_for_reading(children.rank, child)
         prefetch_slots(children.value, children.depth, start + child)
-    for number in range(count):
-        target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
-        remaining = buffer.moves.bits[number] & image(data.usable[target], INVERSES[symmetry])
+    for index in range(count):
+        target, symmetry = buffer.moves.word[index], buffer.moves.symmetry[index]
+        remaining = buffer.moves.bits[index] & image(data.usable[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
             _weigh_in_word(ranks, word, remaining, children, child, start + child, MERIT_MASK[side], buffer)
@@ -323,8 +323,8 @@ def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
         side_ranks = rank[side]
         for word in range(start, stop):
             put(side_ranks, word * 64, ALL, 0)
-            for number in range(SLICES):
-                add(side_ranks, word * 64, phase.rank_bits[side, word, number], 1 << number)
+            for index in range(SLICES):
+                add(side_ranks, word * 64, phase.rank_bits[side, word, index], 1 << index)
 
 
 @inlined
@@ -413,8 +413,8 @@ def find_needed(
         while remaining:
             bit = lowest(remaining)
             remaining &= remaining - ONE
-            for number in range(list_quiet_targets(frame, word, bit, side, moves)):
-                child = moves.word[number]
+            for index in range(list_quiet_targets(frame, word, bit, side, moves)):
+                child = moves.word[index]
                 flagged = legal[child >> 6] & ~data.usable[child >> 6] & BIT[child & 63]
                 if flagged and _explains(data, side, word << 6 | bit, child):
                     needed[canonical_slot(frame, child, like_men, symmetric, buffer.squares)] = 1
@@ -434,10 +434,10 @@ def _before_newly_usable(data: PhaseData, side: int, word: int, moves: MoveBuffe
     """The positions of a word from which ``side`` can move to a newly usable position."""
     frame, newly = data.frame, data.newly_usable
     predecessors = ZERO
-    for number in range(list_scalar_successors(frame, word, ALL, side, moves)):
-        target, symmetry = moves.word[number], moves.symmetry[number]
+    for index in range(list_scalar_successors(frame, word, ALL, side, moves)):
+        target, symmetry = moves.word[index], moves.symmetry[index]
         if newly[target]:
-            predecessors |= moves.bits[number] & image(newly[target], INVERSES[symmetry])
+            predecessors |= moves.bits[index] & image(newly[target], INVERSES[symmetry])
     if frame.colours[frame.scalars] == side and newly[word]:
         predecessors |= reach(
             frame.moves, frame.kinds[frame.scalars], newly[word], ~decode(frame, word, moves.squares)

@@ -314,9 +314,9 @@ def count_blocks(
     """
     positions = 0
     steps = buffers.steps
-    for number in range(first, end):
-        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
-        in_block = _read_slots(encoding, content, number, buffers)
+    for index in range(first, end):
+        _prefetch_block(encoding.rows, content, min(index + 1, end - 1), buffers.squares)
+        in_block = _read_slots(encoding, content, index, buffers)
         if in_block < 0:
             return -1
         positions += in_block
@@ -413,9 +413,9 @@ def encode_blocks(
     out = stream.data
     size = 0
     steps = buffers.steps
-    for number in range(first, end):
-        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
-        _read_slots(encoding, content, number, buffers)
+    for index in range(first, end):
+        _prefetch_block(encoding.rows, content, min(index + 1, end - 1), buffers.squares)
+        _read_slots(encoding, content, index, buffers)
         values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
         depth_begin = _write_steps(encoding.value_model, steps[VALUES], values, out, size)
         middle = _write_steps(encoding.depth_model, steps[DEPTHS], depths, out, depth_begin)
@@ -423,9 +423,9 @@ def encode_blocks(
         if functions and stop == middle:  # without bytes, all functions would be function 0
             out[stop] = 0
             stop += 1
-        stream.value_length[number], stream.depth_length[number] = depth_begin - size, middle - depth_begin
-        stream.function_length[number] = stop - middle
-        stream.checksum[number] = checksum(out, size, stop)
+        stream.value_length[index], stream.depth_length[index] = depth_begin - size, middle - depth_begin
+        stream.function_length[index] = stop - middle
+        stream.checksum[index] = checksum(out, size, stop)
         size = stop
     return size
 
@@ -477,16 +477,16 @@ def decode_blocks(
     correct = True
     size = rows.block_rows
     last = 64 * rows.block_rows - 1
-    for number in range(first, end):
-        _prefetch_block(rows, content, min(number + 1, end - 1), buffers.squares)
+    for index in range(first, end):
+        _prefetch_block(rows, content, min(index + 1, end - 1), buffers.squares)
         for block_row in range(size):
-            find_mask(rows, number * size + block_row, block_row, buffers)
-        correct &= decode_values(coding, number, last, buffers)
+            find_mask(rows, index * size + block_row, block_row, buffers)
+        correct &= decode_values(coding, index, last, buffers)
         if len(content.function_number):
-            correct &= decode_functions(coding, number, last, buffers)
+            correct &= decode_functions(coding, index, last, buffers)
         for block_row in range(size):
-            place_row(rows, number * size + block_row, buffers.squares)
-            slot_of_row = first_slot(rows, number * size + block_row, buffers.squares)
+            place_row(rows, index * size + block_row, buffers.squares)
+            slot_of_row = first_slot(rows, index * size + block_row, buffers.squares)
             mask = block.masks[block_row]
             while mask:
                 square = lowest(mask)

@@ -434,9 +434,9 @@ def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, ranks: Ints) -
 
     The positions have no en passant rights. ``squares`` is scratch memory.
     """
-    for number in range(len(slots)):
-        men = PlacedMen(squares, place_slot(rows, slots[number], squares))
-        ranks[number] = rank_of(rows, turn_of(rows, men, side))
+    for index in range(len(slots)):
+        men = PlacedMen(squares, place_slot(rows, slots[index], squares))
+        ranks[index] = rank_of(rows, turn_of(rows, men, side))
 
 
 @kernel

@@ -216,8 +216,8 @@ def list_zeroing(
     rows = tables.rows
     count = int64(0)
     squares, pawns = buffers.squares, buffers.after.pawns
-    for number in range(len(slots)):
-        men = PlacedMen(squares, place_slot(rows, slots[number], squares))
+    for index in range(len(slots)):
+        men = PlacedMen(squares, place_slot(rows, slots[index], squares))
         first = count
         turn = turn_of(rows, men, side)
         for man in range(len(rows.kinds)):
@@ -231,7 +231,7 @@ def list_zeroing(
             targets = targets_of_pawn(rows, turn, pawn)
             for stop in bits_of(targets & turn.enemies if captures_only else targets):
                 count = _append_moves(tables, turn, PAWN, pawn, stop, buffers, moves, count)
-        moves[first:count, ORIGIN] = number
+        moves[first:count, ORIGIN] = index
     return count
 
 

@@ -406,11 +406,11 @@ def _record_castlings(search: ExitSearch) -> None:
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     enemy = 1 - side
     squares = men.squares
-    for number in range(len(frame.castlings)):
-        king, rook = frame.castlings[number, 0], frame.castlings[number, 1]
+    for index in range(len(frame.castlings)):
+        king, rook = frame.castlings[index, 0], frame.castlings[index, 1]
         if frame.colours[king] != side:
             continue
-        goal, rook_goal = frame.castlings[number, 2], frame.castlings[number, 3]
+        goal, rook_goal = frame.castlings[index, 2], frame.castlings[index, 3]
         start = squares[king]
         corner = lowest(frame.bit_man_squares) if rook == bit_man else squares[rook]
         pair = BIT[start] | BIT[corner]

@@ -150,8 +150,8 @@ def solve_ep_positions(
         score = int64(255 - rank if side == 0 else rank)
         if not attacker.phase.score_resets:
             _fold_position_score(exits, slot, score, rank)
-        for number in range(list_quiet_targets(frame, slot >> 6, slot & 63, side, buffer)):
-            _record_quiet_move(attacker, fresh, score, buffer.word[number], exits, slot)
+        for index in range(list_quiet_targets(frame, slot >> 6, slot & 63, side, buffer)):
+            _record_quiet_move(attacker, fresh, score, buffer.word[index], exits, slot)
         value, depth = exits.value[slot], int64(0)
         if value != score:
             depth = (

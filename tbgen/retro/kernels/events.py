@@ -311,9 +311,9 @@ def _drop_departed(events: Events, alive: Words) -> int:
     size = int64(0)
     begin = events.start[0]
     events.start[0] = 0
-    for number in range(len(events.level)):
+    for index in range(len(events.level)):
         size_before = size
-        stop = events.start[number + 1]
+        stop = events.start[index + 1]
         last = int64(0)
         node, begin = next_node(events.gaps, begin, stop, int64(0))
         while node < NO_NODE:
@@ -322,7 +322,7 @@ def _drop_departed(events: Events, alive: Words) -> int:
                 last = node
             node, begin = next_node(events.gaps, begin, stop, node)
         if size > size_before:
-            events.level[level_count] = events.level[number]
+            events.level[level_count] = events.level[index]
             level_count += 1
             events.start[level_count] = size
     return level_count

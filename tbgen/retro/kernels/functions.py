@@ -113,8 +113,8 @@ def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log, start:
         while word < stop:
             if log.length[0] + 64 > len(log.entry):
                 longer = Log(np.empty(2 * len(log.entry), np.uint64), log.length)
-                for number in range(log.length[0]):
-                    longer.entry[number] = log.entry[number]
+                for index in range(log.length[0]):
+                    longer.entry[index] = log.entry[index]
                 log = longer
             word = _log_words(attacker, rank, is_update, log, side, word, stop)
     return log
@@ -315,8 +315,8 @@ def _append_path(
         buffer[count] = step & _ENTRY_MASK
         count += step & _HOLDER_MASK == holder
         path = step >> _ENTRY_BITS
-    for number in range(count - 1, -1, -1):
-        entry = buffer[number]
+    for index in range(count - 1, -1, -1):
+        entry = buffer[index]
         if entry & _BYTE_MASK == fresh:
             entry = entry & ~_BYTE_MASK | np.uint64(FRESH)
         function = find_or_add(functions, np.uint64(function) << _ENTRY_BITS | entry)
@@ -332,11 +332,11 @@ def functions_of(fresh_paths: Numbering, steps: Numbering, functions: Numbering)
     buffer = np.empty(_MAX_CHANGES + 1, np.uint64)
     count = fresh_paths.length[0]
     function_of_path = np.empty(count, np.uint32)
-    for number in range(count):
+    for index in range(count):
         functions = with_capacity(functions, _MAX_CHANGES)
-        key = fresh_paths.key[number]
+        key = fresh_paths.key[index]
         function = _append_path(functions, int64(0), steps, key, ZERO, buffer)
-        function_of_path[number] = _append_path(functions, function, steps, key, _HOLDER_MASK, buffer)
+        function_of_path[index] = _append_path(functions, function, steps, key, _HOLDER_MASK, buffer)
     return functions, function_of_path
 
 

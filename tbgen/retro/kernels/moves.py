@@ -179,13 +179,13 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
     black = squares[1] if frame.scalars > 1 else int64(0)
     if search.mover == 0:
         kings = KING_ORIGINS if search.finds_predecessors else KING_TARGETS
-        for number in range(1, kings[coord, 0, 0] + 1):
-            symmetry = kings[coord, number, 1]
+        for index in range(1, kings[coord, 0, 0] + 1):
+            symmetry = kings[coord, index, 1]
             if group != CROSSING_MOVES or symmetry != 0:
-                count = _append_king_move(search, rest, kings[coord, number, 0], black, symmetry, bits, count)
+                count = _append_king_move(search, rest, kings[coord, index, 0], black, symmetry, bits, count)
     elif frame.scalars > 1:
-        for number in range(1, moves.leap_targets[KING, black, 0] + 1):
-            target = moves.leap_targets[KING, black, number]
+        for index in range(1, moves.leap_targets[KING, black, 0] + 1):
+            target = moves.leap_targets[KING, black, index]
             count = _append_king_move(search, rest, coord, target, int64(0), bits, count)
     return count
 
@@ -290,8 +290,8 @@ def list_quiet_targets(frame: Frame, word: int, bit: int, mover: int, buffer: Mo
     The slots are written to ``buffer.word``. Return their number.
     """
     count = list_scalar_successors(frame, word, BIT[bit], mover, buffer)
-    for number in range(count):
-        buffer.word[number] = buffer.word[number] << 6 | IMAGES[buffer.symmetry[number], bit]
+    for index in range(count):
+        buffer.word[index] = buffer.word[index] << 6 | IMAGES[buffer.symmetry[index], bit]
     if frame.mover_colours[frame.scalars] == mover:
         empty = ~decode(frame, word, buffer.squares)
         for target in bits_of(reach(frame.moves, frame.kinds[frame.scalars], BIT[bit], empty)):
@@ -314,9 +314,9 @@ def add_moves(slices: Words, first_slice: int, mask: Word) -> None:
 def rank_at(slices: Words, bit: int) -> int:
     """The rank of one position of a word."""
     rank = 0
-    for number in range(SLICES):
-        if slices[number] & BIT[bit]:
-            rank |= 1 << number
+    for index in range(SLICES):
+        if slices[index] & BIT[bit]:
+            rank |= 1 << index
     return rank
 
 
@@ -324,8 +324,8 @@ def rank_at(slices: Words, bit: int) -> int:
 def positions_of_rank(slices: Words, rank: int) -> Word:
     """The positions of a word, legal or not, whose rank is ``rank``."""
     result = ~ZERO
-    for number in range(SLICES):
-        result &= slices[number] if rank >> number & 1 else ~slices[number]
+    for index in range(SLICES):
+        result &= slices[index] if rank >> index & 1 else ~slices[index]
     return result
 
 
@@ -334,12 +334,12 @@ def positions_of_rank_at_least(slices: Words, rank: int) -> Word:
     """The positions of a word, legal or not, whose rank is at least ``rank``."""
     greater = ZERO
     same = ~ZERO
-    for number in range(SLICES - 1, -1, -1):
-        if rank >> number & 1:
-            same &= slices[number]
+    for index in range(SLICES - 1, -1, -1):
+        if rank >> index & 1:
+            same &= slices[index]
         else:
-            greater |= same & slices[number]
-            same &= ~slices[number]
+            greater |= same & slices[index]
+            same &= ~slices[index]
     return greater | same
 
 
@@ -371,6 +371,6 @@ def count_quiet_moves(
     if frame.mover_colours[bit_man] == mover:
         empty = ~decode(frame, word, buffer.squares)
         _count_bit_man_moves(frame.moves, frame.kinds[bit_man], legal, other_legal[word], empty, slices)
-    for number in range(list_scalar_successors(frame, word, legal, mover, buffer)):
-        origins = image(other_legal[buffer.word[number]], INVERSES[buffer.symmetry[number]])
-        add_moves(slices, MOVE_SLICE, buffer.bits[number] & origins)
+    for index in range(list_scalar_successors(frame, word, legal, mover, buffer)):
+        origins = image(other_legal[buffer.word[index]], INVERSES[buffer.symmetry[index]])
+        add_moves(slices, MOVE_SLICE, buffer.bits[index] & origins)

@@ -68,6 +68,6 @@ def with_capacity(numbers: Numbering, extra: int) -> Numbering:
     while capacity < length + extra:
         capacity *= 2
     larger = numbering(capacity, numbers.key[0])
-    for number in range(1, length):
-        find_or_add(larger, numbers.key[number])
+    for index in range(1, length):
+        find_or_add(larger, numbers.key[index])
     return larger

@@ -91,8 +91,8 @@ def _count_moves_and_find_exits(
                 slices[0] = legal & other[word]
                 count_quiet_moves(frame, word, side, legal, other, buffer, slices)
                 put(phase.quiet_counts[side], word * 64, ALL, 0)
-                for number in range(MOVE_SLICE, SLICES):
-                    add(phase.quiet_counts[side], word * 64, slices[number], 1 << (number - MOVE_SLICE))
+                for index in range(MOVE_SLICE, SLICES):
+                    add(phase.quiet_counts[side], word * 64, slices[index], 1 << (index - MOVE_SLICE))
             first = (side * frame.words + word) * 64
             exits = workspace.exits
             reset_exits(exits, first)
@@ -321,9 +321,9 @@ def _find_departed(workspace: Workspace, buffer: MoveBuffer) -> None:
             alive = phase.alive[side, word]
             if alive == ZERO:
                 continue
-            for number in range(list_scalar_successors(frame, word, alive, side, buffer)):
-                target = buffer.word[number]
-                bits = image(buffer.bits[number], buffer.symmetry[number])
+            for index in range(list_scalar_successors(frame, word, alive, side, buffer)):
+                target = buffer.word[index]
+                bits = image(buffer.bits[index], buffer.symmetry[index])
                 reached[target] |= bits
             if frame.mover_colours[frame.scalars] == side:
                 empty = ~decode(frame, word, buffer.squares)

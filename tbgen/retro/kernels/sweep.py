@@ -426,8 +426,8 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
                 nodes[count] = node
                 count += 1
             node, at = next_node(exits.gaps, at, stop, node)
-        for number in range(count):
-            side, word, bit = place_of(frame, nodes[number])
+        for index in range(count):
+            side, word, bit = place_of(frame, nodes[index])
             if side == attacker.side:
                 if sets.wanted[word] & BIT[bit]:
                     add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
@@ -506,9 +506,9 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
     key = level >> DEPTH_BITS
     side = attacking_side if row == ATTACKER_TO_MOVE else 1 - attacking_side
     code = key if attacking_side == 0 else 255 - key
-    for number in range(start, stop):
-        _prefetch_results(results, side, scratch.front_word[row, min(number + LOOKAHEAD, stop - 1)])
-        word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
+    for index in range(start, stop):
+        _prefetch_results(results, side, scratch.front_word[row, min(index + LOOKAHEAD, stop - 1)])
+        word, bits = scratch.front_word[row, index], scratch.front_bits[row, index]
         if row == ATTACKER_TO_MOVE:
             sets.wanted[word] &= ~bits
         else:

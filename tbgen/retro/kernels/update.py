@@ -137,10 +137,10 @@ def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
     side, word, bit = place_of(frame, node)
     best = NO_LEVEL if side == attacking_side else int64(-1)
     targets = list_quiet_targets(frame, word, bit, side, buffer)
-    for number in range(targets):
-        _prefetch_level(layer, 1 - side, buffer.word[number] >> 6, buffer.word[number] & 63)
-    for number in range(targets):
-        target = buffer.word[number]
+    for index in range(targets):
+        _prefetch_level(layer, 1 - side, buffer.word[index] >> 6, buffer.word[index] & 63)
+    for index in range(targets):
+        target = buffer.word[index]
         if legal[1 - side, target >> 6] & BIT[target & 63]:
             level = _level_before(_current_level(layer, 1 - side, target >> 6, target & 63))
             best = min(best, level) if side == attacking_side else max(best, level)
@@ -358,11 +358,11 @@ def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
     """Set ``Sets.changed`` to the positions whose levels differ from those before the update."""
     changed = layer.attacker.inner_sets.changed
     changed[:] = ZERO
-    for number in range(change_count - 1, -1, -1):
-        side, word, bit = place_of(layer.attacker.frame, log.node[number])
+    for index in range(change_count - 1, -1, -1):
+        side, word, bit = place_of(layer.attacker.frame, log.node[index])
         # The order is reversed, so that the first entry of a position is processed last and decides.
         changed[side, word] &= ~BIT[bit]
-        if _last_level(layer, layer.key, side, word, bit) != log.level[number]:
+        if _last_level(layer, layer.key, side, word, bit) != log.level[index]:
             changed[side, word] |= BIT[bit]
 
 
@@ -398,8 +398,8 @@ def update(layer: Layer, rank: int, max_departed: int, max_steps: int) -> int:
     capacity = _CHANGES_PER_DEPARTURE * max_departed
     log = Changes(np.empty(capacity, np.int64), np.empty(capacity, np.int64))
     result = _try_update(layer, rank, log, np.empty(capacity, np.int64), max_departed, max_steps)
-    for number in range(-2 - result, -1, -1):
-        _set_level(layer.attacker, log.node[number], log.level[number])
+    for index in range(-2 - result, -1, -1):
+        _set_level(layer.attacker, log.node[index], log.level[index])
     return result
 
 
@@ -417,10 +417,10 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
     if changed:
         alive = attacker.phase.alive[1 - attacker.side]
         mark_nonempty(attacker.outer_sets.wanted, alive, attacker.scratch.nonempty[0])
-    for number in range(changed):
-        side, word, bit = place_of(attacker.frame, log.node[number])
+    for index in range(changed):
+        side, word, bit = place_of(attacker.frame, log.node[index])
         new = _fresh_level(layer, side, word, bit)
-        count = _push_affected(layer, log.node[number], log.level[number], new, heap, count)
+        count = _push_affected(layer, log.node[index], log.level[index], new, heap, count)
     if count == 0 and not reaches_accrued:
         return int64(0)
     change_count = _propagate(layer, heap, count, log, max_steps)

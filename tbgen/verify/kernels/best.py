@@ -214,13 +214,13 @@ def find_best(
     last = men.free_count - 1
     if last >= 0 and men.colours[last] == side:
         copy_row(scratch.row, int64(64), game.grade[1 - side], first)
-    for number in range(scratch.count[0]):
-        if scratch.victim[number] >= 0 or scratch.man[number] > last:
-            _raise_by_exit(game, ply, number, scratch)
-        elif scratch.man[number] == last:
-            _raise_by_last_man(game, ply, number, scratch)
+    for index in range(scratch.count[0]):
+        if scratch.victim[index] >= 0 or scratch.man[index] > last:
+            _raise_by_exit(game, ply, index, scratch)
+        elif scratch.man[index] == last:
+            _raise_by_last_man(game, ply, index, scratch)
         else:
-            _raise_by_move(game, ply, number, scratch)
+            _raise_by_move(game, ply, index, scratch)
     return ply
 
 

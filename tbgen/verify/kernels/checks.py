@@ -114,13 +114,13 @@ def _find_ranks(
     last = men.free_count - 1
     counts[:] = 0
     find_moves(men, occupied, side, positions, scratch)
-    for number in range(scratch.count[0]):
-        if scratch.victim[number] >= 0 or scratch.man[number] > last:
-            _count_exit(men, occupied, number, scratch)
-        elif scratch.man[number] == last:
-            count_in(counts, int64(0), scratch.positions[number] & sources(unchecked, scratch.target[number]))
+    for index in range(scratch.count[0]):
+        if scratch.victim[index] >= 0 or scratch.man[index] > last:
+            _count_exit(men, occupied, index, scratch)
+        elif scratch.man[index] == last:
+            count_in(counts, int64(0), scratch.positions[index] & sources(unchecked, scratch.target[index]))
         else:
-            _count_move(game, first >> 6, other, number, scratch)
+            _count_move(game, first >> 6, other, index, scratch)
     found = count_bits(positions)
     remaining = positions
     while remaining:
