@@ -137,7 +137,9 @@ class _ClusterBuild:
         """Return the total threads and memory that the workers offer."""
         workers = self.workers.values()
         return Limits(
-            max(1, sum(each.threads for each in workers)), 1, int(sum(each.memory for each in workers))
+            max(1, sum(worker.threads for worker in workers)),
+            1,
+            int(sum(worker.memory for worker in workers)),
         )
 
     def run(self) -> list[BuiltTable]:
@@ -152,7 +154,7 @@ class _ClusterBuild:
             while self.tasks or not (self.tracker.failure or self.tracker.is_finished):
                 if time.monotonic() >= next_poll:
                     workers = connected_workers(self.client, self.scheduler)
-                    self.workers = {each.address: each for each in workers}
+                    self.workers = {worker.address: worker for worker in workers}
                     self._assign_tables()
                     self._check_progress()
                     next_poll = time.monotonic() + _POLL_SECONDS

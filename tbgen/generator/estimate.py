@@ -116,16 +116,16 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     too_large = [table for table in estimates if table.process_peak(used_bytes) > limit]
     if not too_large:
         return
-    first = too_large[0]
+    estimate = too_large[0]
     other_count = len(too_large) - 1
-    needed_bytes = first.process_peak(used_bytes)
+    needed_bytes = estimate.process_peak(used_bytes)
     others_text = f" (too large as well: {counted(other_count, 'other table')})" if other_count else ""
-    usage_text = "" if needed_bytes == first.memory else ", including what the process uses already,"
+    usage_text = "" if needed_bytes == estimate.memory else ", including what the process uses already,"
     owner, remedy = "this machine has", "build on a larger one"
     if cap is not None:
         owner, remedy = "--memory allows", "allow more, build with fewer --threads, or on a larger machine"
     raise TbgenError(
-        f"{first.material} needs about {size_text(needed_bytes)} of memory{usage_text} and {owner} "
+        f"{estimate.material} needs about {size_text(needed_bytes)} of memory{usage_text} and {owner} "
         f"{size_text(limit)}{others_text}: {remedy}"
     )
 

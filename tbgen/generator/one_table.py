@@ -30,8 +30,8 @@ def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None
     :param cap: bytes that the process may use; None for all memory of the machine.
     :raises TbgenError: if a table still needs more memory than the process may use.
     """
-    allowed_bytes = max(each.memory for each in estimates) if cap is None else cap
-    if any(each.process_peak(resident_memory()) > allowed_bytes for each in estimates):
+    allowed_bytes = max(estimate.memory for estimate in estimates) if cap is None else cap
+    if any(estimate.process_peak(resident_memory()) > allowed_bytes for estimate in estimates):
         trim_memory()
     check_memory(estimates, cap, resident_memory())
 

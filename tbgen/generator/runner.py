@@ -100,7 +100,7 @@ def missing_tables(
         check_nodes(layout_of(material).solved_slots, material.name)
     # Tables with the same number of men on each side follow each other. Promotions lead from one to another,
     # so these sub-tables are mostly still in memory.
-    return sorted(todo, key=lambda each: (each.men, -len(each.sides[0])))
+    return sorted(todo, key=lambda missing: (missing.men, -len(missing.sides[0])))
 
 
 def build(

@@ -49,7 +49,11 @@ class BuildSchedule:
     def ready_tables(self, finished: Iterable[Material]) -> list[Material]:
         """Return the unfinished tables whose sub-tables are finished, including tables being built."""
         todo = set(self.todo).difference(finished)
-        return [each for each in self.todo if each in todo and not todo & self._sub_tables_to_build[each]]
+        return [
+            material
+            for material in self.todo
+            if material in todo and not todo & self._sub_tables_to_build[material]
+        ]
 
     def tables_to_start(
         self, finished: Iterable[Material], in_progress: Mapping[Material, Estimate], limits: Limits
@@ -210,7 +214,8 @@ class BuildProgress:
     def _seconds_left(self) -> float:
         now = time.monotonic()
         in_progress = {
-            material: (each, now - self._start_times[material]) for material, each in self.in_progress.items()
+            material: (estimate, now - self._start_times[material])
+            for material, estimate in self.in_progress.items()
         }
         pace = self._actual_seconds / self._estimated_seconds
         return self.schedule.outlook(self._limits(), self.built, in_progress, pace).seconds

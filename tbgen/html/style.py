@@ -87,7 +87,9 @@ def template_environment(package: str) -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    jinja_environment.filters |= {each.__name__: each for each in (counted, plies, duration, prose)}
+    jinja_environment.filters |= {
+        function.__name__: function for function in (counted, plies, duration, prose)
+    }
     jinja_environment.filters |= {"n": number, "part": part_text, "share": share_text, "size": size_text}
     jinja_environment.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide_attributes}
     return jinja_environment

@@ -89,13 +89,13 @@ def equal_parts(count: int, parts: int) -> list[Part]:
     return list(pairwise(count * part // parts for part in range(parts + 1)))
 
 
-def parts_of_size(first: int, end: int, size: int) -> list[Part]:
-    """Divide the numbers ``first`` to ``end`` - 1 into ranges of ``size`` numbers; the last may be smaller.
+def parts_of_size(start: int, end: int, size: int) -> list[Part]:
+    """Divide the numbers ``start`` to ``end`` - 1 into ranges of ``size`` numbers; the last may be smaller.
 
     >>> parts_of_size(4, 14, 4)
     [(4, 8), (8, 12), (12, 14)]
     """
-    return list(pairwise([*range(first, end, size), end]))
+    return list(pairwise([*range(start, end, size), end]))
 
 
 def _phases(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:

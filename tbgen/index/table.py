@@ -80,12 +80,12 @@ class ValueFunctions:
 
     def without_unused(self) -> "ValueFunctions":
         """Return only the functions that some position has, renumbered in order."""
-        numbers, number = np.unique(self.function_numbers, return_inverse=True)
-        counts = np.diff(self.start)[numbers]
+        used_numbers, new_numbers = np.unique(self.function_numbers, return_inverse=True)
+        counts = np.diff(self.start)[used_numbers]
         start = np.concatenate([[0], np.cumsum(counts)])
-        entries = joined_ranges(self.start[numbers], counts)
+        entries = joined_ranges(self.start[used_numbers], counts)
         return ValueFunctions(
-            self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
+            self.side, new_numbers.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )
 
     def shorten_numbers(self) -> None:

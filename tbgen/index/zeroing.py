@@ -139,7 +139,7 @@ def batches_of(layout: Layout) -> list[tuple[int, int]]:
     """Return the batches that cover all phases in the order of solving, each as a range of phases."""
     step = max_phases_of_batch(layout)
     return [
-        (first, min(first + step, group[-1] + 1)) for group in phase_groups(layout) for first in group[::step]
+        (start, min(start + step, group[-1] + 1)) for group in phase_groups(layout) for start in group[::step]
     ]
 
 
@@ -238,19 +238,19 @@ def promotion_places(
     do not fit there begin at index ``overflow``, one after another.
     """
     sides_to_move = sides_after_promotion(layout, movers)
-    places = {}
+    begin_of_block = {}
     next_free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
     for block in blocks_after_promotions(layout, group):
         slots = block_slots(block)
         for side in sorted(sides_to_move.get(block[0], ())):
             fitting_sides = [own for own in SIDES if next_free[own] + slots <= (own + 1) * layout.size]
             if fitting_sides:
-                places[block, side] = next_free[fitting_sides[0]]
+                begin_of_block[block, side] = next_free[fitting_sides[0]]
                 next_free[fitting_sides[0]] += slots
             else:
-                places[block, side] = overflow
+                begin_of_block[block, side] = overflow
                 overflow += slots
-    return places
+    return begin_of_block
 
 
 def sides_after_promotion(layout: Layout, movers: Collection[Side] = SIDES) -> dict[Material, set[Side]]:
@@ -300,8 +300,10 @@ def max_overflow_slots(layout: Layout) -> int:
     """Return the maximum number of slots that blocks after promotions need beyond the table's own slots."""
     own_slots = pool_end = 2 * layout.size
     for group in phase_groups(layout):
-        places = promotion_places(layout, group, own_slots)
-        pool_end = max([pool_end, *(begin + block_slots(block) for (block, _), begin in places.items())])
+        begin_of_block = promotion_places(layout, group, own_slots)
+        pool_end = max(
+            [pool_end, *(begin + block_slots(block) for (block, _), begin in begin_of_block.items())]
+        )
     return pool_end - own_slots
 
 

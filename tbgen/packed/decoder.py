@@ -146,9 +146,9 @@ class ExitFinder:
         """
         if len(slots) > _POSITIONS_PER_LIST:
             batches = []
-            for first in range(0, len(slots), _POSITIONS_PER_LIST):
-                batches.append(self.moves(side, slots[first : first + _POSITIONS_PER_LIST], captures_only))
-                batches[-1][:, 0] += first
+            for start in range(0, len(slots), _POSITIONS_PER_LIST):
+                batches.append(self.moves(side, slots[start : start + _POSITIONS_PER_LIST], captures_only))
+                batches[-1][:, 0] += start
             return np.concatenate(batches)
         moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
         return moves[: _list_zeroing(self._destinations, side, slots, captures_only, BUFFERS.zeroing, moves)]
@@ -233,8 +233,8 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     rows = rows_of(layout, side)
     ranks = np.empty(len(slots), np.int64)
 
-    def find(first: int) -> None:
-        part = slice(first, first + _POSITIONS_PER_RANKING)
+    def find(start: int) -> None:
+        part = slice(start, start + _POSITIONS_PER_RANKING)
         _find_ranks(rows, side, slots[part], BUFFERS.blocks.squares, ranks[part])
 
     firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
@@ -292,8 +292,8 @@ class Decoder:
         order = self._block_order(slots) if len(slots) > _MAX_BATCH_POSITIONS else np.arange(len(slots))
         values = np.empty((3, len(slots)), np.int64)
         first_error = None
-        for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
-            part = order[first : first + _MAX_BATCH_POSITIONS]
+        for start in range(0, len(slots), _MAX_BATCH_POSITIONS):
+            part = order[start : start + _MAX_BATCH_POSITIONS]
             given = derived[part], slots[part], accrued[part]
             *values[:, part], error = self._look_up_many(*given, None if bounds is None else bounds[part])
             first_error = first_error or error
@@ -310,8 +310,8 @@ class Decoder:
             capture gives the value, and ``DAMAGED`` if the block does not decode.
         """
         values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
-        for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
-            part = slice(first, first + _MAX_BATCH_POSITIONS)
+        for start in range(0, len(slots), _MAX_BATCH_POSITIONS):
+            part = slice(start, start + _MAX_BATCH_POSITIONS)
             count = len(slots[part])
             batch = empty_batch(np.ones(count, np.int64))
             batch.slot[:] = slots[part]
@@ -430,8 +430,8 @@ class Decoder:
         indices = self._exception_slots.searchsorted(batch.slot[positions])
         found = self._exception_slots[indices] == batch.slot[positions]
         batch.is_exception[positions] = found
-        for number, index in zip(positions[found].tolist(), indices[found].tolist(), strict=True):
-            batch.value[number], batch.depth[number] = self._exceptions.entry(index)
+        for position, index in zip(positions[found].tolist(), indices[found].tolist(), strict=True):
+            batch.value[position], batch.depth[position] = self._exceptions.entry(index)
 
     @contextmanager
     def _threads_for(self, positions: int) -> Iterator[tuple[Callable[..., Iterable[None]], int]]:

@@ -101,15 +101,15 @@ def contexts_of(levels: Levels, steps: Steps, sampled: int = 1) -> NDArray[np.in
     steps, count = steps[starts], sampled * np.diff(starts, append=len(steps))
     kept = list[NDArray[np.int64]]()
     for level in range(len(levels) - 1, 0, -1):
-        first = _first_steps(steps)
+        first_steps = _first_steps(steps)
         in_parent, index = np.unique((steps >> 8) // levels[level] << 8 | steps & 255, return_inverse=True)
         parent_bits = _bits(np.bincount(index, weights=count), _first_steps(in_parent))[index]
-        saved = np.add.reduceat(count * (parent_bits - _bits(count, first)), first)
-        symbols = np.diff(first, append=len(steps))
+        saved = np.add.reduceat(count * (parent_bits - _bits(count, first_steps)), first_steps)
+        symbols = np.diff(first_steps, append=len(steps))
         saved -= (_SHARE_BITS + _SAMPLE_BITS * (sampled - 1)) * symbols
         least = np.sort(saved)[-_MAX_LEVEL_CONTEXTS - 1] if len(saved) > _MAX_LEVEL_CONTEXTS else 0
         keep = saved > max(least, _CONTEXT_BITS)
-        kept.append((steps[first[keep]] >> 8) + _first_number(levels, level))
+        kept.append((steps[first_steps[keep]] >> 8) + _first_number(levels, level))
         rest = np.bincount(index, weights=np.where(np.repeat(keep, symbols), 0, count))
         steps, count = in_parent[rest > 0], rest[rest > 0]
     return np.concatenate([np.arange(levels[0]), *reversed(kept)])
@@ -120,13 +120,13 @@ def _first_steps(steps: Steps) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(steps >> 8, prepend=-1))
 
 
-def _bits(count: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.float64]:
+def _bits(count: NDArray[Any], first_symbols: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how many bits each symbol takes, from its frequency.
 
-    :param first: index of the first symbol of each context.
+    :param first_symbols: index of the first symbol of each context.
     """
-    total = np.add.reduceat(count, first)
-    shares = count / np.repeat(total, np.diff(first, append=len(count)))
+    total = np.add.reduceat(count, first_symbols)
+    shares = count / np.repeat(total, np.diff(first_symbols, append=len(count)))
     return np.asarray(-np.log2(np.maximum(shares, 1 / TOTAL)))
 
 
@@ -187,14 +187,14 @@ def model_without_shares(levels: Levels, context: NDArray[np.int64]) -> Model:
     divided = max(1, len(parents))
     if len(context) + divided > MAX_CONTEXTS:
         raise ValueError("too many contexts")
-    first = np.zeros((levels[-1], divided), np.uint16)
-    first[:, : len(parents)] = node[parents]
-    first[refined % levels[-1], index] = np.arange(len(context) - len(refined), len(context)) + 1
+    children = np.zeros((levels[-1], divided), np.uint16)
+    children[:, : len(parents)] = node[parents]
+    children[refined % levels[-1], index] = np.arange(len(context) - len(refined), len(context)) + 1
     node += np.uint16(divided)
     node[parents] = np.arange(len(parents))
     no_lines = np.zeros(0, np.uint16)
     arrays = no_lines, no_lines.view(np.uint8), no_lines.view(np.uint32)
-    return Model(node, divided, first.reshape(-1), *arrays)
+    return Model(node, divided, children.reshape(-1), *arrays)
 
 
 def model_of(levels: Levels, shares: ContextShares) -> Model:
@@ -218,16 +218,16 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
     edge = memory[-memory.ctypes.data % 64 :][: line_count * LINE_BYTES].view(np.uint16)
     edges = edge.reshape(-1, LINE_EDGES)
     symbols_ = edge.view(np.uint8).reshape(-1, LINE_BYTES)
-    number = np.repeat(np.arange(len(size)), size)
-    order = np.arange(len(symbol)) - (stop - size)[number]
-    line = first_more[number] + order // SEARCH_WIDTH - 1
-    place = order % SEARCH_WIDTH
-    line[order < SEARCH_WIDTH] = 1 + number[order < SEARCH_WIDTH]
-    begin = ends - share - TOTAL * number
+    context_number = np.repeat(np.arange(len(size)), size)
+    order = np.arange(len(symbol)) - (stop - size)[context_number]
+    line = first_more[context_number] + order // SEARCH_WIDTH - 1
+    column = order % SEARCH_WIDTH
+    line[order < SEARCH_WIDTH] = 1 + context_number[order < SEARCH_WIDTH]
+    begin = ends - share - TOTAL * context_number
     edges[:, 1 : SEARCH_WIDTH + 1] = TOTAL
-    edges[line, place + 1] = begin + share
-    symbols_[line, FIRST_SYMBOL + place] = symbol
-    edges[line[place == 0], 0] = begin[place == 0]
+    edges[line, column + 1] = begin + share
+    symbols_[line, FIRST_SYMBOL + column] = symbol
+    edges[line[column == 0], 0] = begin[column == 0]
     next_lines = edge.view(np.uint32).reshape(-1, LINE_WORDS)[:, -1]
     next_lines[:] = np.arange(line_count) + 1
     next_lines[1 : len(size) + 1] = first_more
@@ -371,10 +371,10 @@ class Encoder:
             self._compare(pool, encoded)
         return encoded
 
-    def _unload(self, first: int, stop: int) -> None:
+    def _unload(self, start: int, stop: int) -> None:
         """Take a range of slots out of memory if the table is in a large file."""
         for array in (self._content.value, self._content.depth, self._content.function_number):
-            unload(array[first:stop])
+            unload(array[start:stop])
 
     def _unload_phases(self, part: Part) -> None:
         """Take the phases out of memory whose last blocks are in a range of blocks.
@@ -383,8 +383,8 @@ class Encoder:
         before this range, so this phase is included.
         """
         size = self._table.layout.phase_size
-        first, stop = (block * 64 * self._rows.block_rows // size for block in part)
-        self._unload(max(first - 1, 0) * size, stop * size)
+        start, stop = (block * 64 * self._rows.block_rows // size for block in part)
+        self._unload(max(start - 1, 0) * size, stop * size)
 
     def _codes(self, pool: ThreadPoolExecutor) -> NDArray[np.uint8]:
         """Return the code of each symbol: 0 for the symbols that are not values, then values in
@@ -407,13 +407,13 @@ class Encoder:
         sampling_bits = max(0, self._blocks.bit_length() - _MAX_SAMPLED_BITS)
 
         def list_part(part: Part) -> list[list[Steps]]:
-            first, end = part
+            block, end = part
             listed = list[list[Steps]]()
-            while first < end:
+            while block < end:
                 steps = np.empty((3, _MAX_LISTED_STEPS), np.int64)
                 lengths = np.zeros(3, np.int64)
                 arguments = encoding, self._content, sampling_bits, BUFFERS.blocks
-                first = list_sampled_blocks(*arguments, first, end, steps, lengths)
+                block = list_sampled_blocks(*arguments, block, end, steps, lengths)
                 listed.append([steps[kind, :length].copy() for kind, length in enumerate(lengths)])
             self._unload_phases(part)
             return listed
@@ -525,5 +525,5 @@ def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
 def _listed_data(table: Table) -> list[Dataset]:
     """Return the datasets that the manifest lists."""
     no_numbers = np.zeros(0, np.uint32)
-    number = no_numbers if table.functions is None else table.functions.function_numbers
-    return datasets(schema.CONTENT, {**unencoded_arrays(table), schema.FUNCTION_NUMBER: number})
+    function_numbers = no_numbers if table.functions is None else table.functions.function_numbers
+    return datasets(schema.CONTENT, {**unencoded_arrays(table), schema.FUNCTION_NUMBER: function_numbers})

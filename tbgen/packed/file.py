@@ -172,21 +172,25 @@ class PackedFile(StoredFile):
             whose ``function_numbers`` have elements for these positions only, not for all slots.
         :raises DamagedTableError: if a block does not decode.
         """
-        values, number = self._decoder.look_up_stored(slots)
+        values, function_numbers = self._decoder.look_up_stored(slots)
         if (values == DAMAGED).any():
             raise self._damaged_block()
-        return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.accrued_functions(number)
+        return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.accrued_functions(
+            function_numbers
+        )
 
-    def accrued_functions(self, number: NDArray[np.uint32]) -> ValueFunctions:
+    def accrued_functions(self, function_numbers: NDArray[np.uint32]) -> ValueFunctions:
         """Return the functions of the table.
 
-        :param number: the decoded function number of each slot.
+        :param function_numbers: the decoded function number of each slot.
         :raises DamagedTableError: if no function has one of these numbers.
         """
         coding = self.coding
-        if int(number.max(initial=0)) >= len(coding.entry_start) - 1:
+        if int(function_numbers.max(initial=0)) >= len(coding.entry_start) - 1:
             raise self.damaged("it has positions with functions that do not exist")
-        return ValueFunctions(self.side, number, coding.entry_start, coding.entry_accrued, coding.entry_value)
+        return ValueFunctions(
+            self.side, function_numbers, coding.entry_start, coding.entry_accrued, coding.entry_value
+        )
 
     @cached_property
     def coding(self) -> Coding:

@@ -248,7 +248,7 @@ class NeedFinder:
         side = int(self.side)
         derived = int(self._derived)
         frame = workspace.frame
-        slot_count, first = 64 * frame.words, phase * layout.phase_size
+        slot_count, first_slot = 64 * frame.words, phase * layout.phase_size
         symmetric = mirrors_itself(layout, phase)
         like_men = workspace.like_men
         word_parts = equal_parts(frame.words, parts)
@@ -290,14 +290,14 @@ class NeedFinder:
             expand()
             run_parts(find_usable, data, side)
             run_parts(lambda *part: find_exceptions(data, derived, exceptions, BUFFERS.deriving, *part))
-        omitted = self._omitted[first // 64 : (first + layout.phase_size) // 64]
+        omitted = self._omitted[first_slot // 64 : (first_slot + layout.phase_size) // 64]
         is_flagged = np.greater_equal(pool.depth[slots], CAPTURE_FLAG, out=needed.view(bool))
         flags = np.packbits(is_flagged, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, data.phase.canonical & data.phase.legal[side], out=omitted[: frame.words])
         to_table_order(layout, omitted, 0)
         pool.depth[slots] &= CAPTURE_FLAG - 1
         with self._lock:
-            self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first)
+            self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first_slot)
 
     def stored_positions(self) -> StoredPositions:
         """Return the positions that must be stored, after all phases have been processed."""

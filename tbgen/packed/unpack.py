@@ -83,8 +83,8 @@ def unpack(
     functions = functions and file.info.stores_accrued
     with ExitStack() as files:
         unpacked = files.enter_context(closing(_unpacked_phases(file, functions))) if layout.pawns else None
-        numbers = zeros(layout.size if functions else 0, np.uint32)
-        unpacker = files.enter_context(_Unpacker(file, sources, threads, numbers))
+        function_numbers = zeros(layout.size if functions else 0, np.uint32)
+        unpacker = files.enter_context(_Unpacker(file, sources, threads, function_numbers))
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
             # The targets of promotions occupy memory that phases of later groups will overwrite.
@@ -100,12 +100,12 @@ def unpack(
                 progress("unpacking", phase + 1, len(phases))
         if unpacked is not None:
             value, depth = unpacked.results()
-            numbers = unpacked.numbers() if functions else numbers
+            function_numbers = unpacked.numbers() if functions else function_numbers
         else:
             unpacker.clear_other_slots(0)
             value, depth = unpacker.finish()
     table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
-    table.functions = file.accrued_functions(numbers) if functions else None
+    table.functions = file.accrued_functions(function_numbers) if functions else None
     return table
 
 
@@ -319,8 +319,8 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
 
         self._run(derive_part)
         slots, values, depths = self._stored_exceptions
-        first = int(data.start[0])
-        begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))
+        first_slot = int(data.start[0])
+        begin, end = np.searchsorted(slots, (first_slot, first_slot + self._layout.phase_size))
         self.value[derived, slots[begin:end]] = values[begin:end]
         self.depth[derived, slots[begin:end]] = depths[begin:end]
 
@@ -352,9 +352,11 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         parts = parts_of_size(0, len(sets.canonical), _MAX_WORDS_PER_PART)
         list(self._threads.map(write_part, product(SIDES, parts)))
         if len(self._function_numbers):
-            numbers = self._function_numbers[phase * self._layout.phase_size :][: self._layout.phase_size]
-            unpacked.write_final_numbers(phase, numbers)
-            discard(numbers)
+            function_numbers = self._function_numbers[phase * self._layout.phase_size :][
+                : self._layout.phase_size
+            ]
+            unpacked.write_final_numbers(phase, function_numbers)
+            discard(function_numbers)
 
     def clear_other_slots(self, phase: int) -> None:
         """Clear all slots of a phase except the canonical slots of legal positions."""
@@ -373,8 +375,8 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
             discard(array)
         for start, stop in self._word_parts:
             part = slice(64 * start, 64 * stop)
-            first = phase * self._layout.phase_size
-            slots = slice(first + part.start, first + part.stop)
+            first_slot = phase * self._layout.phase_size
+            slots = slice(first_slot + part.start, first_slot + part.stop)
             value[part], depth[part] = self.value[side, slots], self.depth[side, slots]
             discard(self.value[side, slots])
             discard(self.depth[side, slots])
@@ -392,10 +394,10 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         """Place the pawns of a phase, and find its legal positions."""
         layout = self._layout
         data = self._data
-        first = phase * self._layout.phase_size
+        first_slot = phase * self._layout.phase_size
         place_pawns(data.frame, layout, phase)
         self._symmetric = mirrors_itself(layout, phase)
-        data.start[:] = first, layout.size + first
+        data.start[:] = first_slot, layout.size + first_slot
         self._run(mark_legal, data.frame, data.phase.legal)
 
     def _phase_slots(self, side: Side) -> slice:

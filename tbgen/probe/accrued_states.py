@@ -188,8 +188,10 @@ def slots_in_table(cell: Cell) -> NDArray[np.int64]:
     material, swapped = cell.material()
     layout = layout_of(material)
     slots = np.arange(cell.size)
-    places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
-    columns = [slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in places]
+    columns_of_men = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
+    columns = [
+        slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in columns_of_men
+    ]
     for pawns in cell.pawns[::-1] if swapped else cell.pawns:
         columns += [np.full(cell.size, square) for square in chess.scan_forward(pawns)]
     squares = np.stack(columns, axis=1).astype(np.uint8)
@@ -259,8 +261,8 @@ class PackedStates:
         side = self._stored_side
         slots = self._slots
         fresh = self._fresh[self._stored_side]
-        number = self._functions.function_numbers
-        code = self._functions.values_for(Code(255 - accrued if self._swapped else accrued))[number]
+        function_numbers = self._functions.function_numbers
+        code = self._functions.values_for(Code(255 - accrued if self._swapped else accrued))[function_numbers]
         code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recolour(code)))
         is_fresh = is_value_fresh(fresh[slots], self._ranks[side, slots], side, holder, rank)
         value = fresh.copy()

@@ -105,14 +105,14 @@ class ArrayProbes:
         value, depth = self._lookup.look_up(table, side, slots, inherited if stored else none)
         if not stored:
             rank = np.minimum(inherited, 255 - inherited)
-            places = np.flatnonzero((inherited >= 0) & (rank <= np.minimum(value, 255 - value)))
-            if len(places) and self._lookup.variant.layered:
+            kept = np.flatnonzero((inherited >= 0) & (rank <= np.minimum(value, 255 - value)))
+            if len(kept) and self._lookup.variant.layered:
                 raise MissingLayerError(
                     f"{table.layout.material} was built without accrued scores: build it again "
                     "(tbgen build --force)"
                 )
-            value[places] = inherited[places]
-            depth[places] = 0
+            value[kept] = inherited[kept]
+            depth[kept] = 0
         return value, depth
 
 

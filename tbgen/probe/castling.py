@@ -272,7 +272,7 @@ class CastlingSolver:
 
     def _best_code(self, board: chess.Board, accrued: Code) -> Code:
         """Return the code of V(P, A), computed as the best value among the successors."""
-        states = [each.state for each in reached_states(board, signed_of(accrued), self._values.variant)]
+        states = [move.state for move in reached_states(board, signed_of(accrued), self._values.variant)]
         rightless = [one for one in states if one.position.terminal or one.position.castling_board is None]
         codes = self._rightless.values_of(rightless)
         for position, inherited in states:

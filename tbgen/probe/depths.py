@@ -127,10 +127,10 @@ class Layers:
 
         layout, material = table.layout, table.layout.material
         packed = tables_to_unpack({material, *material.successors()}, self._has_plain_form)
-        unpacked = [layout_of(each) for each in packed]
+        unpacked = [layout_of(packed_material) for packed_material in packed]
         needed = max([layer_memory(layout, phase), *map(unpacking_memory, unpacked)])
         seconds = seconds_of("layer", layout.phase_size)
-        seconds += seconds_of("unpacking", sum(each.size for each in unpacked))
+        seconds += seconds_of("unpacking", sum(packed_material.size for packed_material in unpacked))
         subject = f"the depths of {material} with {accrued} accrued are not stored, and making them"
         free = available_memory()
         if needed > free:

@@ -325,9 +325,9 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
         moves = successors(values, board, accrued)
         best = _first_with_goal(Goal(goal.value, depth - 1), moves, depth_of)
         if best is None:
-            places = " and ".join(map(str, values.directories))
+            folders = " and ".join(map(str, values.directories))
             raise DamagedTableError(
-                f"the tables in {places} contradict each other; find which with: tbgen verify"
+                f"the tables in {folders} contradict each other; find which with: tbgen verify"
             )
         move, _, reached = best.reached
         accrued = reached.accrued
@@ -348,10 +348,10 @@ def _first_with_goal(
     :param depth_of: function that returns the depth of a state, even if tables do not store the depth;
         None if the depth is not found.
     """
-    for each in candidates:
-        (_, _, state), goal = each
+    for candidate in candidates:
+        (_, _, state), goal = candidate
         if goal.value == wanted_goal.value and depth_of(state, goal) == wanted_goal.depth:
-            return each
+            return candidate
     return None
 
 
@@ -372,8 +372,8 @@ def next_move(
     if not moves:
         return None
     goal = values.goal(state)
-    keeping_moves = [each for each in moves if each.goal.value == goal.value]
-    if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping_moves):
+    keeping_moves = [move for move in moves if move.goal.value == goal.value]
+    if goal.value == state.accrued or all(move.goal.depth is not None for move in keeping_moves):
         return ranked_moves(board, moves)[0]
     if state.position.castling_board is not None:  # the search does not find depths with castling rights
         return None

@@ -87,9 +87,9 @@ class Positions:
         """Return the squares of the men, from a1 = 0 to h8 = 63, shape (n, men)."""
         return squares_of(self.layout, self.slot)
 
-    def board(self, number: int) -> AnyBoard:
-        """Return the position with the index ``number`` as a board."""
-        return any_board_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
+    def board(self, index: int) -> AnyBoard:
+        """Return the position with the index ``index`` as a board."""
+        return any_board_of(self.layout, Side(int(self.side[index])), Slot(int(self.slot[index])))
 
     def boards(self) -> Iterator[AnyBoard]:
         """Yield all positions as boards, about twenty thousand per second."""
@@ -146,7 +146,7 @@ class PositionTable:
         :raises DamagedTableError: if the file cannot be read.
         """
         selector = _make_selector(value, depth)
-        blocks = (self._block(*place, selector) for place in self._sides_and_starts(side))
+        blocks = (self._block(*side_and_start, selector) for side_and_start in self._sides_and_starts(side))
         return (block for block in blocks if len(block))
 
     def sample(
@@ -166,23 +166,23 @@ class PositionTable:
         :raises TypeError: if an argument has a wrong type.
         :raises DamagedTableError: if the file cannot be read.
         """
-        for name, number in (("count", count), ("seed", seed)):
-            if not isinstance(number, int | np.integer):
-                raise TypeError(f"the {name} cannot be {type(number).__name__}: expected a whole number")
-            if number < 0:
-                raise UsageError(f"the {name} is {number}: expected 0 or more")
+        for name, argument in (("count", count), ("seed", seed)):
+            if not isinstance(argument, int | np.integer):
+                raise TypeError(f"the {name} cannot be {type(argument).__name__}: expected a whole number")
+            if argument < 0:
+                raise UsageError(f"the {name} is {argument}: expected 0 or more")
         selector = _make_selector(value, depth)
         generator = np.random.default_rng(seed)
-        places = list(self._sides_and_starts(side))
-        counts = [len(self._block(*place, selector)) for place in places]
+        sides_and_starts = list(self._sides_and_starts(side))
+        counts = [len(self._block(*side_and_start, selector)) for side_and_start in sides_and_starts]
         if count > sum(counts):
             raise UsageError(f"{self.material} has {sum(counts):,} such positions, and not {count:,}")
         shares = generator.multivariate_hypergeometric(counts, count, method="marginals")
         blocks = []
-        for place, size, share in zip(places, counts, shares.tolist(), strict=True):
+        for side_and_start, size, share in zip(sides_and_starts, counts, shares.tolist(), strict=True):
             if share:
                 chosen = np.sort(generator.choice(size, share, replace=False, shuffle=False))
-                blocks.append(self._block(*place, selector)[chosen])
+                blocks.append(self._block(*side_and_start, selector)[chosen])
         return self._join(blocks)
 
     def board(self, side: int, slot: int) -> AnyBoard:

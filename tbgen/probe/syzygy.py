@@ -97,7 +97,7 @@ class _Files(chess.syzygy.Tablebase):
         problem = "this Syzygy file is damaged or cannot be read"
         next_copies = copies[copies.index(table) + 1 :]
         if not next_copies:
-            files = " and ".join(each.path for each in copies)
+            files = " and ".join(file.path for file in copies)
             raise DamagedTableError(f"{files}: {problem}: compare the files with their published checksums")
         _logger.warning("%s: %s, and %s is used", table.path, problem, next_copies[0].path)
         table.close()

@@ -176,7 +176,7 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
         else reached_states(start[0], start[1].accrued, values.variant)
         for start in starts
     ]
-    results = iter(values.goals([each.state for own_states in reached for each in own_states]))
+    results = iter(values.goals([move.state for own_states in reached for move in own_states]))
     for start, own_states in zip(starts, reached, strict=True):
         own_results = list(islice(results, len(own_states)))
         goals = [result for result in own_results if not isinstance(result, TbgenError)]
@@ -453,8 +453,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     @property
     def materials(self) -> list[Material]:
         """The materials that currently have a table, in the order in which tables are built."""
-        first, *others = self.directories
-        return tables_in(first, self.rules, *others)
+        directory, *others = self.directories
+        return tables_in(directory, self.rules, *others)
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -216,9 +216,9 @@ class Values:
         entries = np.full((len(moves), 2), _FAILED_ENTRY, np.int64)
         first_error = None
         # En passant positions cannot be looked up with arrays.
-        numbers = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))
-        for target in np.unique(numbers).tolist():
-            rows = np.flatnonzero(numbers == target)
+        target_of_move = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))
+        for target in np.unique(target_of_move).tolist():
+            rows = np.flatnonzero(target_of_move == target)
             try:
                 if target < len(targets) and self._is_looked_up_together(targets[target][0], len(rows)):
                     layout, side = targets[target]
@@ -266,15 +266,15 @@ class Values:
         """
         goals = [state if isinstance(state, TbgenError) else _PLACEHOLDER_GOAL for state in states]
         keys_by_layout = defaultdict[Layout, list[tuple[int, int, State]]](list)
-        for place, state in enumerate(states):
+        for index, state in enumerate(states):
             if not isinstance(state, TbgenError):
                 shape, side, slot, ep_square = state.position[:4]
                 part = (ep_square >= 0) << 1 | side
-                keys_by_layout[shape.layout].append((part << _SLOT_BITS | slot, place, state))
+                keys_by_layout[shape.layout].append((part << _SLOT_BITS | slot, index, state))
         for layout, keys in keys_by_layout.items():
             self._prefetch_table(layout, self.questions_of(state for _, _, state in keys))
-            for _, place, state in sorted(keys):
-                goals[place] = result_or_error(self.stored_goal, state)
+            for _, index, state in sorted(keys):
+                goals[index] = result_or_error(self.stored_goal, state)
         return goals
 
     def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
@@ -340,8 +340,8 @@ class Values:
                     file = open_table(path, material, cache=self._cache, look_up=self.fresh_after)
                 except MissingTableError as error:
                     error.__context__ = None
-                    first, *others = self.directories
-                    raise MissingTableError(material.name, first, self.variant, others) from None
+                    directory, *others = self.directories
+                    raise MissingTableError(material.name, directory, self.variant, others) from None
                 if self._checks:
                     file.check()
                 self._files.put(material, file)

@@ -84,19 +84,19 @@ class EveryLayer(AbstractContextManager["EveryLayer"]):
 
         :meth:`read` returns the layers of this rank until the next one is requested.
         """
-        first, last = batch
-        blocks = blocks_after_promotions(self._layout, range(first, last))
+        start, stop = batch
+        blocks = blocks_after_promotions(self._layout, range(start, stop))
         if blocks != self._blocks:
             self._loader.clear()
-            self._loader.load_blocks(range(first, last), self._crew.threads.map)
+            self._loader.load_blocks(range(start, stop), self._crew.threads.map)
             self._blocks = blocks
-        steps = (phases_after_pawn_steps(self._layout, phase) for phase in range(first, last))
+        steps = (phases_after_pawn_steps(self._layout, phase) for phase in range(start, stop))
         self._loader.load_solved(set().union(*steps))
         # If a batch has only one phase, all threads solve it.
         crew, mapper = (self._crew, map) if self._phases_per_batch == 1 else (None, self._crew.threads.map)
         phases = [
             self._solve_phase(phase, workspace, crew)
-            for phase, workspace in zip(range(first, last), self._workspaces, strict=False)
+            for phase, workspace in zip(range(start, stop), self._workspaces, strict=False)
         ]
         self._rank = 0
         while any(list(mapper(next, phases))):
@@ -104,16 +104,16 @@ class EveryLayer(AbstractContextManager["EveryLayer"]):
                 yield self._rank
             self._rank += 1
 
-    def read(self, holder: Side, number: int) -> LayerPart:
+    def read(self, holder: Side, part_number: int) -> LayerPart:
         """Return a part of the layer of the accrued score that has the current rank and this holder.
 
-        :param number: number of the part, counted from the beginning of the batch.
+        :param part_number: number of the part, counted from the beginning of the batch.
         """
-        phase, first = divmod(number * self.part_slots, self._layout.phase_size)
+        phase, first_slot = divmod(part_number * self.part_slots, self._layout.phase_size)
         shape = len(SIDES), self.part_slots
         present = np.empty((len(SIDES), self.part_slots // 64), np.uint64)
         part = LayerPart(np.empty(shape, np.uint8), np.empty(shape, np.uint16), present)
-        self._copy_layer(self._workspaces[phase].attackers[1 - holder], self._rank, first, part)
+        self._copy_layer(self._workspaces[phase].attackers[1 - holder], self._rank, first_slot, part)
         return part
 
     def _solve_phase(self, phase: int, workspace: Workspace, crew: Crew | None) -> Iterator[bool]:

@@ -96,9 +96,9 @@ def make_targets(
     :param configs: phase and square of each en passant configuration of the table.
     """
     targets = targets_of(layout)
-    number = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
-    for place, move in enumerate(targets):
-        number[move] = place
+    target_index = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
+    for index, move in enumerate(targets):
+        target_index[move] = index
     source = np.zeros((len(targets), MAX_MEN), np.int64)
     for row, target in zip(source, targets.values(), strict=True):
         row[: len(target.source)] = target.source
@@ -113,7 +113,7 @@ def make_targets(
     for config, (phase, square) in enumerate(configs):
         ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
     return Targets(
-        number=number,
+        number=target_index,
         swapped=_ints(target.swapped for target in targets.values()),
         free_count=_ints(len(target.source) for target in targets.values()),
         source=source,
@@ -175,10 +175,10 @@ class PoolLoader:
         own_slots = ep_start + ep_slots
         if not layout.pawns:  # then the workspace is part of the pool
             own_slots = max(own_slots, QUARTERS * layout.solved_slots)
-        places = {}
+        begin_of_block = {}
         end = own_slots
         for block, side in product(kept_blocks, SIDES):
-            places[block, side] = end
+            begin_of_block[block, side] = end
             end += block_slots(block)
         self._promoted_at = end
         slots = end + max_overflow_slots(layout)
@@ -191,7 +191,7 @@ class PoolLoader:
         self._table = table
         if table is None:
             self.pool.value[ep_start : ep_start + ep_slots] = NONE
-        self._load(places, map)
+        self._load(begin_of_block, map)
 
     def fresh_results(self, phase: int) -> SweepResults:
         """Return the fresh values and depths of a solved phase, which are part of the pool."""
@@ -204,20 +204,21 @@ class PoolLoader:
         fresh = workspace.fresh
         for side in SIDES if self._layout.pawns else ():
             begin = int(pool.targets.start[phase, side])
-            first = int(fresh.starts[side])
-            pool.value[begin : begin + size] = fresh.value[first : first + size]
-            pool.depth[begin : begin + size] = fresh.depth[first : first + size]
+            start = int(fresh.starts[side])
+            pool.value[begin : begin + size] = fresh.value[start : start + size]
+            pool.depth[begin : begin + size] = fresh.depth[start : start + size]
 
     def keep_only(self, group: Sequence[int]) -> None:
         """Release the memory of what solving a group and later groups does not need: phases that pawn steps
         do not reach any more, and targets of promotions from earlier groups."""
         layout, size = self._layout, self._layout.phase_size
-        first = first_needed_phase(layout, group)
+        first_phase = first_needed_phase(layout, group)
         used = [
-            (side * layout.size + first * size, side * layout.size + (group[-1] + 1) * size) for side in SIDES
+            (side * layout.size + first_phase * size, side * layout.size + (group[-1] + 1) * size)
+            for side in SIDES
         ]
-        places = promotion_places(layout, group, self._promoted_at)
-        used += [(begin, begin + block_slots(block)) for (block, _), begin in places.items()]
+        promoted_blocks = promotion_places(layout, group, self._promoted_at)
+        used += [(begin, begin + block_slots(block)) for (block, _), begin in promoted_blocks.items()]
         used += [(2 * layout.size, self._promoted_at), (len(self.pool.value), 0)]
         end = 0
         for begin, stop in sorted(used):
@@ -235,8 +236,8 @@ class PoolLoader:
         assert self._table is not None
         size = self._layout.phase_size
         loaded = sorted(phases)
-        for (place, phase), side in product(enumerate(loaded), SIDES):
-            begin = side * self._layout.size + place * size
+        for (index, phase), side in product(enumerate(loaded), SIDES):
+            begin = side * self._layout.size + index * size
             self.pool.targets.start[phase, side] = begin
             self._copy(self._table, self._layout, phase, side, begin)
             for array in (self.pool.value, self.pool.depth):
@@ -248,8 +249,8 @@ class PoolLoader:
         size = self._layout.phase_size
         for row, config in enumerate(en_passant_configs(self._layout).tolist()):
             if config[0] in phases:
-                at = self.pool.targets.ep_offset + row * size
-                part = slice(at, at + size)
+                begin = self.pool.targets.ep_offset + row * size
+                part = slice(begin, begin + size)
                 table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
     def clear(self) -> None:
@@ -270,17 +271,19 @@ class PoolLoader:
                 self.pool.targets.start[self._block_number[block]] = -1
         self._load(promotion_places(self._layout, phases, self._promoted_at, movers), mapper)
 
-    def _load(self, places: Mapping[tuple[Block, Side], int], mapper: Map) -> None:
-        for (block, side), begin in places.items():
+    def _load(self, begin_of_block: Mapping[tuple[Block, Side], int], mapper: Map) -> None:
+        for (block, side), begin in begin_of_block.items():
             self.pool.targets.start[self._block_number[block], side] = begin
 
         def fill(block_and_side: tuple[Block, Side]) -> None:
             (material, phase), side = block_and_side
-            self._copy(self._sources[material], layout_of(material), phase, side, places[block_and_side])
+            self._copy(
+                self._sources[material], layout_of(material), phase, side, begin_of_block[block_and_side]
+            )
             if material.men == self._layout.material.men and not material.pawns:
-                self._discard_touching(layout_of(material), places[block_and_side])
+                self._discard_touching(layout_of(material), begin_of_block[block_and_side])
 
-        for _ in mapper(fill, places):
+        for _ in mapper(fill, begin_of_block):
             pass
 
     def _discard_touching(self, layout: Layout, begin: int) -> None:
@@ -319,18 +322,18 @@ class SolvedPhases:
         self._file = ScratchFile(path, solved_bytes(layout.size, has_functions))
         self.close = self._file.close
 
-    def write(self, phase: int, side: Side, first: int, value: Codes, depth: Plies) -> None:
-        """Write the values and depths of consecutive slots of a phase, from slot ``first`` on."""
-        slot = side * self._size + phase * self._phase_size + first
+    def write(self, phase: int, side: Side, first_slot: int, value: Codes, depth: Plies) -> None:
+        """Write the values and depths of consecutive slots of a phase, from slot ``first_slot`` on."""
+        slot = side * self._size + phase * self._phase_size + first_slot
         self._file.write(slot, value)
         self._file.write(2 * (self._size + slot), depth)
 
     def write_numbers(self, phase: int, numbers: FunctionNumbers, limit: int) -> None:
         """Write the function numbers of a phase; all are below ``limit``."""
-        at = self._numbers_at + 4 * phase * self._phase_size
-        self._file.write(at, numbers.low)
+        offset = self._numbers_at + 4 * phase * self._phase_size
+        self._file.write(offset, numbers.low)
         if limit > 1 << 16:
-            self._file.write(at + 2 * self._phase_size, numbers.high)
+            self._file.write(offset + 2 * self._phase_size, numbers.high)
 
     def write_final_numbers(self, phase: int, numbers: Numbers) -> None:
         """Write the function numbers of a phase, shape (phase size,), which are not renumbered."""
@@ -338,14 +341,14 @@ class SolvedPhases:
 
     def renumber(self, phase: int, new_numbers: Numbers) -> None:
         """Replace every number n of a phase by ``new_numbers[n]``, in four bytes."""
-        at = self._numbers_at + 4 * phase * self._phase_size
+        offset = self._numbers_at + 4 * phase * self._phase_size
         numbers = make_function_numbers(self._phase_size)
         result = np.empty(self._phase_size, np.uint32)
-        self._file.read(at, numbers.low)
+        self._file.read(offset, numbers.low)
         if len(new_numbers) > 1 << 16:
-            self._file.read(at + 2 * self._phase_size, numbers.high)
+            self._file.read(offset + 2 * self._phase_size, numbers.high)
         write_renumbered(numbers, new_numbers, result)
-        self._file.write(at, result)
+        self._file.write(offset, result)
 
     def results(self) -> tuple[Codes, Plies]:
         """Return the values and depths, shape (2, size), after the last phase has been written."""

@@ -169,9 +169,9 @@ class FunctionNumbering:
         return number_of_slot
 
 
-def _part_of(numbers: FunctionNumbers, first: int, stop: int) -> FunctionNumbers:
-    """Return the numbers of the slots ``first`` to ``stop`` - 1."""
-    return FunctionNumbers(numbers.low[first:stop], numbers.high[first:stop])
+def _part_of(numbers: FunctionNumbers, start: int, stop: int) -> FunctionNumbers:
+    """Return the numbers of the slots ``start`` to ``stop`` - 1."""
+    return FunctionNumbers(numbers.low[start:stop], numbers.high[start:stop])
 
 
 def _entries(keys: Words, function: int) -> bytes:
@@ -374,8 +374,8 @@ class _TableSolver:
         """Store the runs or functions of a solved phase."""
         words, fresh = workspace.frame.words, workspace.fresh
         if self.functions is not None:
-            at = fresh.starts[self.functions.side]
-            values = fresh.value[at : at + 64 * words]
+            start = fresh.starts[self.functions.side]
+            values = fresh.value[start : start + 64 * words]
             self.functions.add(phase, workspace.phase, records, values, self.phase_map)
         elif self.form_number == RUNS:
             # White's accrued scores come first. Black's inner sweeps solve their layers.
@@ -394,15 +394,15 @@ class _TableSolver:
         """
         pool, solved = self.pool, self.solved
         for row in np.flatnonzero(self.configs[:, 0] == phase).tolist():
-            at = pool.targets.ep_offset + row * self.layout.phase_size
-            ep_slots = slice(at, at + self.layout.phase_size)
+            start = pool.targets.ep_offset + row * self.layout.phase_size
+            ep_slots = slice(start, start + self.layout.phase_size)
             self.ep_value[row], self.ep_depth[row] = pool.value[ep_slots], pool.depth[ep_slots]
             clear_images(canonical, self.ep_value[row], self.ep_depth[row])
 
         def keep(side_and_part: tuple[Side, Part]) -> None:
             side, (first, stop) = side_and_part
-            at = int(pool.targets.start[phase, side])
-            value, depth = pool.value[at + first : at + stop], pool.depth[at + first : at + stop]
+            start = int(pool.targets.start[phase, side])
+            value, depth = pool.value[start + first : start + stop], pool.depth[start + first : start + stop]
             if solved is not None:
                 value, depth = value.copy(), depth.copy()
             clear_images(canonical[first // 64 : stop // 64], value, depth)

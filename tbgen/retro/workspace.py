@@ -59,12 +59,12 @@ def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:
     """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` for pairs encoded as in
     ``SOLVED_PAIRS``."""
     coords, black = np.divmod(np.array(pairs), 64)
-    numbers = np.full((len(TRIANGLE), 64), NO_PAIR)
-    numbers[coords, black] = np.arange(len(pairs))
+    pair_numbers = np.full((len(TRIANGLE), 64), NO_PAIR)
+    pair_numbers[coords, black] = np.arange(len(pairs))
     images = np.array(IMAGE[TRANSPOSE])[black]
-    has_image = (TRIANGLE_SQUARE[coords] % 9 == 0) & (numbers[coords, images] == NO_PAIR)
-    numbers[coords[has_image], images[has_image]] = IMAGE_PAIR
-    return np.stack([TRIANGLE_SQUARE[coords], black], axis=1), numbers
+    has_image = (TRIANGLE_SQUARE[coords] % 9 == 0) & (pair_numbers[coords, images] == NO_PAIR)
+    pair_numbers[coords[has_image], images[has_image]] = IMAGE_PAIR
+    return np.stack([TRIANGLE_SQUARE[coords], black], axis=1), pair_numbers
 
 
 def _pairs_by_white_king() -> tuple[Ints, Ints]:
@@ -87,10 +87,10 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
     shifts = np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64)
     words = layout.phase_size // 64
     pairs = np.zeros((0, 2), np.int64)
-    numbers = np.zeros((0, 64), np.int64)
+    pair_numbers = np.zeros((0, 64), np.int64)
     if not layout.pawns:
         numbered_pairs = layout.solved_pairs if for_solver else range(len(TRIANGLE) * 64)
-        pairs, numbers = _king_pairs(numbered_pairs) if scalars > 1 else _pairs_by_white_king()
+        pairs, pair_numbers = _king_pairs(numbered_pairs) if scalars > 1 else _pairs_by_white_king()
         shifts[0] = shifts[min(1, scalars - 1)]
         words = len(pairs) << int(shifts[0])
     return Frame(
@@ -104,7 +104,7 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
         scalars=scalars,
         pawnless=not layout.pawns,
         king_pairs=pairs,
-        pair_numbers=numbers,
+        pair_numbers=pair_numbers,
         words=words,
         pawns=np.zeros(2, np.uint64),
         castlings=np.zeros((0, 4), np.int64),
@@ -146,8 +146,8 @@ def table_slots(layout: Layout, slots: Ints) -> Ints:
     if not layout.solved_pairs:
         return slots
     slots_per_pair = layout.solved_slots // len(layout.solved_pairs)
-    number, rest = np.divmod(slots, slots_per_pair)
-    return np.array(layout.solved_pairs)[number] * slots_per_pair + rest
+    pair, rest = np.divmod(slots, slots_per_pair)
+    return np.array(layout.solved_pairs)[pair] * slots_per_pair + rest
 
 
 def _like_scalars(layout: Layout) -> Ints:

@@ -22,10 +22,10 @@ def fletcher32(chunks: Sequence[bytes]) -> list[bytes]:
     words = np.frombuffer(b"".join(padded), ">u2").astype(np.int64)
     ends = np.cumsum(counts)
     starts = ends - counts
-    first = np.add.reduceat(words, starts)
+    simple_sums = np.add.reduceat(words, starts)
     words *= np.arange(words.size)  # the second sum weights a word by its distance from the end of its chunk
-    second = ends * first - np.add.reduceat(words, starts)
-    sums = _folded(second) << 16 | _folded(first)
+    weighted_sums = ends * simple_sums - np.add.reduceat(words, starts)
+    sums = _folded(weighted_sums) << 16 | _folded(simple_sums)
     return [total.to_bytes(CHECKSUM_BYTES, "little") for total in sums.tolist()]
 
 

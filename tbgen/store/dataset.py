@@ -84,7 +84,7 @@ def datasets(schemas: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, An
             raise LimitError(f"{item.name} has numbers above {most}, which a file cannot store")
         return widest
 
-    return [Dataset(each, dtype_of(each), arrays[each]) for each in schemas]
+    return [Dataset(schema, dtype_of(schema), arrays[schema]) for schema in schemas]
 
 
 def placements_of(layout: Layout) -> NDArray[np.uint8]:

@@ -109,20 +109,22 @@ class ChunkedArray:
     def item(self, row: int, index: int) -> Any:
         """Return one element of a row, an int. The annotation is Any, so that callers can use their own
         types."""
-        chunk, at = self.chunk_of(row, index)
+        chunk, index_in_chunk = self.chunk_of(row, index)
         if self._item_bytes == 1:
-            return chunk[at]
-        return int.from_bytes(chunk[at * self._item_bytes : (at + 1) * self._item_bytes], "little")
+            return chunk[index_in_chunk]
+        return int.from_bytes(
+            chunk[index_in_chunk * self._item_bytes : (index_in_chunk + 1) * self._item_bytes], "little"
+        )
 
     def chunk_of(self, row: int, index: int) -> tuple[bytes, int]:
         """Return the decoded chunk that contains an element of a row, and the index of the element in it."""
-        number = index // self._chunk_size
-        key = (self._serial, row, number)
+        chunk_number = index // self._chunk_size
+        key = (self._serial, row, chunk_number)
         chunk = self._cache.get(key)
         if chunk is None:
-            chunk = self._decode(row, number * self._chunk_size)
+            chunk = self._decode(row, chunk_number * self._chunk_size)
             self._cache.put(key, chunk)
-        return chunk, index - number * self._chunk_size
+        return chunk, index - chunk_number * self._chunk_size
 
     def pieces(self, threads: int) -> Iterator[bytes]:
         """Yield all data in C order, little-endian, without using the cache."""
@@ -135,24 +137,26 @@ class ChunkedArray:
     def read(self, threads: int) -> NDArray[Any]:
         """Return all data as an array."""
         data = np.empty(prod(self.shape), self.dtype)
-        at = 0
+        offset = 0
         for piece in self.pieces(threads):
             elements = np.frombuffer(piece, self.dtype)
-            data[at : at + elements.size] = elements
-            at += elements.size
+            data[offset : offset + elements.size] = elements
+            offset += elements.size
         return data.reshape(self.shape)
 
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
         """Fill a one-dimensional array with elements of a row from index ``start``, without the cache."""
         size = self._chunk_size
         stop = start + len(out)
-        first = start // size
+        first_chunk = start // size
         last = -(-stop // size)
-        numbers = range(row * self.chunks_per_row + first, row * self.chunks_per_row + last)
-        for begin, chunk in zip(count(first * size, size), map_batches(self._decode_batch, numbers, 1)):
+        chunk_numbers = range(row * self.chunks_per_row + first_chunk, row * self.chunks_per_row + last)
+        for begin, chunk in zip(
+            count(first_chunk * size, size), map_batches(self._decode_batch, chunk_numbers, 1)
+        ):
             part = np.frombuffer(chunk, self.dtype)[max(start - begin, 0) : stop - begin]
-            at = max(begin - start, 0)
-            out[at : at + len(part)] = part
+            offset = max(begin - start, 0)
+            out[offset : offset + len(part)] = part
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -167,12 +171,12 @@ class ChunkedArray:
         chunk_size = self._chunk_size
         axis = len(self._leading_shape)
         places = [(0, 0)] * (prod(self._leading_shape) * per_row)
-        weights = [per_row * prod(self._leading_shape[each + 1 :]) for each in range(axis)]
+        weights = [per_row * prod(self._leading_shape[dimension + 1 :]) for dimension in range(axis)]
 
         def add_place(chunk: Any) -> None:
             corner = chunk.chunk_offset
-            number = sum(map(mul, corner[:axis], weights)) + corner[axis] // chunk_size
-            places[number] = chunk.byte_offset, chunk.size
+            chunk_number = sum(map(mul, corner[:axis], weights)) + corner[axis] // chunk_size
+            places[chunk_number] = chunk.byte_offset, chunk.size
 
         try:
             if places:
@@ -198,40 +202,40 @@ class ChunkedArray:
     def _corner(self, row: int, start: int) -> tuple[int, ...]:
         corner = [start, *(0 for _ in self.shape[len(self._leading_shape) + 1 :])]
         for length in reversed(self._leading_shape):
-            row, at = divmod(row, length)
-            corner.insert(0, at)
+            row, index = divmod(row, length)
+            corner.insert(0, index)
         return tuple(corner)
 
     def _decode(self, row: int, start: int) -> bytes:
         """Return the chunk of a row that begins at ``start``."""
-        number = row * self.chunks_per_row + start // self._chunk_size
+        chunk_number = row * self.chunks_per_row + start // self._chunk_size
         corner = self._corner(row, start)
         try:
             # HDF5 would interpret garbage as the size of an absent chunk.
-            is_absent = self._lacks_chunks and not self.places[number, 1]
+            is_absent = self._lacks_chunks and not self.places[chunk_number, 1]
             stored = b"" if is_absent else self._id.read_direct_chunk(corner)[1]
         except (OSError, RuntimeError, ValueError, IndexError) as error:
             raise self._damaged_error(f"{self.name} has an unreadable chunk at {corner}") from error
-        return self._decode_stored([stored], [number])[0]
+        return self._decode_stored([stored], [chunk_number])[0]
 
     @cached_property
     def _lacks_chunks(self) -> bool:
         """Whether a chunk is absent from the file."""
         return int(self._id.get_num_chunks()) < prod(self._leading_shape) * self.chunks_per_row
 
-    def _decode_batch(self, numbers: Sequence[int]) -> list[bytes]:
+    def _decode_batch(self, chunk_numbers: Sequence[int]) -> list[bytes]:
         """Return chunks, which are given by their numbers."""
-        return self._decode_stored(self._stored_chunks(numbers), numbers)
+        return self._decode_stored(self._stored_chunks(chunk_numbers), chunk_numbers)
 
-    def _stored_chunks(self, numbers: Sequence[int]) -> list[bytes]:
+    def _stored_chunks(self, chunk_numbers: Sequence[int]) -> list[bytes]:
         """Return the stored bytes of chunks from one mapped part of the file. Absent chunks have no bytes.
 
         :raises DamagedTableError: if the places are wrong, or the part cannot be mapped.
         """
-        places = self.places[numbers]
+        places = self.places[chunk_numbers]
         present = places[places[:, 1] > 0]
         if not len(present):
-            return [b""] * len(numbers)
+            return [b""] * len(chunk_numbers)
         begin = int(present[:, 0].min()) // ALLOCATIONGRANULARITY * ALLOCATIONGRANULARITY
         length = int(present.sum(axis=1).max()) - begin
         try:
@@ -245,13 +249,13 @@ class ChunkedArray:
         except (OSError, RuntimeError, ValueError, OverflowError) as error:
             raise self._damaged_error(f"{self.name} has chunks that cannot be read") from error
 
-    def _decode_stored(self, stored: Sequence[bytes], numbers: Sequence[int]) -> list[bytes]:
+    def _decode_stored(self, stored: Sequence[bytes], chunk_numbers: Sequence[int]) -> list[bytes]:
         """Return chunks, which are given by their stored bytes and numbers. Absent chunks have no bytes."""
         chunk_bytes = self._chunk_size * self._item_bytes
 
         def damaged(index: int, problem: str) -> DamagedTableError:
-            row, number = divmod(numbers[index], self.chunks_per_row)
-            corner = self._corner(row, number * self._chunk_size)
+            row, chunk_in_row = divmod(chunk_numbers[index], self.chunks_per_row)
+            corner = self._corner(row, chunk_in_row * self._chunk_size)
             return self._damaged_error(f"{self.name} {problem} at {corner}")
 
         present = [index for index, data in enumerate(stored) if data]
@@ -308,7 +312,9 @@ class DatasetFile:
 
         :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
-        lines = self._guard(lambda: [self._manifest_line_of(each, threads) for each in self.schema.datasets])
+        lines = self._guard(
+            lambda: [self._manifest_line_of(schema, threads) for schema in self.schema.datasets]
+        )
         computed = manifest_of(self.schema, self._facts(), lines)
         stated = self._guard(self._stated_manifest)
         if computed.text != stated.text:

@@ -88,7 +88,9 @@ def rules_of_name(path: Path) -> str | None:
 
 def tables_in(directory: Path, variant: Variant, *others: Path) -> list[Material]:
     """Return, in build order, the materials whose tables are in at least one of the directories."""
-    return sorted(set().union(*(materials_in(each, f".{variant}{SUFFIX}") for each in (directory, *others))))
+    return sorted(
+        set().union(*(materials_in(folder, f".{variant}{SUFFIX}") for folder in (directory, *others)))
+    )
 
 
 def materials_in(directory: Path, suffix: str) -> list[Material]:

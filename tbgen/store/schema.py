@@ -337,8 +337,8 @@ def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """
     non_empty = np.flatnonzero(words)
     bits = np.unpackbits(words[non_empty].view(np.uint8), bitorder="little").reshape(-1, 64)
-    number, bit = np.nonzero(bits)
-    return non_empty[number] * 64 + bit
+    word, bit = np.nonzero(bits)
+    return non_empty[word] * 64 + bit
 
 
 def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:

@@ -128,7 +128,7 @@ class StoredFile(DatasetFile):
             if counts.sum(axis=1).tolist() != list(self.info.positions):
                 raise self.damaged(f"the sums of its {COUNT.name} differ from its numbers of positions")
         return [
-            {GScore.from_code(code): number for code, number in enumerate(side) if number}
+            {GScore.from_code(code): count for code, count in enumerate(side) if count}
             for side in counts.tolist()
         ]
 
@@ -283,11 +283,13 @@ class TableFile(StoredFile):
         """
         holder, rank = (0, code) if code < NONE else (1, 255 - code)
         row = 2 * holder + side
-        bits, at = self._mask.chunk_of(row, slot >> 3)
-        if not bits[at] >> (slot & 7) & 1:
+        bits, byte = self._mask.chunk_of(row, slot >> 3)
+        if not bits[byte] >> (slot & 7) & 1:
             return code, 0
-        block = bits[at - (slot % BLOCK_SLOTS >> 3) : at]
-        skipped = int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
+        block = bits[byte - (slot % BLOCK_SLOTS >> 3) : byte]
+        skipped = (
+            int.from_bytes(block, "little").bit_count() + (bits[byte] & (1 << (slot & 7)) - 1).bit_count()
+        )
         run = self._first_run(self._start.item(row, slot // BLOCK_SLOTS), skipped)
         last_run = -1
         while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
@@ -309,12 +311,12 @@ class TableFile(StoredFile):
         :param skip_count: number of slots to skip, each with runs.
         """
         while skip_count:
-            chunk, at = self._run_rank.chunk_of(0, run)
-            ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[at:] & LAST_RUN)
+            chunk, index = self._run_rank.chunk_of(0, run)
+            ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[index:] & LAST_RUN)
             if ends.size >= skip_count:
                 return run + int(ends[skip_count - 1]) + 1
             skip_count -= ends.size
-            run += len(chunk) - at
+            run += len(chunk) - index
         return run
 
     def read(self, threads: int = 2) -> Table:
@@ -337,7 +339,7 @@ class TableFile(StoredFile):
 
         :raises DamagedTableError: if they differ, because tables built from them would be wrong.
         """
-        value, depth = (self._read_checked(each, threads) for each in (schema.VALUE, schema.DEPTH))
+        value, depth = (self._read_checked(dataset, threads) for dataset in (schema.VALUE, schema.DEPTH))
         return value, depth.astype(np.uint16, copy=False)
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
@@ -396,7 +398,7 @@ class LoadedTable:
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes."""
-        return sum(each.nbytes for each in vars(self).values())
+        return sum(array.nbytes for array in vars(self).values())
 
     @property
     def stores_accrued(self) -> bool:
@@ -418,9 +420,9 @@ class LoadedTable:
         one = np.uint64(1)
         index = np.flatnonzero(mask >> bit & one)
         earlier_in_word = np.bitwise_count(mask[index] & (one << bit[index]) - one)
-        number = self._slots_before[row, word][index] + earlier_in_word
-        counts = self._first_runs[number + 1] - self._first_runs[number]
-        return np.repeat(index, counts), joined_ranges(self._first_runs[number], counts)
+        set_bits_before = self._slots_before[row, word][index] + earlier_in_word
+        counts = self._first_runs[set_bits_before + 1] - self._first_runs[set_bits_before]
+        return np.repeat(index, counts), joined_ranges(self._first_runs[set_bits_before], counts)
 
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]

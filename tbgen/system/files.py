@@ -164,19 +164,19 @@ class ScratchFile:
         """Close the file. Memory that :meth:`map` has returned can still be used."""
         self._file.close()
 
-    def write(self, at: int, array: NDArray[Any]) -> None:
-        """Write a contiguous array from byte ``at`` on. Unwritten bytes are 0.
+    def write(self, offset: int, array: NDArray[Any]) -> None:
+        """Write a contiguous array from byte ``offset`` on. Unwritten bytes are 0.
 
         :raises TbgenError: if it cannot be written.
         """
         with self._lock, write_errors(self._path):
-            self._file.seek(at)
+            self._file.seek(offset)
             self._file.write(array.data)
 
-    def read(self, at: int, array: NDArray[Any]) -> None:
-        """Fill a contiguous array with the bytes from ``at`` on."""
+    def read(self, offset: int, array: NDArray[Any]) -> None:
+        """Fill a contiguous array with the bytes from ``offset`` on."""
         with self._lock:
-            self._file.seek(at)
+            self._file.seek(offset)
             self._file.readinto(array.data)
 
     def map(self) -> FileMemory:
@@ -385,19 +385,19 @@ def _sync(path: Path) -> None:
 
 def _write_error_sentence(error: BaseException, path: Path, remedy: str) -> str:
     """Return a sentence about a failed write, based on the deepest cause that has a system error number."""
-    number = None
+    error_number = None
     for cause in causes(error):
         hdf5_error = re.search(r"errno = (\d+)", str(cause))  # the format of HDF5's messages
         if isinstance(cause, OSError) and cause.errno:
-            number = cause.errno
+            error_number = cause.errno
         elif hdf5_error:
-            number = int(hdf5_error[1])
-    if number in (errno.ENOSPC, errno.EDQUOT):
+            error_number = int(hdf5_error[1])
+    if error_number in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {path} was not written; free some space and try again"
-    if number in (errno.EACCES, errno.EPERM):
+    if error_number in (errno.EACCES, errno.EPERM):
         open_hint = ", or another program has it open" if sys.platform == "win32" else ""
         return f"no permission to write {path}{open_hint}; {remedy}"
-    if number == errno.EROFS:
+    if error_number == errno.EROFS:
         return f"{path} could not be written: its file system is read-only; {remedy}"
-    reason = os.strerror(number) if number else (str(error).splitlines() or ["unknown"])[0]
+    reason = os.strerror(error_number) if error_number else (str(error).splitlines() or ["unknown"])[0]
     return f"{path} could not be written: {reason}"

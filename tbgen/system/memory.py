@@ -145,8 +145,8 @@ def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> "NDArray[Any]":
     if size >= _MIN_LARGE_BYTES:
         return np.frombuffer(_mapped_memory(size), dtype, size // np.dtype(dtype).itemsize).reshape(shape)
     buffer = np.zeros(size + CACHE_LINE, np.uint8)
-    first = -buffer.ctypes.data % CACHE_LINE
-    return buffer[first : first + size].view(dtype).reshape(shape)
+    start = -buffer.ctypes.data % CACHE_LINE
+    return buffer[start : start + size].view(dtype).reshape(shape)
 
 
 def _mapped_memory(size: int) -> mmap.mmap:

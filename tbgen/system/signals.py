@@ -46,18 +46,18 @@ def ignore_terminal_signals() -> None:
 
     The parent also receives these signals. It ends this process with SIGTERM, which takes effect immediately.
     """
-    for number in END_SIGNALS:  # a pending signal that is ignored is discarded
-        signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
+    for signal_number in END_SIGNALS:  # a pending signal that is ignored is discarded
+        signal.signal(signal_number, signal.SIG_DFL if signal_number == signal.SIGTERM else signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
 
 
-def send_to_main_thread(number: int) -> None:
+def send_to_main_thread(signal_number: int) -> None:
     """Send a signal to the main thread of this process."""
     if sys.platform == "win32":
-        signal.raise_signal(number)
+        signal.raise_signal(signal_number)
     else:
-        signal.pthread_kill(threading.main_thread().ident or 0, number)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal_number)
 
 
 def has_input(descriptor: int) -> bool:

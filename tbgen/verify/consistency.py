@@ -82,9 +82,9 @@ class ProbeComparison:
     def __init__(self, table: Table, reader: Reader, random: np.random.Generator) -> None:
         self._reader = reader
         size = table.value.size
-        places = random.choice(size, min(_MAX_TRIES, size), replace=False)
+        tried_indices = random.choice(size, min(_MAX_TRIES, size), replace=False)
         chosen = np.zeros(0, np.int64)
-        for some in np.split(places, range(_TRIES_AT_ONCE, len(places), _TRIES_AT_ONCE)):
+        for some in np.split(tried_indices, range(_TRIES_AT_ONCE, len(tried_indices), _TRIES_AT_ONCE)):
             value, depth = table.value.reshape(-1)[some], table.depth.reshape(-1)[some]
             # Probes do not look up mates and stalemates in tables.
             is_over = (np.minimum(value, 255 - value) < FIRST_RANK) & (depth == 0)

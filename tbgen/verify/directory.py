@@ -77,7 +77,7 @@ class ProvedTables:
 
     def remove_from_remaining(self, material: Material) -> None:
         """Remove a table from the list of tables that remain to be proved."""
-        self._remaining = [each for each in self._remaining if each != material]
+        self._remaining = [other for other in self._remaining if other != material]
 
     def sources(self, material: Material, files: ExitStack) -> dict[Material, Source]:
         """Return the sub-tables of a table as sources.

@@ -191,7 +191,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
 
     :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
     """
-    numbers = {layout.material: 0}
+    number_of_material = {layout.material: 0}
     count = python_of(reset_number)(men, len(men.kinds), 0, 0)
     table, swapped = np.zeros((2, count), np.int64)
     source = np.zeros((count, _MAX_TABLE_MEN), np.int64)
@@ -199,23 +199,25 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
     for change in _changes(men):
         mover, material, swap, origin = _after_reset(men, names, *change)
         reset = python_of(reset_number)(men, *change)
-        table[reset] = numbers.setdefault(material, len(numbers))
+        table[reset] = number_of_material.setdefault(material, len(number_of_material))
         swapped[reset] = swap
         if material != layout.material and SIDES[1 - mover ^ swap] not in sub_tables.sides[material]:
             raise KeyError(material, SIDES[1 - mover ^ swap])
         source[reset, : len(origin)] = origin
-    layouts = [layout_of(material) for material in numbers]
+    layouts = [layout_of(material) for material in number_of_material]
     alike = np.zeros((len(layouts), _MAX_TABLE_MEN), np.int64)
     for index, other in enumerate(layouts):
-        for first, stop in other.like_men:
-            alike[index, first + 1 : stop] = 1
+        for start, stop in other.like_men:
+            alike[index, start + 1 : stop] = 1
     sizes = [(other.free_count, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
     key_start = np.cumsum(keys) - keys
     phases = np.concatenate([_phase_entries(other) for other in layouts])
-    first_block = np.array([sub_tables.first_block.get(material, -1) for material in numbers], np.int64)
-    places = first_block, sub_tables.start, key_start, phases, sub_tables.value, sub_tables.depth
-    return ProofResets(table, swapped, source, free, pawns, alike, phase_size, *places)
+    first_block = np.array(
+        [sub_tables.first_block.get(material, -1) for material in number_of_material], np.int64
+    )
+    block_arrays = first_block, sub_tables.start, key_start, phases, sub_tables.value, sub_tables.depth
+    return ProofResets(table, swapped, source, free, pawns, alike, phase_size, *block_arrays)
 
 
 def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:

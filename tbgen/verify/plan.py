@@ -70,8 +70,8 @@ class ProofRecord:
         return self.proved_positions == self.positions
 
     def __str__(self) -> str:
-        numbers = f"{self.proved_positions} {self.positions} {self.states} {self.seconds:.1f}"
-        return f"{self.material} {self.variant} {self.digest} {numbers}"
+        counts = f"{self.proved_positions} {self.positions} {self.states} {self.seconds:.1f}"
+        return f"{self.material} {self.variant} {self.digest} {counts}"
 
 
 class Proofs:
@@ -102,7 +102,7 @@ class Proofs:
         """
         self._records[record.material, record.variant] = record
         if self._path is not None:
-            order = sorted(self._records.values(), key=lambda each: (each.variant, each.material))
+            order = sorted(self._records.values(), key=lambda proof: (proof.variant, proof.material))
             text = "".join(f"{line}\n" for line in (_TITLE, *order))
             write_file(self._path, text.encode(), remedy="choose another file with --proofs")
 

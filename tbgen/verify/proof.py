@@ -164,8 +164,8 @@ class Proof(StateProof):
         """Select random positions with either side to move, among them en passant positions."""
         entries = self.game.en_passant
         count = sum(self.table.position_counts) + self.table.ep_positions
-        numbers = np.sort(random.choice(count, min(sample, count), replace=False))
-        white, black, passing = places_of(numbers, [*self.table.value, entries.value.reshape(-1)])
+        chosen_numbers = np.sort(random.choice(count, min(sample, count), replace=False))
+        white, black, passing = places_of(chosen_numbers, [*self.table.value, entries.value.reshape(-1)])
         self.chosen = [white, black]
         selected = np.zeros(entries.value.shape, np.bool_)
         selected.reshape(-1)[passing] = True
@@ -193,11 +193,11 @@ class Proof(StateProof):
 
         If values are missing or misplaced in this batch or an earlier one, only the survey is made.
         """
-        first, last = batch
+        start, stop = batch
         size = self.layout.phase_size
-        self.progress("states", first, len(self.layout.placements))
-        self.sub_tables.load(range(first, last), self.workers.map)
-        self._begin_batch(first * size, last * size)
+        self.progress("states", start, len(self.layout.placements))
+        self.sub_tables.load(range(start, stop), self.workers.map)
+        self._begin_batch(start * size, stop * size)
         states = 0 if self.misplaced else self._prove_states(batch)
         self._unload_table()
         return states
@@ -205,8 +205,8 @@ class Proof(StateProof):
     def _unload_table(self) -> None:
         """Take a mapped table out of memory."""
         functions = self.table.functions
-        numbers = [functions.function_numbers] if functions else []
-        for array in (*self.table.value, *self.table.depth, *numbers):
+        function_numbers = [functions.function_numbers] if functions else []
+        for array in (*self.table.value, *self.table.depth, *function_numbers):
             unload(array)
 
     def _prove_states(self, batch: Range) -> int:
@@ -214,9 +214,9 @@ class Proof(StateProof):
         self.begin()
         if not self.game.has_score_resets:
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
-        first, last = batch
+        start, stop = batch
         phases = len(self.layout.placements)
-        slots = slice(first * self.layout.phase_size, last * self.layout.phase_size)
+        slots = slice(start * self.layout.phase_size, stop * self.layout.phase_size)
         ranks = iter(()) if self.layer_maker is None else self.layer_maker.ranks(batch)
         top = top_rank(*self.table.value[:, slots], self.table.ep_value)
         states = 0
@@ -228,7 +228,7 @@ class Proof(StateProof):
                     next(ranks, None)  # solves the layers of both holders
                 self._set_grades_from_layer(accrued, self.layer_maker)
             states += self.prove(accrued)
-            self.progress("states", first * top + (last - first) * (accrued.rank - 1), top * phases)
+            self.progress("states", start * top + (stop - start) * (accrued.rank - 1), top * phases)
         return states
 
     def _set_grades_from_layer(self, accrued: Accrued, layer_maker: "EveryLayer") -> None:
@@ -238,10 +238,12 @@ class Proof(StateProof):
         slots = layer_maker.part_slots
         functions = function_values(self.table, accrued)
 
-        def set_part(number: int, scratch: ProofScratch) -> int:
-            first = number * slots
-            layer = SolvedLayer(*layer_maker.read(holder, number), functions, first)
-            return self._set_layer_grades(self.game, accrued, (first, first + slots), layer, scratch)
+        def set_part(part_number: int, scratch: ProofScratch) -> int:
+            first_slot = part_number * slots
+            layer = SolvedLayer(*layer_maker.read(holder, part_number), functions, first_slot)
+            return self._set_layer_grades(
+                self.game, accrued, (first_slot, first_slot + slots), layer, scratch
+            )
 
         open_to = self.game.open_to.reshape(-1, slots // 64).max(axis=1)
         parts = np.flatnonzero(open_to >= accrued.rank - 1).tolist()
@@ -263,9 +265,9 @@ class Proof(StateProof):
     def _runs(self, holder: int, side: int) -> ProofRuns:
         """Return the runs of one holder and one side to move."""
         table = self.table
-        first = self.first_runs[holder, side]
+        first_runs = self.first_runs[holder, side]
         arrays = table.run_mask[holder, side], table.run_rank, table.run_value, table.run_depth
-        return ProofRuns(holder, side, *arrays, first)
+        return ProofRuns(holder, side, *arrays, first_runs)
 
 
 def places_of(numbers: NDArray[np.int64], values: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.int64]]:
@@ -277,12 +279,12 @@ def places_of(numbers: NDArray[np.int64], values: Sequence[NDArray[np.uint8]]) -
     count = 0
     for row in values:
         found = [np.zeros(0, np.int64)]
-        at = 0
+        row_start = 0
         for part in parts_of(row):
             indices = np.flatnonzero(part != NONE)
             begin, end = np.searchsorted(numbers, (count, count + len(indices)))
-            found.append(at + indices[numbers[begin:end] - count])
-            count, at = count + len(indices), at + len(part)
+            found.append(row_start + indices[numbers[begin:end] - count])
+            count, row_start = count + len(indices), row_start + len(part)
         places.append(np.concatenate(found))
     return places
 

@@ -107,7 +107,7 @@ def top_rank(*values: NDArray[np.uint8]) -> int:
     """Return the greatest rank among these codes, but at least 1."""
     code = np.arange(256)
     rank = np.where(code == NONE, 0, np.minimum(code, 255 - code)).astype(np.uint8)
-    return max(int(rank[each].max(initial=FIRST_RANK - 1)) for each in values)
+    return max(int(rank[value].max(initial=FIRST_RANK - 1)) for value in values)
 
 
 class StateProof:

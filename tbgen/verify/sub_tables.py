@@ -80,9 +80,9 @@ class SubTables:
         needed = promoted_blocks(self._layout, phases)
         for done in self._places.keys() - set(needed):
             self._release(done)
-        places = {block: self._free.pop() for block in needed if block not in self._places}
-        self._places |= places
-        list(mapper(self._read, places.keys(), places.values()))
+        new_places = {block: self._free.pop() for block in needed if block not in self._places}
+        self._places |= new_places
+        list(mapper(self._read, new_places.keys(), new_places.values()))
 
     def source(self, material: Material) -> SubTableSource:
         """Return a sub-table as a source of the blocks that have been read."""

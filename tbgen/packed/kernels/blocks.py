@@ -202,29 +202,29 @@ def find_symbol(model: Model, line: int, state: int) -> tuple[int, int, int]:
     """The first symbol of a state in the context with this first line, and the start and the size of its
     interval."""
     remainder = state & (TOTAL - 1)
-    place: int = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
-    while place == SEARCH_WIDTH:
+    column: int = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
+    while column == SEARCH_WIDTH:
         line = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1])
-        place = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
-    return _interval(model, line, place)
+        column = _count_at_most(model.edge, line * LINE_EDGES + 1, remainder)
+    return _interval(model, line, column)
 
 
 @inlined
 def interval_of(model: Model, line: int, symbol: int) -> tuple[int, int, int]:
     """A symbol that occurs in the context with this first line, and the start and the size of its
     interval."""
-    place: int = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
-    while place == SEARCH_WIDTH:
+    column: int = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
+    while column == SEARCH_WIDTH:
         line = int64(model.next_line[line * LINE_WORDS + LINE_WORDS - 1])
-        place = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
-    return _interval(model, line, place)
+        column = _find_equal(model.symbol, line * LINE_BYTES + FIRST_SYMBOL, symbol)
+    return _interval(model, line, column)
 
 
 @inlined
-def _interval(model: Model, line: int, place: int) -> tuple[int, int, int]:
-    begin = int64(model.edge[line * LINE_EDGES + place])
-    size = int64(model.edge[line * LINE_EDGES + place + 1]) - begin
-    return int64(model.symbol[line * LINE_BYTES + FIRST_SYMBOL + place]), begin, size
+def _interval(model: Model, line: int, column: int) -> tuple[int, int, int]:
+    begin = int64(model.edge[line * LINE_EDGES + column])
+    size = int64(model.edge[line * LINE_EDGES + column + 1]) - begin
+    return int64(model.symbol[line * LINE_BYTES + FIRST_SYMBOL + column]), begin, size
 
 
 @inlined
@@ -421,15 +421,15 @@ def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
 
 
 @inlined
-def _locate_block(stream: Stream, number: int) -> tuple[int, int, int, int]:
+def _locate_block(stream: Stream, block: int) -> tuple[int, int, int, int]:
     """Start of the bytes of a block, starts of those of its half depths and of its functions, and stop."""
-    start = stream.start[number >> 6]
-    for earlier in range(number & ~63, number):
+    start = stream.start[block >> 6]
+    for earlier in range(block & ~63, block):
         start += int64(stream.value_length[earlier]) + int64(stream.depth_length[earlier])
         start += int64(stream.function_length[earlier])
-    depths = start + int64(stream.value_length[number])
-    functions = depths + int64(stream.depth_length[number])
-    return start, depths, functions, functions + int64(stream.function_length[number])
+    depths = start + int64(stream.value_length[block])
+    functions = depths + int64(stream.depth_length[block])
+    return start, depths, functions, functions + int64(stream.function_length[block])
 
 
 @inlined
@@ -450,12 +450,12 @@ def _first_state(data: Codes, index: int, end: int) -> tuple[int, int]:
 def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
     """Decode a number of ``size`` bytes, least significant first; return it, the state after it, and the
     index of the next byte."""
-    number = 0
+    value = 0
     for byte in range(size):
         low = state & 4095
-        number |= (low >> 4) << (8 * byte)
+        value |= (low >> 4) << (8 * byte)
         state, index = _refill(16 * (state >> 12) + (low & 15), data, index, end)
-    return number, state, index
+    return value, state, index
 
 
 @inlined
@@ -471,7 +471,7 @@ def _read_symbol(
 
 
 @kernel
-def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
+def decode_values(coding: Coding, block_number: int, last: int, buffers: Buffers) -> bool:
     """Decode the symbols and half depths of a block, whose masks have been found, up to its slot ``last``.
 
     Return whether the bytes are undamaged.
@@ -480,8 +480,8 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
     block = buffers.block
     above = buffers.above
     depth_model = coding.depth_model
-    begin, end, depth_end, stop = _locate_block(coding.stream, number)
-    if checksum(data, begin, stop) != coding.stream.checksum[number]:
+    begin, end, depth_end, stop = _locate_block(coding.stream, block_number)
+    if checksum(data, begin, stop) != coding.stream.checksum[block_number]:
         return False
     state, byte = _first_state(data, begin, end)
     depth_state, depth_byte = _first_state(data, end, depth_end)
@@ -519,7 +519,7 @@ def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> b
 
 
 @kernel
-def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
+def decode_functions(coding: Coding, block_number: int, last: int, buffers: Buffers) -> bool:
     """Decode the functions of a block up to its slot ``last``. The symbols must have been decoded, which
     includes the check of the checksum.
 
@@ -529,7 +529,7 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
     block = buffers.block
     above = buffers.above
     model = coding.function_model
-    _, _, byte, end = _locate_block(coding.stream, number)
+    _, _, byte, end = _locate_block(coding.stream, block_number)
     if byte == end:
         block.function_number[: last + 1] = 0
         return True
@@ -541,10 +541,10 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place = block_row * 64 + square
+            index = block_row * 64 + square
             up = above[2, square]
             kings = king_class(coding.rows, block.kings[block_row], square)
-            context = function_context(int64(block.symbol[place]), left, up, corner)
+            context = function_context(int64(block.symbol[index]), left, up, corner)
             line = first_line(model, context, kings)
             function, state, byte = _read_symbol(model, line, state, data, byte, end)
             if function == SAME_AS_LEFT:
@@ -556,6 +556,6 @@ def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -
                 high, state, byte = _read_symbol(model, line, state, data, byte, end)
                 low, state, byte = _read_bytes(coding.escape_bytes - 1, state, data, byte, end)
                 function = high << 8 * (coding.escape_bytes - 1) | low
-            block.function_number[place] = above[2, square] = function
+            block.function_number[index] = above[2, square] = function
             left, corner = function, up
     return last < 64 * coding.rows.block_rows - 1 or (byte == end and state == 0)

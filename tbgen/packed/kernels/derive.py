@@ -268,11 +268,11 @@ def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: De
     padded = buffer.padded_children
     usable = data.usable[word]
     kind = frame.kinds[frame.scalars]
-    first = word << 6
+    first_slot = word << 6
     ranks = data.rank[side]
-    move(padded.value, 64, data.value, data.start[1 - side] + first, ALL)
-    move(padded.depth, 64, data.depth, data.start[1 - side] + first, ALL)
-    move(padded.rank, 64, data.rank[1 - side], first, ALL)
+    move(padded.value, 64, data.value, data.start[1 - side] + first_slot, ALL)
+    move(padded.depth, 64, data.depth, data.start[1 - side] + first_slot, ALL)
+    move(padded.rank, 64, data.rank[1 - side], first_slot, ALL)
     empty = ~decode(frame, word, buffer.moves.squares)
     for way in range(ORTHODOX.way_count[kind]):
         origins = usable
@@ -291,7 +291,7 @@ def derive(data: PhaseData, side: int, word: int, bits: Word, buffer: Derivation
     """Derive the legal positions ``bits`` of a word. Write the results to ``buffer.value`` and
     ``buffer.depth``."""
     frame = data.frame
-    first = word << 6
+    first_slot = word << 6
     ranks = data.rank[side]
     buffer.uncounted[0] = ZERO
     _weigh_exits(data, side, word, bits, buffer)
@@ -301,10 +301,10 @@ def derive(data: PhaseData, side: int, word: int, bits: Word, buffer: Derivation
     # This computes what ``conclude`` does. The merit of the position score is the position rank. If no move
     # is usable, the result is merit 0 and depth 1, which is never right: a side is mated in an even number
     # of plies.
-    better = less(ranks, first, buffer.best, 0)
-    worse = less(buffer.best, 0, ranks, first) & ~buffer.uncounted[0]
-    worse &= ~(equal(ranks, first, 0) | equal(ranks, first, 1))
-    move(buffer.value, 0, ranks, first, ALL)
+    better = less(ranks, first_slot, buffer.best, 0)
+    worse = less(buffer.best, 0, ranks, first_slot) & ~buffer.uncounted[0]
+    worse &= ~(equal(ranks, first_slot, 0) | equal(ranks, first_slot, 1))
+    move(buffer.value, 0, ranks, first_slot, ALL)
     move(buffer.value, 0, buffer.best, 0, better | worse)
     flip(buffer.value, 0, ALL if MERIT_MASK[side] else ZERO)
     put(buffer.depth, 0, ALL, 0)
@@ -345,7 +345,7 @@ def find_usable(data: PhaseData, side: int, start: int, stop: int) -> None:
 
     Their ranks are lowered to those of their values.
     """
-    at = data.start[side]
+    first_slot = data.start[side]
     for word in range(start, stop):
         legal = data.phase.legal[side, word]
         usable = ZERO
@@ -353,9 +353,9 @@ def find_usable(data: PhaseData, side: int, start: int, stop: int) -> None:
             bit = lowest(legal)
             legal &= legal - ONE
             slot = word * 64 + bit
-            if data.depth[at + slot] & CAPTURE_FLAG == 0:
+            if data.depth[first_slot + slot] & CAPTURE_FLAG == 0:
                 usable |= BIT[bit]
-                value_rank = rank_of_code(int(data.value[at + slot]))
+                value_rank = rank_of_code(int(data.value[first_slot + slot]))
                 data.rank[side, slot] = min(int(data.rank[side, slot]), value_rank)
         data.newly_usable[word] = usable & ~data.usable[word]
         data.usable[word] = usable
@@ -372,11 +372,11 @@ def flag_by_exit(data: PhaseData, side: int, start: int, stop: int) -> None:
         while bits:
             slot = word * 64 + lowest(bits)
             bits &= bits - ONE
-            at = data.start[side] + slot
-            if data.depth[at]:
+            index = data.start[side] + slot
+            if data.depth[index]:
                 value, plies = by_exit(data, side, slot)
-                if value == data.value[at] and plies == data.depth[at]:
-                    data.depth[at] |= CAPTURE_FLAG
+                if value == data.value[index] and plies == data.depth[index]:
+                    data.depth[index] |= CAPTURE_FLAG
 
 
 @inlined
@@ -461,8 +461,10 @@ def find_exceptions(
             bits &= exceptions[word] | _before_newly_usable(data, side, word, buffer.moves)
         if bits:
             derive(data, side, word, bits, buffer)
-            at = data.start[side] + word * 64
-            bits &= ~(same(buffer.value, 0, data.value, at) & same(buffer.depth, 0, data.depth, at))
+            first_slot = data.start[side] + word * 64
+            bits &= ~(
+                same(buffer.value, 0, data.value, first_slot) & same(buffer.depth, 0, data.depth, first_slot)
+            )
         exceptions[word] = bits
 
 
@@ -473,9 +475,9 @@ def derive_all(data: PhaseData, side: int, buffer: DerivationBuffers, start: int
         bits = data.phase.legal[side, word] & data.phase.canonical[word]
         if bits:
             derive(data, side, word, bits, buffer)
-            at = data.start[side] + word * 64
-            move(data.value, at, buffer.value, 0, bits)
-            move(data.depth, at, buffer.depth, 0, bits)
+            first_slot = data.start[side] + word * 64
+            move(data.value, first_slot, buffer.value, 0, bits)
+            move(data.depth, first_slot, buffer.depth, 0, bits)
 
 
 @kernel
@@ -491,12 +493,12 @@ def fill_stored_side(data: PhaseData, side: int, start: int, stop: int) -> bool:
         while bits:
             slot = word * 64 + lowest(bits)
             bits &= bits - ONE
-            at = data.start[side] + slot
-            if data.depth[at] & CAPTURE_FLAG:
+            index = data.start[side] + slot
+            if data.depth[index] & CAPTURE_FLAG:
                 value, plies = by_exit(data, side, slot)
                 complete &= value != NONE
-                data.value[at] = value
-                data.depth[at] = plies | CAPTURE_FLAG
-            elif data.depth[at] == 0:
-                data.value[at] = position_score(side, int(data.rank[side, slot]))
+                data.value[index] = value
+                data.depth[index] = plies | CAPTURE_FLAG
+            elif data.depth[index] == 0:
+                data.value[index] = position_score(side, int(data.rank[side, slot]))
     return complete

@@ -100,21 +100,21 @@ def count_codes(content: Content, frequencies: Ints, start: int, stop: int) -> N
 
 
 @inlined
-def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) -> None:
+def _prefetch_block(rows: Rows, content: Content, block_number: int, squares: Ints) -> None:
     """Prefetch the slots of a block if the slots of each row are adjacent."""
     if rows.row_shift:
         return
-    for row in range(number * rows.block_rows, (number + 1) * rows.block_rows):
+    for row in range(block_number * rows.block_rows, (block_number + 1) * rows.block_rows):
         place_row(rows, row, squares)
-        first = first_slot(rows, row, squares)
-        prefetch_slots(content.value, content.depth, first)
+        row_slot = first_slot(rows, row, squares)
+        prefetch_slots(content.value, content.depth, row_slot)
         if len(content.function_number):
-            for line in range(first, first + 64, 16):
+            for line in range(row_slot, row_slot + 64, 16):
                 prefetch_for_reading(content.function_number, line)
 
 
 @inlined
-def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buffers) -> int:
+def _read_slots(encoding: Encoding, content: Content, block_number: int, buffers: Buffers) -> int:
     """Fill a block from the arrays of the stored side. Return its number of positions, or -1 if a position
     has no value."""
     rows = encoding.rows
@@ -123,16 +123,16 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
     depth = content.depth
     count = 0
     for block_row in range(rows.block_rows):
-        row = number * rows.block_rows + block_row
+        row = block_number * rows.block_rows + block_row
         find_mask(rows, row, block_row, buffers)
         mask = block.masks[block_row]
-        first = first_slot(rows, row, buffers.squares)
+        row_slot = first_slot(rows, row, buffers.squares)
         put(block.symbol, block_row * 64, ALL, NOWHERE)
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            slot = first + (square << rows.row_shift)
-            place = block_row * 64 + square
+            slot = row_slot + (square << rows.row_shift)
+            index = block_row * 64 + square
             if value[slot] == NONE:
                 return -1
             count += 1
@@ -142,9 +142,9 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
                 symbol, half_depth = CAPTURE, 0
             elif depth[slot]:
                 symbol = encoding.symbol_of_code[value[slot]]
-            block.symbol[place], block.half_depth[place] = symbol, half_depth
+            block.symbol[index], block.half_depth[index] = symbol, half_depth
             if len(content.function_number):
-                block.function_number[place] = content.function_number[slot]
+                block.function_number[index] = content.function_number[slot]
     return count
 
 
@@ -159,11 +159,11 @@ def _add_step(buffers: Buffers, kind: int, count: int, context: int, kings: int,
 
 
 @inlined
-def _add_number(buffers: Buffers, kind: int, count: int, number: int, size: int) -> int:
+def _add_number(buffers: Buffers, kind: int, count: int, value: int, size: int) -> int:
     """Append the steps of the bytes of a number, least significant first. Return the new length of the
     list."""
     for byte in range(size):
-        buffers.steps[kind, count + byte] = BYTE_CONTEXT << 8 | (number >> (8 * byte)) & 255
+        buffers.steps[kind, count + byte] = BYTE_CONTEXT << 8 | (value >> (8 * byte)) & 255
     return count + size
 
 
@@ -182,9 +182,9 @@ def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place = block_row * 64 + square
+            index = block_row * 64 + square
             up = (above[0, square], above[1, square])
-            symbol, half = int64(block.symbol[place]), int64(block.half_depth[place])
+            symbol, half = int64(block.symbol[index]), int64(block.half_depth[index])
             hints = hints_of(block.checks[block_row], block.captures[block_row], square)
             kings = king_class(rows, block.kings[block_row], square)
             context = value_context(hints, left[0], up[0], corner[0])
@@ -214,11 +214,11 @@ def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place = block_row * 64 + square
+            index = block_row * 64 + square
             up = above[2, square]
-            function = int64(block.function_number[place])
+            function = int64(block.function_number[index])
             kings = king_class(rows, block.kings[block_row], square)
-            context = function_context(int64(block.symbol[place]), left, up, corner)
+            context = function_context(int64(block.symbol[index]), left, up, corner)
             symbol = function
             if function >= SAME_AS_LEFT:
                 symbol = FUNCTION_ESCAPE if function != up else SAME_AS_UP
@@ -242,9 +242,9 @@ def _list_steps(encoding: Encoding, with_functions: bool, buffers: Buffers) -> t
 
 
 @inlined
-def is_sampled(number: int, sampling_bits: int) -> bool:
+def is_sampled(block_number: int, sampling_bits: int) -> bool:
     """Whether a block belongs to the sample, a pseudo-random one of 2 ** ``sampling_bits`` blocks."""
-    return (number * 0x9E3779B97F4A7C1 >> 20) & ((1 << sampling_bits) - 1) == 0
+    return (block_number * 0x9E3779B97F4A7C1 >> 20) & ((1 << sampling_bits) - 1) == 0
 
 
 @kernel
@@ -253,12 +253,12 @@ def list_sampled_blocks(
     content: Content,
     sampling_bits: int,
     buffers: Buffers,
-    first: int,
+    start: int,
     end: int,
     steps: Ints,
     lengths: Ints,
 ) -> int:
-    """List the steps of those of the blocks ``first`` to ``end`` - 1 that belong to the sample.
+    """List the steps of those of the blocks ``start`` to ``end`` - 1 that belong to the sample.
 
     Bytes are left out.
 
@@ -267,12 +267,12 @@ def list_sampled_blocks(
     :returns: the number of the next block. It is less than ``end`` if its steps may not fit into the array.
     """
     rows = encoding.rows
-    for number in range(first, end):
-        if not is_sampled(number, sampling_bits):
+    for block_number in range(start, end):
+        if not is_sampled(block_number, sampling_bits):
             continue
         if max(lengths) + MAX_STEPS * 64 * rows.block_rows > steps.shape[1]:
-            return number
-        if _read_slots(encoding, content, number, buffers) < 0:
+            return block_number
+        if _read_slots(encoding, content, block_number, buffers) < 0:
             continue
         sizes = _list_steps(encoding, len(content.function_number) > 0, buffers)
         for kind in range(3):
@@ -305,16 +305,16 @@ def count_blocks(
     content: Content,
     counts: tuple[Counts, Counts, Counts],
     buffers: Buffers,
-    first: int,
+    start: int,
     end: int,
 ) -> int:
-    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to the counts of each kind.
+    """Add the frequencies of the steps in the blocks ``start`` to ``end`` - 1 to the counts of each kind.
 
     :returns: the number of positions, or -1 if a position has no value.
     """
     positions = 0
     steps = buffers.steps
-    for index in range(first, end):
+    for index in range(start, end):
         _prefetch_block(encoding.rows, content, min(index + 1, end - 1), buffers.squares)
         in_block = _read_slots(encoding, content, index, buffers)
         if in_block < 0:
@@ -328,33 +328,33 @@ def count_blocks(
 
 
 @kernel
-def find_shares(first: Ints, count: Ints, share: Frequencies) -> None:
+def find_shares(first_symbols: Ints, count: Ints, share: Frequencies) -> None:
     """Find the share of each symbol from its frequency.
 
     The shares of each context add up to ``TOTAL``, and none is 0. The symbols of context c are the elements
     ``first[c]`` to ``first[c + 1]`` - 1 of ``count`` and ``share``.
     """
-    for context in range(len(first) - 1):
-        begin = first[context]
-        end = first[context + 1]
+    for context in range(len(first_symbols) - 1):
+        begin = first_symbols[context]
+        end = first_symbols[context + 1]
         total = 0
-        most = first[context]
-        for place in range(begin, end):
-            total += count[place]
-            most = place if count[place] > count[most] else most
+        most = first_symbols[context]
+        for symbol in range(begin, end):
+            total += count[symbol]
+            most = symbol if count[symbol] > count[most] else most
         excess = -TOTAL
-        for place in range(begin, end):
-            share[place] = max(count[place] * TOTAL // total, 1)
-            excess += int64(share[place])
+        for symbol in range(begin, end):
+            share[symbol] = max(count[symbol] * TOTAL // total, 1)
+            excess += int64(share[symbol])
         if excess < 0:
             share[most] -= excess
         while excess > 0:  # reduce the share whose reduction costs least
             cheapest = begin
             least = -1.0
-            for place in range(begin, end):
-                loss = count[place] / share[place]
-                if share[place] > 1 and (least < 0 or loss < least):
-                    cheapest, least = place, loss
+            for symbol in range(begin, end):
+                loss = count[symbol] / share[symbol]
+                if share[symbol] > 1 and (least < 0 or loss < least):
+                    cheapest, least = symbol, loss
             share[cheapest] -= 1
             excess -= 1
 
@@ -362,8 +362,8 @@ def find_shares(first: Ints, count: Ints, share: Frequencies) -> None:
 @inlined
 def _reverse(out: Codes, begin: int, end: int) -> None:
     """Reverse the bytes ``begin`` to ``end`` - 1."""
-    for place in range((end - begin) // 2):
-        out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
+    for distance in range((end - begin) // 2):
+        out[begin + distance], out[end - 1 - distance] = out[end - 1 - distance], out[begin + distance]
 
 
 @kernel
@@ -403,9 +403,9 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
 
 @kernel
 def encode_blocks(
-    encoding: Encoding, content: Content, stream: Stream, buffers: Buffers, first: int, end: int
+    encoding: Encoding, content: Content, stream: Stream, buffers: Buffers, start: int, end: int
 ) -> int:
-    """Encode the blocks ``first`` to ``end`` - 1.
+    """Encode the blocks ``start`` to ``end`` - 1.
 
     The bytes are written to the data of the stream, beginning at index 0; the lengths and the checksums of
     the blocks are also stored. Return the number of bytes.
@@ -413,7 +413,7 @@ def encode_blocks(
     out = stream.data
     size = 0
     steps = buffers.steps
-    for index in range(first, end):
+    for index in range(start, end):
         _prefetch_block(encoding.rows, content, min(index + 1, end - 1), buffers.squares)
         _read_slots(encoding, content, index, buffers)
         values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
@@ -432,14 +432,14 @@ def encode_blocks(
 
 @kernel
 def _store_or_compare(
-    coding: Coding, content: Content, compare_only: bool, buffers: Buffers, slot: int, place: int
+    coding: Coding, content: Content, compare_only: bool, buffers: Buffers, slot: int, index: int
 ) -> bool:
     """Write one position of a block to the arrays, or compare it with them.
 
     Return False if the symbol of the position does not exist, or if the position differs from the arrays.
     """
     block = buffers.block
-    symbol = int64(buffers.block.symbol[place])
+    symbol = int64(buffers.block.symbol[index])
     if symbol >= len(coding.code):
         return False
     code = int64(coding.code[symbol])
@@ -448,25 +448,25 @@ def _store_or_compare(
     if symbol == CAPTURE:
         depth = int64(CAPTURE_FLAG)
     elif symbol != SELF:
-        depth = depth_of_half(coding.rows.side, code, int64(block.half_depth[place]))
+        depth = depth_of_half(coding.rows.side, code, int64(block.half_depth[index]))
     if compare_only:
         omitted = _is_omitted(content, slot)
         equal = omitted if symbol == CAPTURE else not omitted and content.depth[slot] == depth
         equal &= symbol <= CAPTURE or content.value[slot] == code
         if len(content.function_number):
-            equal &= content.function_number[slot] == block.function_number[place]
+            equal &= content.function_number[slot] == block.function_number[index]
         return equal
     content.value[slot], content.depth[slot] = code, depth
     if len(content.function_number):
-        content.function_number[slot] = block.function_number[place]
+        content.function_number[slot] = block.function_number[index]
     return True
 
 
 @kernel
 def decode_blocks(
-    coding: Coding, content: Content, compare_only: bool, buffers: Buffers, first: int, end: int
+    coding: Coding, content: Content, compare_only: bool, buffers: Buffers, start: int, end: int
 ) -> bool:
-    """Decode the blocks ``first`` to ``end`` - 1 into the arrays, or only compare them with the arrays.
+    """Decode the blocks ``start`` to ``end`` - 1 into the arrays, or only compare them with the arrays.
 
     Explicit values get a code and a depth. The depth is CAPTURE_FLAG if the best capture gives the value, and
     0 if the value is the position score. Functions are omitted if their array is empty. Return whether all
@@ -477,7 +477,7 @@ def decode_blocks(
     correct = True
     size = rows.block_rows
     last = 64 * rows.block_rows - 1
-    for index in range(first, end):
+    for index in range(start, end):
         _prefetch_block(rows, content, min(index + 1, end - 1), buffers.squares)
         for block_row in range(size):
             find_mask(rows, index * size + block_row, block_row, buffers)
@@ -492,6 +492,6 @@ def decode_blocks(
                 square = lowest(mask)
                 mask &= mask - ONE
                 slot = slot_of_row + (square << rows.row_shift)
-                place = block_row * 64 + square
-                correct &= _store_or_compare(coding, content, compare_only, buffers, slot, place)
+                slot_index = block_row * 64 + square
+                correct &= _store_or_compare(coding, content, compare_only, buffers, slot, slot_index)
     return correct

@@ -174,13 +174,13 @@ def _ask_children(rows: Rows, turn: Turn, batch: Batch, position: int, buffers: 
 
 
 @kernel
-def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> None:
-    """Find the questions of the positions ``first`` to ``end`` - 1 of a batch.
+def ask(rows: Rows, batch: Batch, buffers: Buffers, start: int, end: int) -> None:
+    """Find the questions of the positions ``start`` to ``end`` - 1 of a batch.
 
     Also fill in ``Batch.question_end`` and ``rank``. For positions with an accrued score, also ask for
     functions.
     """
-    for position in range(first, end):
+    for position in range(start, end):
         men = PlacedMen(buffers.squares, place_slot(rows, batch.slot[position], buffers.squares))
         derived, index = batch.is_derived[position], batch.question_start[position]
         turn = turn_of(rows, men, 1 - rows.side if derived else rows.side)
@@ -194,7 +194,7 @@ def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> Non
 
 
 @kernel
-def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: int, end: int) -> None:
+def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, group_start: int, end: int) -> None:
     """Answer the questions with the keys ``keys[first:end]``, which are sorted.
 
     A key is a question, shifted by ``INDEX_BITS``, with its index in the batch in the lower bits. Consecutive
@@ -202,9 +202,9 @@ def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: in
     need.
     """
     rows, block = coding.rows, buffers.block
-    while first < end:
-        block_number = block_of(rows, keys[first] >> INDEX_BITS)
-        last, needs_function, group_end = 0, 0, first
+    while group_start < end:
+        block_number = block_of(rows, keys[group_start] >> INDEX_BITS)
+        last, needs_function, group_end = 0, 0, group_start
         while group_end < end and block_of(rows, keys[group_end] >> INDEX_BITS) == block_number:
             last = (keys[group_end] >> INDEX_BITS + 1) % (64 * rows.block_rows)
             needs_function |= keys[group_end] >> INDEX_BITS & 1
@@ -215,16 +215,16 @@ def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, first: in
         functions_undamaged = values_undamaged
         if values_undamaged and needs_function:
             functions_undamaged = decode_functions(coding, block_number, last, buffers)
-        for key in keys[first:group_end]:
+        for key in keys[group_start:group_end]:
             question = key >> INDEX_BITS
             index = key & ((1 << INDEX_BITS) - 1)
-            place = question // 2 % (64 * rows.block_rows)
+            slot_index = question // 2 % (64 * rows.block_rows)
             undamaged = functions_undamaged if question & 1 else values_undamaged
-            batch.answer[index, SYMBOL] = int64(block.symbol[place]) if undamaged else DAMAGED
-            batch.answer[index, HALF_DEPTH] = block.half_depth[place]
+            batch.answer[index, SYMBOL] = int64(block.symbol[slot_index]) if undamaged else DAMAGED
+            batch.answer[index, HALF_DEPTH] = block.half_depth[slot_index]
             if question & 1:
-                batch.answer[index, FUNCTION] = block.function_number[place]
-        first = group_end
+                batch.answer[index, FUNCTION] = block.function_number[slot_index]
+        group_start = group_end
 
 
 @inlined

@@ -78,35 +78,35 @@ class Rows(Struct):
 
 
 @inlined
-def _set_squares(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
+def _set_squares(rows: Rows, digits: int, men: Ints, count: int, squares: Ints) -> int:
     """Write the squares of the first ``count`` of ``men`` to ``squares``, int64 (free,).
 
-    The squares are the last digits of ``number``, in the order of ``men``. Return the number without these
+    The squares are the last digits of ``digits``, in the order of ``men``. Return the number without these
     digits.
     """
     for digit in range(count - 1, -1, -1):
         man = men[digit]
         if man == 0 and rows.pawnless:
-            squares[man] = TRIANGLE_SQUARE[number % 10]
-            number //= 10
+            squares[man] = TRIANGLE_SQUARE[digits % 10]
+            digits //= 10
         else:
-            squares[man] = number & 63
-            number >>= 6
-    return number
+            squares[man] = digits & 63
+            digits >>= 6
+    return digits
 
 
 @inlined
-def _number_of(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
-    """``number`` with the squares of the first ``count`` of ``men`` appended as digits; the inverse of
+def _number_of(rows: Rows, digits: int, men: Ints, count: int, squares: Ints) -> int:
+    """``digits`` with the squares of the first ``count`` of ``men`` appended as digits; the inverse of
     ``_set_squares``."""
     for digit in range(count):
         man = men[digit]
         square = int64(squares[man])
         if man == 0 and rows.pawnless:
-            number = number * 10 + int64(TRIANGLE_OF[square])
+            digits = digits * 10 + int64(TRIANGLE_OF[square])
         else:
-            number = number * 64 + square
-    return number
+            digits = digits * 64 + square
+    return digits
 
 
 @inlined

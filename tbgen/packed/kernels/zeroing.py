@@ -218,7 +218,7 @@ def list_zeroing(
     squares, pawns = buffers.squares, buffers.after.pawns
     for index in range(len(slots)):
         men = PlacedMen(squares, place_slot(rows, slots[index], squares))
-        first = count
+        start = count
         turn = turn_of(rows, men, side)
         for man in range(len(rows.kinds)):
             buffers.after.squares[man] = squares[man]
@@ -231,7 +231,7 @@ def list_zeroing(
             targets = targets_of_pawn(rows, turn, pawn)
             for stop in bits_of(targets & turn.enemies if captures_only else targets):
                 count = _append_moves(tables, turn, PAWN, pawn, stop, buffers, moves, count)
-        moves[first:count, ORIGIN] = index
+        moves[start:count, ORIGIN] = index
     return count
 
 
@@ -245,18 +245,18 @@ def find_exits(tables: Destinations, side: int, moves: Moves, entries: Ints, exi
     do not matter.
     """
     for index in range(len(moves)):
-        number, code = moves[index, ORIGIN], entries[index, 0]
-        previous = exits[number, 0]
+        origin, code = moves[index, ORIGIN], entries[index, 0]
+        previous = exits[origin, 0]
         if code == NONE:
             continue
         if code == DAMAGED or previous == DAMAGED:
-            exits[number, 0] = DAMAGED
+            exits[origin, 0] = DAMAGED
             continue
         value = merit(side, 255 - code if tables.targets.swapped[moves[index, TARGET]] else code)
         best = (int64(-1), int64(0), int64(0))
         if previous != NONE:
-            best = merit(side, previous), exits[number, 1], exits[number, 2]
+            best = merit(side, previous), exits[origin, 1], exits[origin, 2]
         best = weigh(best, value, entries[index, 1])
-        exits[number, 0] = merit(side, best[0])
-        exits[number, 1] = best[1]
-        exits[number, 2] = best[2]
+        exits[origin, 0] = merit(side, best[0])
+        exits[origin, 1] = best[1]
+        exits[origin, 2] = best[2]

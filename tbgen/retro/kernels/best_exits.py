@@ -209,11 +209,14 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
             slot |= squares[man]
     for bit in bits_of(mask):
         value, depth = routes.unknown_code, int64(0)
-        place = block_start + slot + (bit << step if step >= 0 else 0)
+        exit_slot = block_start + slot + (bit << step if step >= 0 else 0)
         if block_start < 0:
             value = -1 - block_start
-        elif pool.value[place] != NONE:
-            value, depth = int64(pool.value[place]), int64(pool.depth[place] if len(pool.depth) else 0)
+        elif pool.value[exit_slot] != NONE:
+            value, depth = (
+                int64(pool.value[exit_slot]),
+                int64(pool.depth[exit_slot] if len(pool.depth) else 0),
+            )
         keep_best_exit(search.exits, search.first_node + bit, search.side, value, depth)
 
 

@@ -43,12 +43,12 @@ def _symmetry(frame: Frame, pawns_symmetric: bool, word: int) -> int:
 def _ordered_slot(frame: Frame, like_men: Ints, squares: Ints) -> int:
     """Sort the squares of like men in place, and return the slot of the men on ``squares``."""
     sort_like_men(squares, like_men)
-    word, first = 0, 0
+    word, first_man = 0, 0
     if frame.pawnless:
-        first = 2
+        first_man = 2
         black = squares[1] if frame.scalars > 1 else int64(0)
         word = frame.pair_numbers[TRIANGLE_OF[squares[0]], black] << frame.shifts[0]
-    for man in range(first, frame.scalars):
+    for man in range(first_man, frame.scalars):
         word |= squares[man] << frame.shifts[man]
     return word << 6 | squares[frame.scalars]
 
@@ -141,15 +141,15 @@ def _copy_to_word(
 
     ``groups`` and ``free`` are ``like_men`` and ``squares`` of ``canonical_slot``.
     """
-    first = word * 64
+    first_slot = word * 64
     if not _has_one_canonical_word(frame, groups, symmetric, word):
         for bit in bits_of(bits):
-            origin = canonical_slot(frame, first + bit, groups, symmetric, free)
-            value[first + bit], depth[first + bit] = value[origin], depth[origin]
+            origin = canonical_slot(frame, first_slot + bit, groups, symmetric, free)
+            value[first_slot + bit], depth[first_slot + bit] = value[origin], depth[origin]
         return
     # ``origin`` is the canonical slot of the position with the bit man on square 0. The actual square of the
     # bit man is added below.
-    _read_squares(frame, first, free)
+    _read_squares(frame, first_slot, free)
     is_in_image = is_image(frame, word)
     if is_in_image:
         for man in range(frame.scalars):
@@ -158,10 +158,10 @@ def _copy_to_word(
     if is_in_image:
         for bit in bits_of(bits):
             image = origin + IMAGES[TRANSPOSE, bit]
-            value[first + bit], depth[first + bit] = value[image], depth[image]
+            value[first_slot + bit], depth[first_slot + bit] = value[image], depth[image]
     else:
-        move(value, first, value, origin, bits)
-        move(depth, first, depth, origin, bits)
+        move(value, first_slot, value, origin, bits)
+        move(depth, first_slot, depth, origin, bits)
 
 
 @jit

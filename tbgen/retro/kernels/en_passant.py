@@ -80,19 +80,19 @@ def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: 
         occupied = enter_word(frame, word, men)
         if legal == ZERO or occupied & vacant:
             continue
-        first = word * 64
+        first_slot = word * 64
         node = (side * frame.words + word) * 64
-        move(best.value, first, exits.value, node, ALL)
-        move(best.min_depth, first, exits.min_depth, node, ALL)
-        move(best.max_depth, first, exits.max_depth, node, ALL)
+        move(best.value, first_slot, exits.value, node, ALL)
+        move(best.min_depth, first_slot, exits.min_depth, node, ALL)
+        move(best.max_depth, first_slot, exits.max_depth, node, ALL)
         for digit in range(SLICES):
             slices[digit] = phase.rank_bits[side, word, digit]
-        search = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False)
+        search = ExitSearch(frame, pool, best, side, first_slot, legal, occupied, men, slices, False)
         mask = ZERO
         for origin in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
             mask |= _record_capture(search, square, origin)
         for bit in bits_of(mask):
-            positions.rank[first + bit] = rank_at(slices, bit)
+            positions.rank[first_slot + bit] = rank_at(slices, bit)
 
 
 @kernel
@@ -113,8 +113,8 @@ def _record_quiet_move(
         index = fresh.starts[other] + target_slot
         keep_best_exit(exits, slot, side, fresh.value[index], fresh.depth[index])
     elif phase.score_resets and attacker.inner_sets.assigned[word] & bit:
-        at = results.starts[other] + target_slot
-        keep_best_exit(exits, slot, side, results.value[at], results.depth[at])
+        result_slot = results.starts[other] + target_slot
+        keep_best_exit(exits, slot, side, results.value[result_slot], results.depth[result_slot])
     else:
         keep_best_exit(exits, slot, side, score, int64(0))
 

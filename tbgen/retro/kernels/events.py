@@ -76,37 +76,37 @@ def level_of(attacking_side: int, value: int, depth: int) -> int:
 
 
 @inlined
-def level_at(events: Events, number: int) -> int:
-    """The level with index ``number``, or ``NO_LEVEL`` after the last level."""
-    return events.level[number] if number < len(events.level) else NO_LEVEL
+def level_at(events: Events, level_index: int) -> int:
+    """The level with index ``level_index``, or ``NO_LEVEL`` after the last level."""
+    return events.level[level_index] if level_index < len(events.level) else NO_LEVEL
 
 
 @inlined
-def next_node(gaps: NDArray[np.uint8], at: int, stop: int, node: int) -> tuple[int, int]:
-    """The node after ``node``, whose difference begins at index ``at``, and the index after the difference.
+def next_node(gaps: NDArray[np.uint8], byte: int, stop: int, node: int) -> tuple[int, int]:
+    """The node after ``node``, whose difference begins at index ``byte``, and the index after the difference.
 
     At ``stop``, the end of the level, the node is ``NO_NODE``. At the beginning of a level, ``node`` is 0.
     """
-    if at == stop:
-        return NO_NODE, at
+    if byte == stop:
+        return NO_NODE, byte
     shift = int64(0)
-    while gaps[at] > 127:
-        node += (int64(gaps[at]) & 127) << shift
-        at, shift = at + 1, shift + 7
-    return node + (int64(gaps[at]) << shift), at + 1
+    while gaps[byte] > 127:
+        node += (int64(gaps[byte]) & 127) << shift
+        byte, shift = byte + 1, shift + 7
+    return node + (int64(gaps[byte]) << shift), byte + 1
 
 
 @inlined
-def _put_gap(gaps: NDArray[np.uint8], at: int, gap: int) -> int:
-    """Store a difference at index ``at``, unless ``gaps`` is empty; return the index after it."""
+def _put_gap(gaps: NDArray[np.uint8], byte: int, gap: int) -> int:
+    """Store a difference at index ``byte``, unless ``gaps`` is empty; return the index after it."""
     while gap > 127:
         if len(gaps):
-            gaps[at] = gap & 127 | 128
+            gaps[byte] = gap & 127 | 128
         gap >>= 7
-        at += 1
+        byte += 1
     if len(gaps):
-        gaps[at] = gap
-    return at + 1
+        gaps[byte] = gap
+    return byte + 1
 
 
 @jit
@@ -149,11 +149,13 @@ def _add_events(
             plies = depths[first_index + slot] + goals.extra_plies if len(depths) else int64(0)
             level = level_of(attacking_side, goals.value[first_index + slot], plies)
             if level < limit:
-                number = find_or_add(grouping.levels, np.uint64(level))
+                level_index = find_or_add(grouping.levels, np.uint64(level))
                 node = side * words * 64 + slot
-                gap = node - grouping.cursor[number, 1]
-                grouping.cursor[number, 0] = _put_gap(grouping.gaps, grouping.cursor[number, 0], gap)
-                grouping.cursor[number, 1] = node
+                gap = node - grouping.cursor[level_index, 1]
+                grouping.cursor[level_index, 0] = _put_gap(
+                    grouping.gaps, grouping.cursor[level_index, 0], gap
+                )
+                grouping.cursor[level_index, 1] = node
     return words
 
 
@@ -167,12 +169,12 @@ def _numbers_by_level(levels: Numbering) -> Ints:
     gap = len(order) >> 1
     while gap:
         for end in range(gap, len(order)):
-            number = order[end]
+            level_index = order[end]
             index = end
-            while index >= gap and levels.key[order[index - gap]] > levels.key[number]:
+            while index >= gap and levels.key[order[index - gap]] > levels.key[level_index]:
                 order[index] = order[index - gap]
                 index -= gap
-            order[index] = number
+            order[index] = level_index
         gap >>= 1
     return order
 
@@ -191,8 +193,13 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> E
         while word < words:
             levels = with_capacity(levels, 64)
             longer_count = np.zeros((len(levels.key), 2), np.int64)
-            for number in range(len(count)):  # assigning a slice would take more than a second to compile
-                longer_count[number, 0], longer_count[number, 1] = count[number, 0], count[number, 1]
+            for level_index in range(
+                len(count)
+            ):  # assigning a slice would take more than a second to compile
+                longer_count[level_index, 0], longer_count[level_index, 1] = (
+                    count[level_index, 0],
+                    count[level_index, 1],
+                )
             count = longer_count
             word = _add_events(attacking_side, mask, side, word, goals, limit, Grouping(levels, count, empty))
     length = levels.length[0]
@@ -201,10 +208,10 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> E
     start = np.zeros(length, np.int64)
     cursor = np.zeros((length, 2), np.int64)
     for index in range(length - 1):
-        number = order[index]
-        level[index] = levels.key[number]
-        cursor[number, 0] = start[index]
-        start[index + 1] = start[index] + count[number, 0]
+        level_index = order[index]
+        level[index] = levels.key[level_index]
+        cursor[level_index, 0] = start[index]
+        start[index + 1] = start[index] + count[level_index, 0]
     grouping = Grouping(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint8))
     for side in range(2):
         _add_events(attacking_side, mask, side, int64(0), goals, limit, grouping)
@@ -258,10 +265,10 @@ def _positions_below(attacking_side: int, mask: Words, exits: Exits, end_key: in
 
 
 @jit
-def _events_within(events: Events, first: int, stop: int) -> Events:
-    """Return the events with keys from ``first`` to ``stop`` - 1."""
-    begin = np.searchsorted(events.level, first << DEPTH_BITS)
-    end = np.searchsorted(events.level, stop << DEPTH_BITS)
+def _events_within(events: Events, first_key: int, stop_key: int) -> Events:
+    """Return the events with keys from ``first_key`` to ``stop_key`` - 1."""
+    begin = np.searchsorted(events.level, first_key << DEPTH_BITS)
+    end = np.searchsorted(events.level, stop_key << DEPTH_BITS)
     return Events(events.level[begin:end], events.start[begin : end + 1], events.gaps)
 
 
@@ -338,8 +345,8 @@ def position_count(mask: Words) -> int:
 
 
 @jit
-def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, stop: int) -> Agenda:
-    """Return the events that sweeps over the keys ``first`` to ``stop`` - 1 may reach.
+def next_agenda(agenda: Agenda, settled: Events, alive: Words, first_key: int, stop_key: int) -> Agenda:
+    """Return the events that sweeps over the keys ``first_key`` to ``stop_key`` - 1 may reach.
 
     The newly settled positions ``settled`` are included. ``alive``, uint64 (2, words), are the positions
     still in the layers.
@@ -347,12 +354,12 @@ def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, stop:
     remaining = position_count(alive)
     exits, alive_count_at_purge = agenda.exits, agenda.alive_count_at_purge
     if remaining * _PURGE_DIVISOR <= alive_count_at_purge * (_PURGE_DIVISOR - 1):
-        exits = _events_within(exits, first, stop)
+        exits = _events_within(exits, first_key, stop_key)
         alive_count_at_purge = remaining
         count = _drop_departed(exits, alive.reshape(-1))
         exits = Events(exits.level[:count], exits.start[: count + 1], exits.gaps)
         if 2 * exits.start[count] < len(exits.gaps):
             exits = Events(exits.level, exits.start, exits.gaps[: exits.start[count]].copy())
-    old = _events_within(agenda.settled, first, stop)
-    new = _events_within(settled, first, stop)
+    old = _events_within(agenda.settled, first_key, stop_key)
+    new = _events_within(settled, first_key, stop_key)
     return Agenda(exits, merged_events(old, new), alive_count_at_purge)

@@ -143,15 +143,15 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
     The result is 0 if two of these men share a square.
     """
     squares[0] = (word >> frame.shifts[0]) + frame.frozen_squares[0]
-    first = 1
+    scalars_of_kings = 1
     if frame.pawnless:
-        first = min(frame.scalars, 2)
+        scalars_of_kings = min(frame.scalars, 2)
         pair = squares[0]
-        for man in range(first):
+        for man in range(scalars_of_kings):
             squares[man] = frame.king_pairs[pair, man]
     occupied = frame.pawns[0] | frame.pawns[1]
     for man in range(frame.scalars):
-        if man >= first:
+        if man >= scalars_of_kings:
             squares[man] = ((word >> frame.shifts[man]) & 63) + frame.frozen_squares[man]
         bit = BIT[squares[man]]
         if occupied & bit:
@@ -195,9 +195,9 @@ def has_image(frame: Frame, word: int) -> bool:
 def ordered_word(frame: Frame, word: int) -> int:
     """The number of the word that contains the same positions with like scalars sorted by square."""
     for group in range(len(frame.like_scalars)):
-        first, stop = frame.like_scalars[group, 0], frame.like_scalars[group, 1]
-        for last in range(stop - 1, first, -1):
-            for man in range(first, last):
+        start, stop = frame.like_scalars[group, 0], frame.like_scalars[group, 1]
+        for last in range(stop - 1, start, -1):
+            for man in range(start, last):
                 shift = frame.shifts[man]
                 next_shift = frame.shifts[man + 1]
                 excess = ((word >> shift) & 63) - ((word >> next_shift) & 63)

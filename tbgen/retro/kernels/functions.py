@@ -130,7 +130,7 @@ def _log_words(
     visited.
     """
     words, results = attacker.frame.words, attacker.results
-    first = results.starts[side]
+    first_slot = results.starts[side]
     for word in range(start, stop):
         length = log.length[0]
         if length + 64 > len(log.entry):
@@ -140,8 +140,8 @@ def _log_words(
             state = np.uint64(NONE << 16)
             node = (side * words + word) * 64 + bit
             if assigned & BIT[bit]:
-                at = first + word * 64 + bit
-                state = np.uint64(results.value[at]) << _VALUE_SHIFT | np.uint64(results.depth[at])
+                slot = first_slot + word * 64 + bit
+                state = np.uint64(results.value[slot]) << _VALUE_SHIFT | np.uint64(results.depth[slot])
             log.entry[length] = np.uint64(node) << _NODE_SHIFT | np.uint64(rank) << _RANK_SHIFT | state
             length += 1
         log.length[0] = length
@@ -157,21 +157,21 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
     count, white = len(entries), int64(0)
     mask = np.zeros((2, words), np.uint64)
     rank, value, depth = np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty(count, np.uint16)
-    for number in range(count):
-        entry = entries[number]
+    for run in range(count):
+        entry = entries[run]
         node = int64(entry >> _NODE_SHIFT)
         side = 0 if node < words * 64 else 1
         slot = node - side * words * 64
         mask[side, slot >> 6] |= BIT[slot & 63]
         white += 1 - side
-        rank[number] = entry >> _RANK_SHIFT & _CODE_MASK
-        if number + 1 == count or int64(entries[number + 1] >> _NODE_SHIFT) != node:
-            rank[number] += LAST_RUN
-        value[number] = entry >> _VALUE_SHIFT & _CODE_MASK
-        depth[number] = entry & _PLIES_MASK
+        rank[run] = entry >> _RANK_SHIFT & _CODE_MASK
+        if run + 1 == count or int64(entries[run + 1] >> _NODE_SHIFT) != node:
+            rank[run] += LAST_RUN
+        value[run] = entry >> _VALUE_SHIFT & _CODE_MASK
+        depth[run] = entry & _PLIES_MASK
         index = fresh.starts[side] + slot
-        if value[number] == fresh.value[index] and depth[number] == fresh.depth[index]:
-            value[number], depth[number] = FRESH, 0
+        if value[run] == fresh.value[index] and depth[run] == fresh.depth[index]:
+            value[run], depth[run] = FRESH, 0
     return Runs(mask, rank, value, depth, white)
 
 
@@ -256,7 +256,7 @@ def _extend_paths_of_words(
     """
     value = attacker.results.value
     side = paths.side
-    first = attacker.results.starts[side]
+    first_slot = attacker.results.starts[side]
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
     for word in range(start, stop):
         if paths.steps.length[0] + 64 > len(paths.steps.key):
@@ -264,7 +264,7 @@ def _extend_paths_of_words(
         assigned, changed = changed_states(attacker, side, word, rank, is_update)
         for bit in bits_of(changed):
             slot = word * 64 + bit
-            after = np.uint64(value[first + slot] if assigned & BIT[bit] else NONE)
+            after = np.uint64(value[first_slot + slot] if assigned & BIT[bit] else NONE)
             path = np.uint64(_number_at(paths.path_numbers, slot, paths.steps.length[0]))
             if after != _last_value(paths.steps, path, code):
                 step = path << _ENTRY_BITS | code << _BYTE_BITS | after

@@ -198,7 +198,7 @@ def next_events(attacking_side: int, rank: int, phase: Phase, agenda: Agenda, fr
     """Return the events of the next layer: the remaining ones of ``agenda``, and the positions settled
     last."""
     # Without inner sweeps, no attacker aims at scores that the opponent holds.
-    first = rank
+    first_key = rank
     stop = 254 - rank if phase.score_resets else NONE
     settled = settled_events(attacking_side, phase.departed, fresh, stop)
-    return next_agenda(agenda, settled, phase.alive, first, stop)
+    return next_agenda(agenda, settled, phase.alive, first_key, stop)

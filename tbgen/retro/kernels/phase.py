@@ -93,12 +93,14 @@ def _count_moves_and_find_exits(
                 put(phase.quiet_counts[side], word * 64, ALL, 0)
                 for index in range(MOVE_SLICE, SLICES):
                     add(phase.quiet_counts[side], word * 64, slices[index], 1 << (index - MOVE_SLICE))
-            first = (side * frame.words + word) * 64
+            first_slot = (side * frame.words + word) * 64
             exits = workspace.exits
-            reset_exits(exits, first)
+            reset_exits(exits, first_slot)
             if legal:
                 occupied = enter_word(frame, word, men)
-                record_exits(ExitSearch(frame, pool, exits, side, first, legal, occupied, men, slices, False))
+                record_exits(
+                    ExitSearch(frame, pool, exits, side, first_slot, legal, occupied, men, slices, False)
+                )
             phase.alive[side, word] = legal
 
 
@@ -135,12 +137,14 @@ def find_side_exits(
     men = men_buffer()
     for word in range(start, stop):
         mask = legal[word] & among[word]
-        first = word * 64
-        reset_exits(exits, first)
+        first_slot = word * 64
+        reset_exits(exits, first_slot)
         if mask:
             slices[:] = ZERO
             occupied = enter_word(frame, word, men)
-            search = ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures_only)
+            search = ExitSearch(
+                frame, pool, exits, side, first_slot, mask, occupied, men, slices, captures_only
+            )
             record_exits(search)
 
 
@@ -351,17 +355,19 @@ def _sweep_layer(attacker: Attacker, end_key: int, agenda: Agenda) -> None:
 
 
 @kernel
-def _copy_assigned(attacker: Attacker, start: int, stop: int, first: int, value: Codes, depth: Plies) -> None:
+def _copy_assigned(
+    attacker: Attacker, start: int, stop: int, first_slot: int, value: Codes, depth: Plies
+) -> None:
     """Copy the results of an inner sweep at the assigned canonical slots to ``value`` and ``depth``.
 
     Only the words ``start`` to ``stop`` - 1 are copied. Both arrays have shape (2, slots), and begin with the
-    slot ``first`` of the phase.
+    slot ``first_slot`` of the phase.
     """
     phase, results = attacker.phase, attacker.results
     for side in range(2):
         for word in range(start, stop):
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
-            slot = table_word(attacker.frame, word) * 64 - first
+            slot = table_word(attacker.frame, word) * 64 - first_slot
             result = results.starts[side] + word * 64
             move(value[side], slot, results.value, result, bits)
             move(depth[side], slot, results.depth, result, bits)
@@ -369,7 +375,7 @@ def _copy_assigned(attacker: Attacker, start: int, stop: int, first: int, value:
 
 @kernel
 def _set_to_accrued(
-    attacker: Attacker, start: int, stop: int, code: int, first: int, value: Codes, depth: Plies
+    attacker: Attacker, start: int, stop: int, code: int, first_slot: int, value: Codes, depth: Plies
 ) -> None:
     """Set the values of the live positions to the accrued score with this code, and their depths to 0.
 
@@ -378,7 +384,7 @@ def _set_to_accrued(
     for side in range(2):
         for word in range(start, stop):
             bits = attacker.phase.alive[side, word] & attacker.phase.canonical[word]
-            slot = table_word(attacker.frame, word) * 64 - first
+            slot = table_word(attacker.frame, word) * 64 - first_slot
             put(value[side], slot, bits, code)
             put(depth[side], slot, bits, 0)
 
@@ -432,13 +438,13 @@ class LayerPart(NamedTuple):
 
 
 @inlined
-def _words_before(frame: Frame, number: int) -> int:
-    """The number of words whose number in the frame of the table is less than ``number``."""
+def _words_before(frame: Frame, word_limit: int) -> int:
+    """The number of words whose number in the frame of the table is less than ``word_limit``."""
     low = int64(0)
     high = frame.words
     while low < high:
         middle = (low + high) >> 1
-        if table_word(frame, middle) < number:
+        if table_word(frame, middle) < word_limit:
             low = middle + 1
         else:
             high = middle
@@ -446,15 +452,15 @@ def _words_before(frame: Frame, number: int) -> int:
 
 
 @kernel
-def copy_layer(attacker: Attacker, rank: int, first: int, part: LayerPart) -> None:
+def copy_layer(attacker: Attacker, rank: int, first_slot: int, part: LayerPart) -> None:
     """Copy a part of the layer that the inner sweep of an attacker has solved.
 
     In this layer, the opponent holds the accrued score of the given rank. The part begins at the slot
-    ``first`` of the phase.
+    ``first_slot`` of the phase.
     """
     frame = attacker.frame
     phase = attacker.phase
-    first_word = first >> 6
+    first_word = first_slot >> 6
     start = _words_before(frame, first_word)
     stop = _words_before(frame, first_word + part.present.shape[1])
     part.present[:] = ZERO
@@ -463,5 +469,5 @@ def copy_layer(attacker: Attacker, rank: int, first: int, part: LayerPart) -> No
             present = phase.alive[side, word] & phase.canonical[word]
             part.present[side, table_word(frame, word) - first_word] = present
     code = 255 - rank if attacker.side == 0 else rank
-    _set_to_accrued(attacker, start, stop, code, first, part.value, part.depth)
-    _copy_assigned(attacker, start, stop, first, part.value, part.depth)
+    _set_to_accrued(attacker, start, stop, code, first_slot, part.value, part.depth)
+    _copy_assigned(attacker, start, stop, first_slot, part.value, part.depth)

@@ -131,8 +131,10 @@ def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
     """The part to which a word belongs."""
     if len(scratch.front_sizes) == 1:
         return int64(0)
-    number = word >> frame.shifts[1]
-    return int64(scratch.part_of_king_square[frame.king_pairs[number, 1] if frame.pawnless else number & 63])
+    king_pair = word >> frame.shifts[1]
+    return int64(
+        scratch.part_of_king_square[frame.king_pairs[king_pair, 1] if frame.pawnless else king_pair & 63]
+    )
 
 
 @inlined
@@ -313,11 +315,11 @@ class SweepState(NamedTuple):
 
 @inlined
 def _prefetch_results(results: SweepResults, side: int, word: int) -> None:
-    first = results.starts[side] + int64(word) * 64
-    prefetch(results.value, first)
+    first_slot = results.starts[side] + int64(word) * 64
+    prefetch(results.value, first_slot)
     if len(results.depth):
-        prefetch(results.depth, first)
-        prefetch(results.depth, first + 32)
+        prefetch(results.depth, first_slot)
+        prefetch(results.depth, first_slot + 32)
 
 
 @inlined
@@ -413,7 +415,7 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
     alive = attacker.phase.alive[1 - attacker.side]
     nodes = buffer_of(scratch, part).word
     stop = exits.start[level_index + 1]
-    node, at = next_node(exits.gaps, exits.start[level_index], stop, int64(0))
+    node, byte = next_node(exits.gaps, exits.start[level_index], stop, int64(0))
     while node < NO_NODE:
         count = 0
         while node < NO_NODE and count < BATCH:
@@ -425,7 +427,7 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
                     prefetch(sets.quiet_counts, word * 64)
                 nodes[count] = node
                 count += 1
-            node, at = next_node(exits.gaps, at, stop, node)
+            node, byte = next_node(exits.gaps, byte, stop, node)
         for index in range(count):
             side, word, bit = place_of(frame, nodes[index])
             if side == attacker.side:
@@ -446,36 +448,36 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     """
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDER_TO_MOVE], scratch.front_bits[DEFENDER_TO_MOVE]
-    first = stop = scratch.front_start[part]
-    at = settled.start[level_index]
+    start = stop = scratch.front_start[part]
+    byte = settled.start[level_index]
     end = settled.start[level_index + 1]
     node = int64(0)
-    while at < end:
-        node, at = next_node(settled.gaps, at, end, node)
+    while byte < end:
+        node, byte = next_node(settled.gaps, byte, end, node)
         side, word, bit = place_of(frame, node)
         if part_of(frame, scratch, word) != part:
             continue
         if side == sweep.attacker.side:
             add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
-        elif stop > first and front_word[stop - 1] == word:
+        elif stop > start and front_word[stop - 1] == word:
             front_bits[stop - 1] |= BIT[bit]
         else:
             front_word[stop] = word
             front_bits[stop] = BIT[bit]
             stop += 1
-    return stop - first
+    return stop - start
 
 
 @inlined
-def _write_separately(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
-    """Write a value and a depth to the positions ``bits`` of the word that starts at index ``first``.
+def _write_separately(results: SweepResults, first_slot: int, bits: Word, code: int, ply: int) -> None:
+    """Write a value and a depth to the positions ``bits`` of the word that starts at index ``first_slot``.
 
     Other positions are not accessed, because another thread may be writing to them.
     """
     for bit in bits_of(bits):
-        results.value[first + bit] = code
+        results.value[first_slot + bit] = code
         if len(results.depth):
-            results.depth[first + bit] = ply
+            results.depth[first_slot + bit] = ply
 
 
 @inlined
@@ -488,8 +490,8 @@ def _note_departures(sweep: Sweep, part: int, word: int, bits: Word, level: int)
     if count > departures.node.shape[1]:
         return
     for bit in bits_of(bits & ~attacker.inner_sets.wanted[word]):
-        at = results.starts[attacker.side] + word * 64 + bit
-        last_level = level_of(attacker.side, results.value[at], results.depth[at])
+        slot = results.starts[attacker.side] + word * 64 + bit
+        last_level = level_of(attacker.side, results.value[slot], results.depth[slot])
         if last_level != level and count < departures.node.shape[1]:
             departures.node[part, count] = (attacker.side * attacker.frame.words + word) * 64 + bit
             departures.level[part, count] = last_level
@@ -514,17 +516,17 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
         else:
             sets.ready[word] &= ~bits
             sets.assigned[word] |= bits
-        first = results.starts[side] + word * 64
+        first_slot = results.starts[side] + word * 64
         if sweep.write_mode == WRITE_SHARED:
             if row == ATTACKER_TO_MOVE:
                 _note_departures(sweep, part, word, bits, level)
-            _write_separately(results, first, bits, code, level & DEPTH_MASK)
+            _write_separately(results, first_slot, bits, code, level & DEPTH_MASK)
         elif sweep.write_mode == WRITE_ATTACKERS:
             if row == ATTACKER_TO_MOVE:
-                put(results.value, first, bits, code)
+                put(results.value, first_slot, bits, code)
         else:
-            sets.changed[side, word] |= put(results.value, first, bits, code)
-            sets.changed[side, word] |= put(results.depth, first, bits, level & DEPTH_MASK)
+            sets.changed[side, word] |= put(results.value, first_slot, bits, code)
+            sets.changed[side, word] |= put(results.depth, first_slot, bits, level & DEPTH_MASK)
 
 
 @kernel

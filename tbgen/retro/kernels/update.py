@@ -93,8 +93,8 @@ def _last_level(layer: Layer, end_key: int, side: int, word: int, bit: int) -> i
     ``end_key``."""
     attacker = layer.attacker
     if assigned_positions(attacker, side, word) & BIT[bit]:
-        at = attacker.results.starts[side] + word * 64 + bit
-        return _level(attacker.side, end_key, attacker.results.value[at], attacker.results.depth[at])
+        slot = attacker.results.starts[side] + word * 64 + bit
+        return _level(attacker.side, end_key, attacker.results.value[slot], attacker.results.depth[slot])
     return NO_LEVEL
 
 
@@ -111,17 +111,17 @@ def _current_level(layer: Layer, side: int, word: int, bit: int) -> int:
 def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
     """The level of the fresh value and depth of a position that has left the layers."""
     fresh = layer.fresh
-    at = fresh.starts[side] + word * 64 + bit
-    return _level(layer.attacker.side, layer.key, fresh.value[at], fresh.depth[at])
+    slot = fresh.starts[side] + word * 64 + bit
+    return _level(layer.attacker.side, layer.key, fresh.value[slot], fresh.depth[slot])
 
 
 @inlined
 def _prefetch_level(layer: Layer, side: int, word: int, bit: int) -> None:
     """Prefetch the value and depth that determine the level of a position."""
     results = layer.attacker.results if layer.attacker.phase.alive[side, word] & BIT[bit] else layer.fresh
-    at = results.starts[side] + word * 64 + bit
-    prefetch(results.value, at)
-    prefetch(results.depth, at)
+    slot = results.starts[side] + word * 64 + bit
+    prefetch(results.value, slot)
+    prefetch(results.depth, slot)
 
 
 @kernel
@@ -164,11 +164,11 @@ def _push(heap: Ints, count: int, level: int, node: int) -> int:
     if count >= len(heap):
         return len(heap) + 1
     entry = level << _NODE_BITS | node
-    at = count
-    while at > 0 and heap[(at - 1) >> 1] > entry:
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    heap[at] = entry
+    index = count
+    while index > 0 and heap[(index - 1) >> 1] > entry:
+        heap[index] = heap[(index - 1) >> 1]
+        index = (index - 1) >> 1
+    heap[index] = entry
     return count + 1
 
 
@@ -177,18 +177,18 @@ def _drop_top(heap: Ints, count: int) -> None:
     """Remove the top of a heap of ``count`` entries."""
     entry = heap[count - 1]
     count -= 1
-    at = 0
+    node = 0
     while True:
-        child = 2 * at + 1
+        child = 2 * node + 1
         if child >= count:
             break
         if child + 1 < count and heap[child + 1] < heap[child]:
             child += 1
         if heap[child] >= entry:
             break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = entry
+        heap[node] = heap[child]
+        node = child
+    heap[node] = entry
 
 
 @kernel
@@ -240,9 +240,9 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
     side, word, bit = place_of(attacker.frame, node)
     if level < NO_LEVEL:
         key = level >> DEPTH_BITS
-        at = attacker.results.starts[side] + word * 64 + bit
-        attacker.results.value[at] = key if attacker.side == 0 else 255 - key
-        attacker.results.depth[at] = level & DEPTH_MASK
+        slot = attacker.results.starts[side] + word * 64 + bit
+        attacker.results.value[slot] = key if attacker.side == 0 else 255 - key
+        attacker.results.depth[slot] = level & DEPTH_MASK
         attacker.scratch.max_depth[0] = max(attacker.scratch.max_depth[0], level & DEPTH_MASK)
         attacker.last_key[0] = max(attacker.last_key[0], key)
     _set_assigned(attacker, side, word, BIT[bit], level < NO_LEVEL)

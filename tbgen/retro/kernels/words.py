@@ -89,11 +89,11 @@ def prefetch_for_reading(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @inlined
-def prefetch_slots(values: Codes, depths: Plies, first: int) -> None:
-    """Prefetch, for reading, the values and depths of the 64 slots from ``first``."""
-    prefetch_for_reading(values, first)
-    prefetch_for_reading(depths, first)
-    prefetch_for_reading(depths, first + 32)
+def prefetch_slots(values: Codes, depths: Plies, first_slot: int) -> None:
+    """Prefetch, for reading, the values and depths of the 64 slots from ``first_slot``."""
+    prefetch_for_reading(values, first_slot)
+    prefetch_for_reading(depths, first_slot)
+    prefetch_for_reading(depths, first_slot + 32)
 
 
 @inlined

@@ -200,20 +200,20 @@ def destination(men: ProofMen, word: int, man: int, target: int, squares: Square
 
 @kernel
 def find_best(
-    game: ProofGame, first: int, side: int, pivot: int, positions: Bitboard, scratch: ProofScratch
+    game: ProofGame, first_slot: int, side: int, pivot: int, positions: Bitboard, scratch: ProofScratch
 ) -> ProofPly:
     """Fill ``scratch.best`` with the signed grade of the best move in some positions of a word.
 
     En passant captures are left out. ``scratch.squares`` are then the squares of the fixed men.
     """
     men = game.men
-    slot = game.base + first
-    ply = ProofPly(first, side, place_men(men, slot, scratch.squares), pivot, -side)
+    slot = game.base + first_slot
+    ply = ProofPly(first_slot, side, place_men(men, slot, scratch.squares), pivot, -side)
     scratch.best[:] = NO_MOVE
     find_moves(men, ply.occupied, side, positions, scratch)
     last = men.free_count - 1
     if last >= 0 and men.colours[last] == side:
-        copy_row(scratch.row, int64(64), game.grade[1 - side], first)
+        copy_row(scratch.row, int64(64), game.grade[1 - side], first_slot)
     for index in range(scratch.count[0]):
         if scratch.victim[index] >= 0 or scratch.man[index] > last:
             _raise_by_exit(game, ply, index, scratch)
@@ -231,15 +231,15 @@ def _raise(scratch: ProofScratch, square: int, signed: int) -> None:
 
 
 @inlined
-def _raise_by_move(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
+def _raise_by_move(game: ProofGame, ply: ProofPly, move: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed quiet move."""
-    man = scratch.man[number]
-    target = scratch.target[number]
+    man = scratch.man[move]
+    target = scratch.target[move]
     other = 1 - ply.side
     word, symmetry = destination(game.men, ply.first >> 6, man, target, scratch.squares)
     legal = game.legal[other, word]
     grades = game.grade[other]
-    positions = scratch.positions[number]
+    positions = scratch.positions[move]
     if symmetry == 0:
         raise_to(scratch.best, int64(0), grades, word << 6, ply.flip, positions & legal)
         return
@@ -252,27 +252,27 @@ def _raise_by_move(game: ProofGame, ply: ProofPly, number: int, scratch: ProofSc
 
 
 @inlined
-def _raise_by_last_man(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
+def _raise_by_last_man(game: ProofGame, ply: ProofPly, move: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed quiet move of the last free man."""
-    distance = scratch.target[number]
+    distance = scratch.target[move]
     legal = sources(game.legal[1 - ply.side, ply.first >> 6], distance)
-    raise_to(scratch.best, int64(0), scratch.row, 64 + distance, ply.flip, scratch.positions[number] & legal)
+    raise_to(scratch.best, int64(0), scratch.row, 64 + distance, ply.flip, scratch.positions[move] & legal)
 
 
 @inlined
-def _raise_by_exit(game: ProofGame, ply: ProofPly, number: int, scratch: ProofScratch) -> None:
+def _raise_by_exit(game: ProofGame, ply: ProofPly, move: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed zeroing move or exit."""
     men = game.men
     squares = scratch.squares
-    man = scratch.man[number]
-    victim = scratch.victim[number]
-    positions = scratch.positions[number]
+    man = scratch.man[move]
+    victim = scratch.victim[move]
+    positions = scratch.positions[move]
     last = men.free_count - 1
     while positions:
         square = first_bit(positions)
         positions &= positions - ONE
         occupied = ply.occupied
-        target = scratch.target[number]
+        target = scratch.target[move]
         if last >= 0:
             squares[last] = square
             occupied |= bit(square)
@@ -357,22 +357,22 @@ def raise_by_en_passant(
     last = game.men.free_count - 1
     victim = man_on(men, squares, square - 8 + 16 * ply.side)
     while positions:
-        place = first_bit(positions)
+        position = first_bit(positions)
         positions &= positions - ONE
-        squares[last] = place
+        squares[last] = position
         for man in range(men.free_count, men.kinds.size):
-            if may_take_en_passant(men, squares, ply.occupied | bit(place), ply.side, man, square):
+            if may_take_en_passant(men, squares, ply.occupied | bit(position), ply.side, man, square):
                 origin = squares[man]
                 squares[man] = square
-                _raise(scratch, place, _grade_after(game, ply, man, victim, 0, scratch) ^ ply.flip)
+                _raise(scratch, position, _grade_after(game, ply, man, victim, 0, scratch) ^ ply.flip)
                 squares[man] = origin
 
 
 @inlined
-def state_grade(game: ProofGame, ply: ProofPly, place: int, pivot: int, scratch: ProofScratch) -> int:
+def state_grade(game: ProofGame, ply: ProofPly, position: int, pivot: int, scratch: ProofScratch) -> int:
     """Grade of the state of a position of a word, computed from its best move in ``scratch.best``.
 
     ``pivot`` is the pivot of the state. In whole-game mobility, the accrued score is folded in.
     """
-    best = int64(scratch.best[place]) ^ ply.flip
+    best = int64(scratch.best[position]) ^ ply.flip
     return grade_before(best if game.has_score_resets else folded_grade(best, pivot), pivot)

@@ -59,11 +59,11 @@ IMAGES = np.array(IMAGE, np.int64)
 @kernel
 def find_legal(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
     """Find the legal positions, canonical or not, in a range of batch slots."""
-    for first in range(part[0], part[1], 64):
-        occupied = place_men(game.men, game.base + first, scratch.squares)
+    for first_slot in range(part[0], part[1], 64):
+        occupied = place_men(game.men, game.base + first_slot, scratch.squares)
         for side in range(2):
             legal = legal_positions(game.men, scratch.squares, occupied, side) if occupied else ZERO
-            game.legal[side, first >> 6] = legal
+            game.legal[side, first_slot >> 6] = legal
 
 
 @kernel
@@ -76,33 +76,40 @@ def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
     game.rank[0, part[0] : part[1]] = NO_RANK
     game.rank[1, part[0] : part[1]] = NO_RANK
     positions = 0
-    for first in range(part[0], part[1], 64):
-        white, black = game.legal[0, first >> 6], game.legal[1, first >> 6]
+    for first_slot in range(part[0], part[1], 64):
+        white, black = game.legal[0, first_slot >> 6], game.legal[1, first_slot >> 6]
         if white | black:
-            occupied = place_men(game.men, game.base + first, scratch.squares)
-            canonical = _canonical_positions(game, first, white | black, scratch)
-            positions += _find_ranks(game, first, 0, occupied, white & canonical, scratch)
-            positions += _find_ranks(game, first, 1, occupied, black & canonical, scratch)
+            occupied = place_men(game.men, game.base + first_slot, scratch.squares)
+            canonical = _canonical_positions(game, first_slot, white | black, scratch)
+            positions += _find_ranks(game, first_slot, 0, occupied, white & canonical, scratch)
+            positions += _find_ranks(game, first_slot, 1, occupied, black & canonical, scratch)
     return positions
 
 
 @inlined
-def _canonical_positions(game: ProofGame, first: int, legal: Bitboard, scratch: ProofScratch) -> Bitboard:
+def _canonical_positions(
+    game: ProofGame, first_slot: int, legal: Bitboard, scratch: ProofScratch
+) -> Bitboard:
     """The legal positions of a word whose slots are canonical."""
     canonical = ZERO
     while legal:
-        place = first_bit(legal)
+        position = first_bit(legal)
         legal &= legal - ONE
         if not game.is_cell:
-            scratch.squares[game.men.free_count - 1] = place
-        if game.is_cell or canonical_slot_of(game, scratch) == game.base + first + place:
-            canonical |= bit(place)
+            scratch.squares[game.men.free_count - 1] = position
+        if game.is_cell or canonical_slot_of(game, scratch) == game.base + first_slot + position:
+            canonical |= bit(position)
     return canonical
 
 
 @inlined
 def _find_ranks(
-    game: ProofGame, first: int, side: int, occupied: Bitboard, positions: Bitboard, scratch: ProofScratch
+    game: ProofGame,
+    first_slot: int,
+    side: int,
+    occupied: Bitboard,
+    positions: Bitboard,
+    scratch: ProofScratch,
 ) -> int:
     """Find the ranks of some legal positions of a word, and return their number."""
     if positions == ZERO:
@@ -110,7 +117,7 @@ def _find_ranks(
     men = game.men
     counts = scratch.move_count
     other = 1 - side
-    unchecked = game.legal[other, first >> 6]
+    unchecked = game.legal[other, first_slot >> 6]
     last = men.free_count - 1
     counts[:] = 0
     find_moves(men, occupied, side, positions, scratch)
@@ -120,50 +127,52 @@ def _find_ranks(
         elif scratch.man[index] == last:
             count_in(counts, int64(0), scratch.positions[index] & sources(unchecked, scratch.target[index]))
         else:
-            _count_move(game, first >> 6, other, index, scratch)
+            _count_move(game, first_slot >> 6, other, index, scratch)
     found = count_bits(positions)
     remaining = positions
     while remaining:
-        place = first_bit(remaining)
+        position = first_bit(remaining)
         remaining &= remaining - ONE
-        game.rank[side, first + place] = 2 * int64(counts[place]) + int64(unchecked >> np.uint64(place) & ONE)
+        game.rank[side, first_slot + position] = 2 * int64(counts[position]) + int64(
+            unchecked >> np.uint64(position) & ONE
+        )
     return found
 
 
 @inlined
-def _count_move(game: ProofGame, word: int, other: int, number: int, scratch: ProofScratch) -> None:
+def _count_move(game: ProofGame, word: int, other: int, move: int, scratch: ProofScratch) -> None:
     """Count a listed quiet move in the positions in which it is legal; ``other`` is the side not to move."""
-    man, target, positions = scratch.man[number], scratch.target[number], scratch.positions[number]
+    man, target, positions = scratch.man[move], scratch.target[move], scratch.positions[move]
     word, symmetry = destination(game.men, word, man, target, scratch.squares)
     legal = game.legal[other, word]
     if symmetry == 0:
         count_in(scratch.move_count, int64(0), positions & legal)
         return
     while positions:
-        place = first_bit(positions)
+        position = first_bit(positions)
         positions &= positions - ONE
-        if legal & bit(IMAGES[symmetry, place]):
-            scratch.move_count[place] += 1
+        if legal & bit(IMAGES[symmetry, position]):
+            scratch.move_count[position] += 1
 
 
 @inlined
-def _count_exit(men: ProofMen, occupied: Bitboard, number: int, scratch: ProofScratch) -> None:
+def _count_exit(men: ProofMen, occupied: Bitboard, move: int, scratch: ProofScratch) -> None:
     """Count a listed zeroing move or exit in the positions in which it is legal."""
-    man = scratch.man[number]
-    positions = scratch.positions[number]
+    man = scratch.man[move]
+    positions = scratch.positions[move]
     last = men.free_count - 1
     while positions:
-        place = first_bit(positions)
+        position = first_bit(positions)
         positions &= positions - ONE
         full = occupied
-        target = scratch.target[number]
+        target = scratch.target[move]
         if last >= 0:
-            scratch.squares[last] = place
-            full |= bit(place)
-            target = place if target < 0 else target
-        if is_legal(men, full, man, target, scratch.victim[number], scratch.squares):
+            scratch.squares[last] = position
+            full |= bit(position)
+            target = position if target < 0 else target
+        if is_legal(men, full, man, target, scratch.victim[move], scratch.squares):
             promotes = men.kinds[man] == PAWN and not 8 <= target < 56
-            scratch.move_count[place] += PROMOTIONS if promotes else 1
+            scratch.move_count[position] += PROMOTIONS if promotes else 1
 
 
 @kernel
@@ -251,44 +260,46 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
     mobility, each position has only its fresh state, and the pivot of the layer is ``MIDDLE``.
     """
     states = 0
-    for first in range(part[0], part[1], 64):
+    for first_slot in range(part[0], part[1], 64):
         for side in range(2):
-            some = _states_of_word(game, accrued, first, side)
+            some = _states_of_word(game, accrued, first_slot, side)
             if some == ZERO:
                 continue
-            ply = find_best(game, first, side, accrued.pivot, some, scratch)
+            ply = find_best(game, first_slot, side, accrued.pivot, some, scratch)
             while some:
-                place = first_bit(some)
+                position = first_bit(some)
                 some &= some - ONE
-                index = first + place
-                slot = game.base + first + place
+                index = first_slot + position
+                slot = game.base + first_slot + position
                 states += 1
                 pivot = state_pivot(game, int64(game.rank[side, index]), side, accrued.pivot)
                 stored = int64(game.grade[side, index])
                 if not game.has_score_resets:
                     stored = grade_of(int64(game.value[side, slot]), int64(game.depth[side, slot]), pivot)
-                expected = state_grade(game, ply, place, pivot, scratch)
+                expected = state_grade(game, ply, position, pivot, scratch)
                 if stored != expected if game.deviation == 0 else (stored - expected) * game.deviation > 0:
                     record(scratch, WRONG, (0, side, slot), pivot, stored, expected)
     return states
 
 
 @inlined
-def _states_of_word(game: ProofGame, accrued: Accrued, first: int, side: int) -> Bitboard:
-    """The states of a layer that are proved, in the word at ``first`` of the batch with one side to move."""
+def _states_of_word(game: ProofGame, accrued: Accrued, first_slot: int, side: int) -> Bitboard:
+    """The proved states of a layer, in the word at ``first_slot`` of the batch, with one side to move."""
     rank = accrued.rank
-    slot = game.base + first
+    slot = game.base + first_slot
     ranks = game.rank[side]
     fresh = ZERO
     if accrued.pivot == MIDDLE:
-        fresh = between(ranks, first, rank, NO_RANK - 1)
+        fresh = between(ranks, first_slot, rank, NO_RANK - 1)
     elif position_worth(rank, side) == accrued.pivot:
-        fresh = between(ranks, first, rank, rank)
+        fresh = between(ranks, first_slot, rank, rank)
     others = ZERO
-    if game.open_to[first >> 6] >= rank:
-        others = between(ranks, first, rank, NO_RANK - 1) & between(game.value[side], slot, rank, 255 - rank)
+    if game.open_to[first_slot >> 6] >= rank:
+        others = between(ranks, first_slot, rank, NO_RANK - 1) & between(
+            game.value[side], slot, rank, 255 - rank
+        )
     some = fresh | others if game.deviation == 0 else others
-    return some & _selected(game.selected, side, first, some)
+    return some & _selected(game.selected, side, first_slot, some)
 
 
 @inlined

@@ -77,10 +77,10 @@ def run_rank(runs: ProofRuns, run: int) -> int:
 
 
 @inlined
-def covering_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
-    """Index of the run, among ``first`` to ``stop`` - 1, that covers the accrued score of ``rank``; -1 if
+def covering_run(runs: ProofRuns, start: int, stop: int, rank: int) -> int:
+    """Index of the run, among ``start`` to ``stop`` - 1, that covers the accrued score of ``rank``; -1 if
     there is none."""
-    for run in range(stop - 1, first - 1, -1):
+    for run in range(stop - 1, start - 1, -1):
         if run_rank(runs, run) <= rank:
             return run
     return -1
@@ -175,21 +175,21 @@ class SolvedLayer(NamedTuple):
 def begin_batch(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
     """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``, and what
     ``ProofGame`` says about their words."""
-    for first in range(part[0], part[1], 64):
-        stop = min(first + 64, part[1])
-        for index in range(first, stop):
-            scratch.originals[index - first] = _original(game, index, scratch)
+    for first_slot in range(part[0], part[1], 64):
+        stop = min(first_slot + 64, part[1])
+        for index in range(first_slot, stop):
+            scratch.originals[index - first_slot] = _original(game, index, scratch)
         open_to = 0
         for side in range(2):
-            for index in range(first, stop):
-                original = scratch.originals[index - first]
+            for index in range(first_slot, stop):
+                original = scratch.originals[index - first_slot]
                 code = int64(game.value[side, game.base + original]) if original >= 0 else NONE
                 if code != NONE:
                     depth = int64(game.depth[side, game.base + original])
                     game.grade[side, index] = grade_of(code, depth, MIDDLE)
                     open_to = max(open_to, code_rank(code))
-        game.open_to[first >> 6] = open_to
-        game.original[first >> 6] = _original_word(scratch.originals[: stop - first], first)
+        game.open_to[first_slot >> 6] = open_to
+        game.original[first_slot >> 6] = _original_word(scratch.originals[: stop - first_slot], first_slot)
 
 
 @inlined
@@ -208,22 +208,22 @@ def _original(game: ProofGame, index: int, scratch: ProofScratch) -> int:
 
 
 @inlined
-def _original_word(originals: NDArray[np.int64], first: int) -> int:
-    """Element of ``ProofGame.original`` for the word that begins at ``first``, from those of
+def _original_word(originals: NDArray[np.int64], first_slot: int) -> int:
+    """Element of ``ProofGame.original`` for the word that begins at ``first_slot``, from those of
     :func:`_original`."""
     own = True
     word = int64(-1)
-    for place in range(originals.size):
-        if originals[place] >= 0:
-            own &= originals[place] == first + place
-            word = originals[place] >> 6
+    for position in range(originals.size):
+        if originals[position] >= 0:
+            own &= originals[position] == first_slot + position
+            word = originals[position] >> 6
     if own:
         return OWN
     for symmetry in (0, MIRROR_FILES, TRANSPOSE):
         fits = True
-        for place in range(originals.size):
-            if originals[place] >= 0:
-                fits &= originals[place] == 64 * word + _IMAGE[symmetry, place]
+        for position in range(originals.size):
+            if originals[position] >= 0:
+                fits &= originals[position] == 64 * word + _IMAGE[symmetry, position]
         if fits:
             return 8 * word + symmetry
     return MIXED
@@ -255,21 +255,21 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
     smaller rank keep the grade that they have.
     """
     side, pivot = runs.side, accrued.pivot
-    for first in range(part[0], part[1], 64):
-        if game.open_to[first >> 6] < accrued.rank - 1:
+    for first_slot in range(part[0], part[1], 64):
+        if game.open_to[first_slot >> 6] < accrued.rank - 1:
             continue
-        some = changing(game, first, side, accrued.rank)
-        word = (game.base + first) >> 6
+        some = changing(game, first_slot, side, accrued.rank)
+        word = (game.base + first_slot) >> 6
         mask, next_run = runs.mask[word], runs.first[word]
-        for place in range(64):
-            slot = 64 * word + place
+        for position in range(64):
+            slot = 64 * word + position
             first_run = next_run
-            if mask >> np.uint64(place) & ONE:
+            if mask >> np.uint64(position) & ONE:
                 next_run = end_of_runs(runs, next_run)
-            if some >> np.uint64(place) & ONE == ZERO:
+            if some >> np.uint64(position) & ONE == ZERO:
                 continue
             grade = _fresh_grade(game, accrued, side, slot)
-            rank = int64(game.rank[side, first + place])
+            rank = int64(game.rank[side, first_slot + position])
             code = int64(game.value[side, slot])
             if stores_state(rank, code, accrued, side):
                 run = covering_run(runs, first_run, next_run, accrued.rank)
@@ -277,7 +277,7 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
                     grade = pivot << 16
                 elif runs.value[run] != FRESH:
                     grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
-            game.grade[side, first + place] = grade
+            game.grade[side, first_slot + position] = grade
 
 
 @kernel
@@ -290,13 +290,13 @@ def set_layer_grades(
     outside the range from the accrued score to the fresh value. Return the number of states with entries.
     """
     states = 0
-    for first in range(part[0], part[1], 64):
-        if game.open_to[first >> 6] < accrued.rank - 1:
+    for first_slot in range(part[0], part[1], 64):
+        if game.open_to[first_slot >> 6] < accrued.rank - 1:
             continue
         for side in range(2):
-            some = changing(game, first, side, accrued.rank)
+            some = changing(game, first_slot, side, accrued.rank)
             while some:
-                index = first + first_bit(some)
+                index = first_slot + first_bit(some)
                 some &= some - ONE
                 slot = game.base + index
                 grade = _fresh_grade(game, accrued, side, slot)
@@ -316,12 +316,12 @@ def _layer_grade(
     """Grade of a state with an entry in a computed layer, whose entry is checked."""
     pivot = accrued.pivot
     slot = game.base + index
-    place = index - layer.first
+    layer_slot = index - layer.first
     code = int64(game.value[side, slot])
     value = int64(NONE)
     depth = int64(0)
-    if layer.present[side, place >> 6] >> np.uint64(place & 63) & ONE:
-        value, depth = int64(layer.value[side, place]), int64(layer.depth[side, place])
+    if layer.present[side, layer_slot >> 6] >> np.uint64(layer_slot & 63) & ONE:
+        value, depth = int64(layer.value[side, layer_slot]), int64(layer.depth[side, layer_slot])
     grade = grade_of(value, depth, pivot)
     worth = worth_of(value)
     fresh = worth_of(code)
@@ -352,12 +352,12 @@ def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) 
     ``rank`` is the rank of the layer. Only grades that have changed are copied. Return their number.
     """
     copied = 0
-    for first in range(part[0], part[1], 64):
-        original = game.original[first >> 6]
-        if original == OWN or game.open_to[first >> 6] < rank - 1:
+    for first_slot in range(part[0], part[1], 64):
+        original = game.original[first_slot >> 6]
+        if original == OWN or game.open_to[first_slot >> 6] < rank - 1:
             continue
         if original == MIXED:
-            for index in range(first, first + 64):
+            for index in range(first_slot, first_slot + 64):
                 source = _original(game, index, scratch)
                 if source >= 0 and source != index:
                     copied += 1
@@ -369,8 +369,10 @@ def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) 
         for side in range(2):
             some = changing(game, source, side, rank)
             while some:
-                place = first_bit(some)
+                position = first_bit(some)
                 some &= some - ONE
                 copied += 1
-                game.grade[side, first + _IMAGE[symmetry, place]] = game.grade[side, source + place]
+                game.grade[side, first_slot + _IMAGE[symmetry, position]] = game.grade[
+                    side, source + position
+                ]
     return copied

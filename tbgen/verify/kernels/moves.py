@@ -68,15 +68,15 @@ def _between(typing_context: Any, codes: Any, first: Any, low: Any, high: Any) -
 
 
 @inlined
-def between(codes: NDArray[np.uint8], first: int, low: int, high: int) -> Bitboard:
-    """Which of the 64 elements from index ``first`` on, or of fewer at the end of ``codes``, are from ``low``
+def between(codes: NDArray[np.uint8], start: int, low: int, high: int) -> Bitboard:
+    """Which of the 64 elements from index ``start`` on, or of fewer at the end of ``codes``, are from ``low``
     to ``high``."""
-    if first + 64 <= codes.size:
-        return _between(codes, first, low, high)
+    if start + 64 <= codes.size:
+        return _between(codes, start, low, high)
     found = ZERO
-    for place in range(codes.size - first):
-        if low <= codes[first + place] <= high:
-            found |= ONE << np.uint64(place)
+    for position in range(codes.size - start):
+        if low <= codes[start + position] <= high:
+            found |= ONE << np.uint64(position)
     return found
 
 
@@ -110,8 +110,8 @@ def raise_to(
 
         call.update(0, call.args[1], best_of)
 
-    numbers = types.int64, types.int64, types.uint64
-    return types.void(best, types.int64, grades, *numbers), code_generator(write)
+    arguments = types.int64, types.int64, types.uint64
+    return types.void(best, types.int64, grades, *arguments), code_generator(write)
 
 
 @intrinsic
@@ -273,10 +273,10 @@ def _shields(men: ProofMen, man: int, origin: int, target: int, occupied: Bitboa
 @inlined
 def _add_move(scratch: ProofScratch, man: int, target: int, victim: int, positions: Bitboard) -> None:
     """List a move."""
-    number = scratch.count[0]
-    scratch.count[0] = number + 1
-    scratch.man[number], scratch.target[number], scratch.victim[number] = man, target, victim
-    scratch.positions[number] = positions
+    move = scratch.count[0]
+    scratch.count[0] = move + 1
+    scratch.man[move], scratch.target[move], scratch.victim[move] = man, target, victim
+    scratch.positions[move] = positions
 
 
 @kernel

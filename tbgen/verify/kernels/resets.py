@@ -90,11 +90,11 @@ def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int
     free = resets.free_count[table]
     for man in range(free):
         image = _IMAGE[symmetry, squares[man]]
-        place = man
-        while resets.is_like_previous[table, place] and squares[8 + place - 1] > image:
-            squares[8 + place] = squares[8 + place - 1]
-            place -= 1
-        squares[8 + place] = image
+        column = man
+        while resets.is_like_previous[table, column] and squares[8 + column - 1] > image:
+            squares[8 + column] = squares[8 + column - 1]
+            column -= 1
+        squares[8 + column] = image
     slot = squares[8] if resets.pawn_count[table] else _COORD[squares[8]]
     for man in range(1, free):
         slot = slot << 6 | squares[8 + man]

@@ -168,9 +168,9 @@ class ProofScratch(Struct):
 @inlined
 def record(scratch: ProofScratch, problem: int, place: Place, pivot: int, stored: int, expected: int) -> None:
     """Record one finding. The arguments after ``scratch`` are the columns of its row."""
-    number = scratch.total[0]
-    scratch.total[0] = number + 1
-    if number < scratch.findings.shape[0]:
-        row = scratch.findings[number]
+    finding = scratch.total[0]
+    scratch.total[0] = finding + 1
+    if finding < scratch.findings.shape[0]:
+        row = scratch.findings[finding]
         row[1], row[2], row[3] = place
         row[0], row[4], row[5], row[6] = problem, pivot, stored, expected
