@@ -22,6 +22,7 @@ from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.solver_warmup import compile_kernels
 from tbgen.store.format import table_path
 from tests.support.builds import Silent, whole_game_materials
+from tests.support.census import lines_by_folder
 from tests.support.exhaustive import FEW
 from tests.support.packed_tables import PackedTables
 from tests.support.paths import DATA, ROOT, SYZYGY_FILES
@@ -87,8 +88,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not took:
         return
     shares = shares_of(took)
-    terminalreporter.section("share of the time of all tests")
+    terminalreporter.section("share of the time, and number of tests")
     terminalreporter.write("".join(shares))
+    if terminalreporter.config.args == ["tests"]:
+        terminalreporter.section("lines of code, which tests/budget.toml limits in total")
+        for folder in (ROOT / "tbgen", ROOT / "tests"):
+            weights = lines_by_folder(folder).most_common()
+            terminalreporter.write("".join(f"{n:6} {folder.name}/{part}\n" for part, n in weights))
     if KEEP in os.environ:
         is_fast = "long" in terminalreporter.config.getoption("markexpr", "")
         if is_fast:  # what turns out to be slow is added to what the last full run showed
@@ -101,13 +107,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def shares_of(took: dict[str, float]) -> list[str]:
-    """Lines with the share of each folder of tests in the seconds of all, the largest first."""
-    of_folder: defaultdict[str, float] = defaultdict(float)
+    """Lines with the share of each folder in the seconds of all, the largest first, and its number of tests."""
+    of_folder: defaultdict[str, list[float]] = defaultdict(list)
     for name, seconds in took.items():
-        of_folder[name.partition("::")[0].rpartition("/")[0]] += seconds
-    whole = sum(of_folder.values()) or 1.0
-    rows = sorted(((seconds / whole, folder) for folder, seconds in of_folder.items()), reverse=True)
-    return [f"{share:6.1%} {folder}\n" for share, folder in rows]
+        of_folder[name.partition("::")[0].rpartition("/")[0]].append(seconds)
+    whole = sum(took.values()) or 1.0
+    rows = sorted(
+        ((sum(each) / whole, len(each), folder) for folder, each in of_folder.items()), reverse=True
+    )
+    return [f"{share:6.1%} {count:5} {folder}\n" for share, count, folder in rows]
 
 
 @pytest.fixture

@@ -141,7 +141,6 @@ def test_python(directory: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_every_command_has_an_example() -> None:
     assert [name for name in COMMANDS if not re.search(rf"^(\$ )?tbgen {name}\b", README, re.M)] == []
-    assert len(README.split()) <= 1100
 
 
 def test_no_example_is_lost() -> None:
