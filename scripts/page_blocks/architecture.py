@@ -10,6 +10,7 @@ from posixpath import normpath
 from typing import Final
 
 import tbgen
+from page_blocks.docstrings import first_sentence
 from page_blocks.markdown import table
 
 _PACKAGE: Final = Path(tbgen.__file__).parent
@@ -119,7 +120,7 @@ def part_table() -> str:
         path = _PACKAGE / part / "__init__.py" if is_package else _PACKAGE / f"{part}.py"
         docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
         name = f"`{part}/`" if is_package else f"`{part}.py`"
-        rows.append((name, _first_sentence(docstring), _needed(graph, part)))
+        rows.append((name, first_sentence(docstring), _needed(graph, part)))
     return table(("part", "content", "imports"), rows)
 
 
@@ -130,7 +131,7 @@ def page_table() -> str:
     for name in _downwards(graph):
         comment = re.match(r"(?:// .*\n)+", (_PAGE / f"{name}.js").read_text())
         text = comment[0].replace("// ", "") if comment else ""
-        rows.append((f"`{name}`", _first_sentence(text), _needed(graph, name)))
+        rows.append((f"`{name}`", first_sentence(text), _needed(graph, name)))
     return table(("module", "content", "imports"), rows)
 
 
@@ -148,12 +149,6 @@ def _needed(graph: Graph, part: str) -> str:
 def _reached(graph: Graph, part: str) -> set[str]:
     """Return the parts that a part depends on."""
     return set(graph[part]).union(*(_reached(graph, below) for below in graph[part]))
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a docstring or comment in Markdown, without its full stop."""
-    sentence = re.split(r"(?<=\.)\s", text)[0]
-    return " ".join(sentence.replace("``", "`").split()).removesuffix(".")
 
 
 def _fenced(text: str) -> str:

@@ -72,42 +72,49 @@ _PAIRS_SYNTAX: Final = "NAME=VALUE, several separated by |"
 class Options:
     """The current values of the options, which the engine lists in the order of these attributes.
 
+    The attributes are described as users set them; they hold seconds and shares as ``float``.
+
     :param directories: default of the option Directory; empty for tbgen's default directory.
     :param partner_command: default of the option Partner.
     """
 
     hash: Annotated[int, _spin_option("Hash", 64, 1, 65536)]
-    """Size of the transposition table in mebibytes."""
+    """Mebibytes for the transposition table."""
     directories: Annotated[list[Path], _text_option("Directory", split_paths)]
-    """Directories of tables; empty for the default directory."""
+    """Directories of tables, separated by ``:``, on Windows by ``;``. Names of existing directories may
+    contain these. The default is that of ``--dir``."""
     accrued: Annotated[GScore | None, _text_option("Accrued", lambda s: GScore.parse(s) if s else None)]
-    """Accrued score to use for FENs that do not contain one; None if not set."""
+    """The score accrued before a FEN of six fields: ``G3.5``, or ``-G3.5`` or ``mG3.5`` if Black holds it."""
     rule: Annotated[
         FiftyMoveRule, _combo_option("FiftyMoveRule", FiftyMoveRule.NONE, *FiftyMoveRule, parse=FiftyMoveRule)
     ]
-    """The 50-move rule."""
+    """The 50-move rule (docs/referee.md). The rules ``improving`` and ``cutermob-legacy`` also end games of
+    bare kings."""
     solve: Annotated[str, _combo_option("Solve", "off", "off", "auto", "on")]
-    """Whether to solve positions: ``off``, ``auto`` (if there is enough time) or ``on``."""
+    """Whether ``tbgen solve`` works alongside the search; ``auto`` means for moves that have 30 seconds or
+    more."""
     waits_for_loading: Annotated[bool, _check_option("Wait", "true")]
-    """Whether ``readyok`` waits for tables and compiled code."""
+    """Whether ``readyok`` waits until tables and compiled code are loaded."""
     partner_command: Annotated[str, _text_option("Partner")]
-    """Command line of the partner, a UCI engine that plays chess; empty for no partner."""
+    """The shell command of the partner, a UCI engine that plays chess (default: that of ``--partner``)."""
     partner_options: Annotated[
         dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS_SYNTAX, _are_pairs, _parse_pairs)
     ]
-    """Options of the partner, by name."""
+    """Options of the partner: ``NAME=VALUE``, several separated by a vertical bar."""
     blunder_rate: Annotated[float, _spin_option("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
-    """Probability that a move is chosen at random."""
+    """Below 100, a move is a random legal move with a probability of 100 minus this number, in per cent."""
     best_count: Annotated[int, _spin_option("MultiPV", 1, 1, 256)]
-    """Number of best moves to report."""
+    """Number of best moves to report, each with its line. Where a partner is consulted, only one move is
+    reported."""
     overhead: Annotated[float, _spin_option("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
-    """Seconds that each move loses between engine and clock."""
+    """Milliseconds per move that are lost between the program and the engine. Five times this time is kept on
+    the clock as a reserve. At most half of an increment and a fiftieth of ``movetime`` count as lost."""
     ponder: Annotated[bool, _check_option("Ponder", "false")]
-    """Whether the user interface may let the engine think on its opponent's time."""
+    """Whether the program lets the engine think during its opponent's time."""
     chess960: Annotated[bool, _check_option("UCI_Chess960", "false")]
-    """Whether castling is written as in Chess960."""
+    """Whether castling is written as in Chess960. Both notations are read."""
     variant: Annotated[str, _combo_option("UCI_Variant", "rmobility", "chess", "rmobility")]
-    """Variant that the user interface has selected; the engine plays r-mobility in any case."""
+    """The variant that the program has selected. The engine plays r-mobility in any case."""
 
     def __init__(self, directories: Sequence[Path] = (), partner_command: str = "") -> None:
         self._defaults = {name: option.default for name, (_, option) in OPTIONS.items()}

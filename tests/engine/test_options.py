@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from tbgen.board.score import GScore
-from tbgen.engine.options import OPTIONS, Options
+from tbgen.engine.options import Options
 from tbgen.errors import UsageError
 from tbgen.games.game_options import FiftyMoveRule
-from tests.support.paths import ROOT
 
 
 def test_options_have_the_values_that_are_set(tmp_path: Path) -> None:
@@ -58,8 +57,3 @@ def test_invalid_options_are_rejected() -> None:
         with pytest.raises(UsageError, match=said):
             options.set(name, text)
         assert vars(options) == before
-
-
-def test_every_option_is_described() -> None:
-    page = (ROOT / "docs" / "engine.md").read_text()
-    assert [name for name in OPTIONS if f"| `{name}` |" not in page] == []

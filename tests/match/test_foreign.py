@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.match.event_settings import MANAGED_IN_EVENTS
-from tbgen.match.foreign import IGNORED_OPTIONS, IGNORED_WORDS, REFUSED_OPTIONS, REFUSED_WORDS, translate
+from tbgen.match.foreign import translate
 from tests.match.engines import MATE, words
 from tests.support.matches import games_of, played
-from tests.support.paths import ROOT
 from tests.support.refusals import refusal
 
 CUTECHESS = """-tournament round-robin -engine {A} -engine {B} -each proto=uci tc=40/60+0.6 timemargin=100
@@ -146,12 +144,3 @@ def test_counts_of_endings_include_earlier_runs(tmp_path: Path, capsys: pytest.C
         "Games of A: 2 lost by repetition, 1 won by repetition",
         "Games of B: 2 won by repetition, 1 lost by repetition",
     ]
-
-
-def test_the_documentation_lists_all_of_them() -> None:
-    text = (ROOT / "docs" / "match.md").read_text()
-    section = text[text.index("## Command lines of other programs") :]
-    for name in (*IGNORED_OPTIONS, *REFUSED_OPTIONS):
-        assert f"`-{name}" in section, name
-    for word in (*IGNORED_WORDS, *REFUSED_WORDS, *MANAGED_IN_EVENTS):
-        assert f"`{word}" in section, word
