@@ -1,7 +1,7 @@
 """The schemas of files (name, type and shape of all attributes and datasets), and the text of the manifest.
 
-Writers and readers follow these schemas. docs/format.md explains each entry, and tests compare its tables
-with the schemas. :mod:`tbgen.store.dataset` collects the data to write.
+Writers and readers follow these schemas. docs/format.md contains the docstrings of datasets, and explains the
+notation. :mod:`tbgen.store.dataset` collects the data to write.
 """
 
 import hashlib
@@ -122,16 +122,27 @@ class Schema:
 _DTYPES: Final = (U1, U2)
 
 PLACEMENTS: Final = DatasetSchema("placements", (U1,), ("placements", "pawns"), single_chunk=True)
+"""Squares of the pawns of every placement, in the order of the attribute ``pawns``."""
 VALUE: Final = DatasetSchema("value", (U1,), (2, "size"))
+"""By side and slot: W(P), or NONE where there is no position."""
 DEPTH: Final = DatasetSchema("depth", _DTYPES, (2, "size"), type_group="depth")
+"""By side and slot: D(P) in plies, or 0."""
 RUN_MASK: Final = DatasetSchema("accrued/mask", (U1,), (2, 2, "size / 8"), sparse=True)
+"""By holder of A (0 White, 1 Black), side and byte: a bit per slot, set if it has runs."""
 RUN_START: Final = DatasetSchema("accrued/start", (U8,), (2, 2, "blocks"))
+"""By holder, side and block of slots: number of runs before the block."""
 RUN_RANK: Final = DatasetSchema("accrued/rank", (U1,), ("runs",))
+"""Rank of A at which the run begins, plus 128 in a slot's last run."""
 RUN_VALUE: Final = DatasetSchema("accrued/value", (U1,), ("runs",))
+"""V(P, A); NONE for A itself, FRESH for W(P) and D(P)."""
 RUN_DEPTH: Final = DatasetSchema("accrued/depth", _DTYPES, ("runs",), type_group="run depth")
+"""D(P, A) in plies; 0 with NONE and FRESH."""
 EP_CONFIG: Final = DatasetSchema("ep/config", (I4,), ("configurations", 2), single_chunk=True)
+"""Phase and target square of every possible en passant capture."""
 EP_VALUE: Final = DatasetSchema("ep/value", (U1,), ("configurations", "phase_size"))
+"""By capture, and slot less ``phase * phase_size``: W(P), or NONE where there is no such position."""
 EP_DEPTH: Final = DatasetSchema("ep/depth", _DTYPES, ("configurations", "phase_size"), type_group="depth")
+"""By capture and slot, likewise: D(P) in plies, or 0."""
 
 _HEADLINE: Final = "tbgen table 2"
 _MANIFEST_ATTRIBUTES: Final = {
@@ -169,23 +180,31 @@ TABLE: Final = Schema(
 """A table in plain form."""
 
 FUNCTION_NUMBER: Final = DatasetSchema("accrued/function", (U4,), ("stored slots",))
+"""By slot of the stored side: number of its function, or 0."""
 FUNCTION_START: Final = DatasetSchema("accrued/start", (U4,), ("functions + 1",), single_chunk=True)
+"""Number of entries that precede the first entry of each function."""
 FUNCTION_ACCRUED: Final = DatasetSchema("accrued/from", (U1,), ("runs",))
+"""Code of the A at which an entry begins."""
 FUNCTION_VALUE: Final = DatasetSchema("accrued/value", (U1,), ("runs",))
+"""Code of V(P, A); NONE for A itself, FRESH for W(P)."""
 
 COUNT: Final = DatasetSchema("fresh/count", (U8,), (2, 256))
+"""By side and code: number of positions with this W(P)."""
 CODE: Final = DatasetSchema("fresh/code", (U1,), ("symbols",), single_chunk=True)
+"""Code of each value symbol."""
 
 
 class ModelSchema(NamedTuple):
     """The schemas of the datasets with the shares of one kind of symbols."""
 
     step: DatasetSchema
-    """Steps between the numbers of the contexts that have shares of their own."""
+    """Numbers between one context with shares of its own and the next."""
     symbols: DatasetSchema
     """Number of symbols of each of these contexts."""
     symbol: DatasetSchema
+    """The symbols of these contexts."""
     share: DatasetSchema
+    """The shares of these symbols."""
 
 
 def _model_schema(kind: str) -> ModelSchema:
@@ -204,15 +223,23 @@ VALUE_MODEL: Final = _model_schema("value")
 DEPTH_MODEL: Final = _model_schema("depth")
 FUNCTION_MODEL: Final = _model_schema("function")
 BLOCK_VALUE_LENGTH: Final = DatasetSchema("block/value_length", (U2,), ("coded blocks",))
+"""Bytes of the value symbols of each block."""
 BLOCK_DEPTH_LENGTH: Final = DatasetSchema("block/depth_length", (U2,), ("coded blocks",))
+"""Bytes of the half depths of each block."""
 BLOCK_FUNCTION_LENGTH: Final = DatasetSchema("block/function_length", (U2,), ("function blocks",))
+"""Bytes of the functions of each block."""
 BLOCK_CHECK: Final = DatasetSchema("block/check", (U2,), ("coded blocks",))
+"""CRC-16 of each block."""
 BLOCK_DATA: Final = DatasetSchema("block/data", (U1,), ("block bytes",), raw=True)
+"""The blocks."""
 EXCEPTION_STEP: Final = DatasetSchema("exception/step", (U2,), ("steps",))
+"""Slots between one exception of the derived side and the next."""
 EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",))
+"""W(P) there."""
 EXCEPTION_DEPTH: Final = DatasetSchema(
     "exception/depth", _DTYPES, ("exceptions",), type_group="exception depth"
 )
+"""D(P) there, in plies."""
 PACKED: Final = Schema(
     "tbgen packed table",
     5,
@@ -238,7 +265,9 @@ CONTENT: Final = (
 table, and functions of accrued scores."""
 
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
+"""By side, and slot less ``phase * phase_size``: V(P, A)."""
 LAYER_DEPTH: Final = DatasetSchema("depth", _DTYPES, (2, "phase_size"), type_group="depth")
+"""By side and slot, likewise: D(P, A) in plies."""
 
 LAYER: Final = Schema(
     "tbgen layer",
