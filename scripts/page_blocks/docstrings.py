@@ -5,35 +5,33 @@ import inspect
 import re
 import textwrap
 from functools import cache
-from itertools import pairwise
-from typing import Any
+from types import ModuleType
 
 
 @cache
-def attribute_docstrings(owner: Any) -> dict[str, str]:
-    """Return the docstrings that follow the attributes of a class or the constants of a module, by name.
+def attribute_rows(owner: type | ModuleType) -> list[tuple[list[str], str]]:
+    """Return the attributes of a class, or the constants of a module, with the docstrings that follow them.
 
-    Those of a base class come first; a class may replace them.
+    A docstring also describes the attributes directly before that have none; attributes at the end may have
+    none.
     """
-    found: dict[str, str] = {}
-    for base in reversed(getattr(owner, "__mro__", (owner,))):
-        if base.__module__.startswith("tbgen.") if isinstance(base, type) else True:
-            found |= _docstrings_in(textwrap.dedent(inspect.getsource(base)))
-    return found
+    source = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    body = source[0].body if isinstance(source[0], ast.ClassDef) else source
+    rows: list[tuple[list[str], str]] = []
+    names: list[str] = []
+    for node in body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(name)) | ast.Assign(targets=[ast.Name(name)]):
+                names.append(name)
+            case ast.Expr(ast.Constant(str(docstring))) if names:
+                rows.append((names, markdown(docstring)))
+                names = []
+    return [*rows, (names, "")] if names else rows
 
 
-def _docstrings_in(source: str) -> dict[str, str]:
-    tree = ast.parse(source)
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else tree.body
-    found = {}
-    for node, following in pairwise(body):
-        match node, following:
-            case (
-                ast.AnnAssign(target=ast.Name(name)) | ast.Assign(targets=[ast.Name(name)]),
-                ast.Expr(ast.Constant(str(docstring))),
-            ):
-                found[name] = markdown(docstring)
-    return found
+def attribute_docstrings(owner: type | ModuleType) -> dict[str, str]:
+    """Return the docstring of each attribute of a class, or of each constant of a module."""
+    return {name: docstring for names, docstring in attribute_rows(owner) for name in names}
 
 
 def markdown(docstring: str) -> str:

@@ -18,13 +18,13 @@ class Category(StrEnum):
     """The meaning of a value for the side to move."""
 
     MATE = "mate"
-    """The side to move mates."""
+    """The side to move gives mate, now or later."""
     STALEMATE = "stalemate"
-    """The side to move stalemates."""
+    """The side to move gives stalemate, now or later."""
     AHEAD = "ahead"
-    """The side to move holds the value."""
+    """The side to move holds the value, which is neither mate nor stalemate."""
     BEHIND = "behind"
-    """The opponent of the side to move holds the value."""
+    """The opponent holds it."""
     STALEMATED = "stalemated"
     """The side to move is stalemated, now or later."""
     MATED = "mated"
@@ -79,14 +79,18 @@ class MoveDocument(Document, kw_only=True):
 
     uci: str
     san: str
+    """The move in UCI notation and in SAN."""
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
     accrued: GScore | UnsetType = UNSET
     value: GScore
     depth: Plies | None
+    """As in a position, after the move."""
     zeroing: bool
+    """Whether the move is a capture or a pawn move."""
     points: PointsDocument | UnsetType = UNSET
     category: Category | UnsetType = UNSET
+    """As in a position, after the move."""
 
 
 class PlyDocument(Document):
@@ -102,20 +106,31 @@ class PositionDocument(Document, kw_only=True):
     """A position in r-mobility, or in whole-game mobility."""
 
     fen: str
+    """The position, in six fields."""
     material: Material
     rules: Variant
+    """The table that holds the position: ``KBvK``; ``r`` or ``wg``."""
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
     insufficient_material: bool | UnsetType = UNSET
+    """As in chess; insufficient material does not end a game of r-mobility."""
     position_score: GScore
+    """g(P), the score of the position itself."""
     accrued: GScore
+    """The accrued score used, with the position score folded in."""
     value: GScore
+    """The G-score that best play of both sides reaches; Black's scores have a minus."""
     holder: SideName
+    """The holder of the value."""
     depth: Plies | None
+    """Plies until the accrued score is the value, 0 if it already is; null where a packed table does not
+    store the depth."""
     points: PointsDocument
+    """The points of ``white`` and ``black`` for the value, by TCEC's exponential scoring."""
     category: Category | UnsetType = UNSET
+    """The meaning of the value for the side to move."""
     note: str | UnsetType | None = UNSET
-    """Why the seventh field of the FEN does not count; None if it counts or is missing."""
+    """Why the seventh field of the FEN does not count; null if it counts or is missing."""
 
 
 class ProbeDocument(PositionDocument, kw_only=True):
@@ -145,19 +160,29 @@ class ViewDocument(Document, kw_only=True):
 
     fen: str
     material: Material
+    """As in a position of r-mobility."""
     view: View
+    """The view."""
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
     insufficient_material: bool | UnsetType = UNSET
+    """As in chess."""
     winner: SideName | None
+    """The side that wins; null in a draw."""
     depth: Plies | None
+    """Plies to mate in ``classical``, else null."""
     points: PointsDocument
+    """The points of ``white`` and ``black``."""
     category: ViewCategory | UnsetType = UNSET
+    """The meaning of the points for the side to move."""
     moves: list[ViewMoveDocument] | UnsetType = UNSET
+    """The moves, best first."""
 
 
 class RefusalDocument(Document):
     """An error, sent in place of an answer."""
 
     code: str
+    """The kind of error."""
     message: str
+    """A sentence that says what is wrong and what to do."""

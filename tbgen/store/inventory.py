@@ -151,20 +151,29 @@ class TableDocument(Document):
 
     material: Material
     rules: Variant
+    """The table."""
     positions: PositionCounts
+    """Number of positions up to symmetry: with ``white`` and ``black`` to move, and with an ``en_passant``
+    right."""
     form: Literal["plain", "packed"]
+    """The form of the file."""
     accrued: bool
     runs: Count
+    """Whether values of accrued scores are stored, and in how many runs."""
     max_depth: Plies
+    """The greatest depth in plies; of a packed table the greatest fresh depth."""
     bytes: Count
+    """The size of the file."""
     layers: Count
     layer_bytes: Count
+    """Number and size of the layers kept beside the table."""
     format_version: Count
     tbgen_version: str
     build_seconds: Annotated[float, Meta(ge=0)]
     parameters: dict[str, Any]
     digest: Digest
     fresh_digest: Digest
+    """As in docs/format.md."""
 
 
 class ValueCounts(Document):
@@ -178,6 +187,7 @@ class CountedTableDocument(TableDocument):
     """The contents of the file of a table, the number of positions of each value, and a deepest state."""
 
     values: ValueCounts
+    """For ``white`` and for ``black`` to move, the number of positions of each value."""
     longest: LongestState | None
     """A state whose depth is ``max_depth``; null for a packed table."""
 

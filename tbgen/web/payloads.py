@@ -27,6 +27,7 @@ class PositionMovesDocument(PositionDocument):
     """A position with its legal moves, best first."""
 
     moves: list[MoveDocument]
+    """The moves; an empty list in mate and stalemate."""
 
 
 class Level(StrEnum):
@@ -44,13 +45,17 @@ class PuzzleDocument(PositionMovesDocument, kw_only=True):
     """
 
     level: Level
+    """By the number of tempting moves: at most one for ``easy``, two to four for ``medium``, more for
+    ``hard``."""
     tempting: list[str]
+    """The wrong moves that are captures, or leave the opponent no more moves than the right one does."""
 
 
 class MainlineDocument(PositionDocument):
     """A position with best play from it."""
 
     mainline: list[PlyDocument]
+    """The moves until the accrued score is the value: ``uci``, ``san``, then ``accrued`` and ``depth``."""
 
 
 class StateDocument(Document, kw_only=True):
@@ -61,10 +66,12 @@ class StateDocument(Document, kw_only=True):
 
     fen: str
     accrued: GScore
+    """As in a position."""
     value: GScore | None
     depth: Plies | None
     points: PointsDocument | None
     category: Category | None
+    """Null unless a table, all moves together or the end of the game determine them."""
 
 
 class LegalMoveDocument(StateDocument, kw_only=True):
@@ -75,6 +82,7 @@ class LegalMoveDocument(StateDocument, kw_only=True):
     zeroing: bool
     checkmate: bool
     stalemate: bool
+    """As in a move."""
 
 
 class LegalMovesDocument(StateDocument, kw_only=True):
@@ -88,8 +96,11 @@ class LegalMovesDocument(StateDocument, kw_only=True):
     stalemate: bool
     insufficient_material: bool
     position_score: GScore
+    """As in a position."""
     refusal: RefusalDocument | None
+    """The error with which ``/r`` refuses the position; null if it answers."""
     moves: list[LegalMoveDocument]
+    """The moves, best first, with the state after each. Those without a value come last."""
 
 
 class AccruedScoreDocument(Document):
@@ -108,20 +119,26 @@ class AccruedScoresDocument(Document):
     material: Material
     rules: Variant
     position_score: GScore
+    """As in a position."""
     accrued_scores: Annotated[list[AccruedScoreDocument], Meta(min_length=1)]
+    """For each possible accrued score ``accrued``, ``value``, ``depth`` and ``points``. In mate, in stalemate
+    and, in r-mobility, where an en passant capture is legal, only the position score is possible."""
 
 
 class TablesDocument(Document):
     """The tables of the server."""
 
     tables: list[TableDocument]
+    """Those of both variants, as in ``TableDocument``."""
 
 
 class BatchRequest(Document):
     """Positions to look up, with or without their moves."""
 
     fens: Annotated[list[str], Meta(extra_json_schema={"maxItems": MAX_BATCH_POSITIONS})]
+    """Up to 100 positions."""
     moves: bool = True
+    """Whether the answers have moves, which take nine tenths of the time."""
 
 
 class BatchRefusalDocument(Document):
@@ -130,6 +147,7 @@ class BatchRefusalDocument(Document):
     fen: str
     code: str
     message: str
+    """As in an error."""
 
 
 FenText: TypeAlias = Annotated[
@@ -174,7 +192,10 @@ class BatchDocument(Document):
     """The answers about many positions, in order."""
 
     rules: Variant
+    """The variant."""
     positions: list[_BatchAnswer]
+    """For each position ``PositionMovesDocument``, without moves ``PositionDocument``, or
+    ``BatchRefusalDocument``."""
 
 
 class GamePlyDocument(StateDocument, kw_only=True):
@@ -184,12 +205,18 @@ class GamePlyDocument(StateDocument, kw_only=True):
     """
 
     ply: Count
+    """The number of the position, 0 for the first."""
     uci: str | None
     san: str | None
+    """The move that led to the position; null for the first."""
     comment: str
+    """The comment after the move."""
     nags: list[Count]
+    """The numbers of its annotation glyphs: 1 to 6 for ``!``, ``?``, ``!!``, ``??``, ``!?`` and ``?!``."""
     position_score: GScore
+    """As in a position."""
     clock: Count
+    """The clock of the 50-move rule."""
 
 
 class ReplyDocument(Document):
@@ -197,6 +224,7 @@ class ReplyDocument(Document):
 
     uci: str
     san: str
+    """The move."""
 
 
 class OutcomeDocument(Document):
@@ -205,10 +233,14 @@ class OutcomeDocument(Document):
     value: GScore
     holder: SideName
     basis: Basis
+    """The result, its holder, and the grounds."""
     proven: bool
+    """Whether the result is proven (docs/referee.md)."""
     depth: Plies | None
     points: PointsDocument
+    """As in a position."""
     doubts: list[Doubt]
+    """Contradictions within the game."""
 
 
 class VariationPlyDocument(GamePlyDocument, kw_only=True):
@@ -218,6 +250,7 @@ class VariationPlyDocument(GamePlyDocument, kw_only=True):
     """
 
     after: Count
+    """The number of the position before it."""
 
 
 class GameDocument(Document):
@@ -225,24 +258,34 @@ class GameDocument(Document):
 
     rules: Variant
     fifty_move_rule: FiftyMoveRule
+    """The rules, from options and tags."""
     plies: list[GamePlyDocument]
     variations: list[VariationPlyDocument]
+    """The positions of the game, and those of its variations; they are numbered in this order, from 0."""
     cut_variations: Count
+    """Number of variations that are cut before an illegal move."""
     outcome: OutcomeDocument
+    """The outcome."""
     missing_tables: list[str]
+    """The tables that would determine more values."""
 
 
 class ListedGameDocument(Document):
     """One of many games: tags, last comment and result in chess, and either the outcome or an error."""
 
     number: Count
+    """The number of the game in the request."""
     tags: dict[str, str]
     comment: str
     result: str
+    """Those of the PGN."""
     plies: Count
+    """Number of plies."""
     outcome: OutcomeDocument | None
     error: str | None
+    """One of the two is null."""
     pgn: str
+    """The text of the game, for ``/r/game``."""
 
 
 class GamesDocument(Document):
@@ -250,3 +293,4 @@ class GamesDocument(Document):
 
     rules: Variant
     games: list[ListedGameDocument]
+    """The variant, and the games in the order of the request."""
