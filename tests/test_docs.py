@@ -76,13 +76,6 @@ def test_links_lead_to_pages_and_headings() -> None:
             assert name in known, (path.name, place, name)
 
 
-def test_paths_that_are_named_are_there() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    named = re.findall(r"`((?:tbgen|tests|scripts|docs|benchmarks)/[\w./-]+)", text)
-    assert named
-    assert [path for path in named if not (ROOT / path.replace("/NAME.py", "")).exists()] == []
-
-
 FOLDERS = [ROOT / name for name in ("tbgen", "tests", "scripts", "benchmarks", "native", "docs")]
 NAMED = [path for folder in FOLDERS for path in folder.rglob("*.*") if "__pycache__" not in path.parts]
 SUFFIX = r"\.(?:py|c|js|html|svg|toml|txt|md)"
@@ -91,6 +84,21 @@ SUFFIX = r"\.(?:py|c|js|html|svg|toml|txt|md)"
 @cache
 def sources() -> dict[Path, str]:
     return {path: path.read_text() for path in NAMED if path.suffix in (".py", ".c", ".js", ".html", ".toml")}
+
+
+def test_paths_that_are_named_are_there() -> None:
+    """Files that pages name, modules also by the ends of their paths, and pages that code names."""
+    pages = {path: text for path, text in PAGES.items() if path.name != "CHANGELOG.md"}
+    paths = [f"/{path.relative_to(ROOT).as_posix()}" for path in NAMED]
+    modules = {name for text in pages.values() for name in re.findall(r"`([a-z_/]+/[a-z_]+\.py)`", text)}
+    assert len(modules) > 100
+    assert [name for name in modules if not any(path.endswith(f"/{name}") for path in paths)] == []
+    files = {name for text in sources().values() for name in re.findall(r"(?<![\w/])docs/[\w./-]*\w", text)}
+    pattern = r"`((?:tbgen|tests|scripts|docs|benchmarks)/[\w./-]+)"
+    files |= {name for text in pages.values() for name in re.findall(pattern, text)}
+    assert len(files) > 100
+    made_up = {"docs/page.md", "tbgen/cli/NAME.py"}
+    assert [name for name in files - made_up if not (ROOT / name).exists()] == []
 
 
 def test_files_and_names_that_are_named_are_there() -> None:
