@@ -36,13 +36,20 @@ class Stop(StrEnum):
     """Reason why solving ended before the value was proved. If several apply, the first one below counts."""
 
     INTERRUPT = "interrupted"
+    """The answer is what had been proved when the search was interrupted or the cluster failed."""
     TIME = "time"
+    """``--time`` has run out, or what is left is too short for the remaining work: more time may narrow the
+    interval."""
     MEMORY = "memory"
-    """Everything that remains to try needs more memory than the budget allows."""
+    """No further cell fits into ``--memory``, or the search for forcing moves has used up its share: more
+    memory may narrow the interval, more time will not."""
     CELLS = "number of cells"
+    """The limit set in Python by ``Budget(cells=...)`` is reached."""
     TABLES = "missing tables"
-    """Nothing remains to try unless the missing tables are built."""
+    """Everything left to try needs tables that are missing."""
     NOTHING_LEFT = "nothing left to try"
+    """Neither more time nor more memory will help, as far as the examined states of the play (at most 2,400)
+    show."""
 
 
 class SolvingInterruptedError(KeyboardInterrupt):

@@ -37,9 +37,11 @@ class StructureDocument(Document):
 
     white: list[str]
     black: list[str]
+    """The squares of the pawns."""
     cells: dict[str, Count]
-    """Maps a size, in slots, to the number of cells of this size."""
+    """For each size in slots, the number of cells."""
     seconds: float
+    """Time for these cells."""
 
 
 class WholeCellsDocument(Document):
@@ -49,8 +51,9 @@ class WholeCellsDocument(Document):
     """
 
     cells: Count
+    """Number of cells with five mobile men."""
     seconds: float
-    """Time for all whole cells."""
+    """Time for both bounds of all of them."""
     memory: Count
     """Bytes for the largest whole cell."""
 
@@ -59,18 +62,22 @@ class EstimateDocument(Document):
     """The estimated cost of solving positions."""
 
     positions: Count
+    """Number of positions."""
     cells: Count
     """Number of cells that the positions depend on, apart from promotions."""
     complete: bool
-    """Whether all these cells were counted."""
+    """Whether all these cells were counted: counting ends at 5,000."""
     structures: list[StructureDocument]
+    """The cells by pawn structure."""
     promoted: dict[str, Count]
-    """Maps a size to the number of further cells that promotions lead to. Few of them need to be solved."""
+    """For each size in slots, the number of further cells after promotions. Few of them need to be solved."""
     wholes: WholeCellsDocument | None
+    """Cells that are solved only if nothing else remains to try."""
     threads: Count
     seconds: float
+    """Number of threads, and time for all cells apart from promotions."""
     memory: Count
-    """Bytes for solving the largest cell."""
+    """Bytes for solving the largest cell, without ``wholes``."""
     disk: Count
     """Bytes on disk if all cells are kept in a directory."""
 

@@ -35,11 +35,11 @@ class Need(StrEnum):
     """The resource that is needed to close a gap."""
 
     TIME = "time"
-    """The cell that the gap leads to has not been solved."""
+    """The cell after the move is not solved yet."""
     MEMORY = "memory"
-    """The cell needs more memory than remains."""
+    """The cell after the move needs more memory than remains of ``--memory``."""
     MEN = "mobile men"
-    """The move is a quiet move of a frozen man, or leads to more kings and pieces than can be mobile."""
+    """The man that moves is frozen, or there are more kings and pieces than can be mobile."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,13 +162,18 @@ class GapDocument(Document):
     side: SideName
     man: str
     deed: str
-    """The action, such as ``captures the h-pawn``."""
+    """Who moves which man, and what the move does, such as ``captures the h-pawn``."""
     positions: Count
+    """Number of the examined positions in which it occurs."""
     need: Need
+    """What the cell after the move needs."""
     mobile_men: Count
     memory: Count
     seconds: float | None
+    """Number of men that have to be mobile, and bytes and time for a cell with so many; null if it cannot be
+    solved."""
     text: str
+    """All this in words."""
 
 
 def _gap_document(gap: Gap) -> GapDocument:
@@ -181,9 +186,12 @@ class NarrowingDocument(Document):
     """The cost of the cells that might close the gaps."""
 
     cells: Count
+    """Number of cells to which the gaps lead, and of all on which these depend, apart from promotions."""
     seconds: float
     memory: Count
+    """Approximate time for all of them, and bytes for the largest."""
     text: str
+    """All this in words."""
 
 
 def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:
@@ -198,27 +206,46 @@ class SolutionDocument(Document, kw_only=True):
     rules: Variant
     position_score: GScore
     accrued: GScore
+    """As in the answer of ``tbgen probe``."""
     value: GScore | None
     lower: GScore
     upper: GScore
+    """The value, null if it is not known, and its bounds."""
     depth: Plies | None
+    """Plies until the accrued score is the value; null if it is not known."""
     points: EndsDocument[PointsDocument]
+    """The points of the bounds, for ``white`` and ``black``."""
     mobile: EndsDocument[list[str]]
+    """The squares of the men that are mobile in the cell that proves the bound; none with forcing moves."""
     forcing: EndsDocument[bool]
+    """Whether forcing moves prove the bound."""
     holds: list[HoldDocument]
+    """How single men hold others for ever (``holder``, ``value``, ``blocker``, ``changer``, ``squares``,
+    ``distances``)."""
     claims: EndsDocument[str | None]
+    """What each side can force, in words; null if nothing is proved."""
     plans: EndsDocument[list[PlanMoveDocument]]
+    """The first moves, at most twelve plies, by which the side forces the bound. They are best play if cells
+    prove the bound (forcing moves need not be), and stop where ``--line`` would begin to work."""
     cells: Count
+    """Number of cells solved."""
     stopped_by: Stop | None
+    """Why the search ended; null if the value is proved."""
     gaps: list[GapDocument]
+    """The kinds of move that make the bounds differ, the most frequent first; the text shows three."""
     narrowing: NarrowingDocument | None
+    """What it costs to solve the cells to which the gaps lead."""
     missing_tables: list[str]
     build: str | None
-    """Shell command that builds the missing tables."""
+    """Missing tables that the search needed, and one command that builds them; ``tbgen fetch`` accepts the
+    same names."""
     proof: ForwardProofDocument | UnsetType = UNSET
+    """With ``--verify``, the numbers of ``cells`` and ``states`` proved forward, and ``sampled``."""
     moves: list[SolvedMoveDocument]
+    """All legal moves, each with the bounds after it."""
     line: list[PlyDocument] | UnsetType = UNSET
     lines: EndsDocument[list[PlyDocument]] | UnsetType = UNSET
+    """With ``--line``, best play to the value, or to each bound."""
 
 
 def solution_document(fen: str, solution: Solution, scoring: Scoring) -> SolutionDocument:
