@@ -19,8 +19,9 @@ def fields(module: str, *names: str) -> str:
 
 def _rows(document: type[Struct]) -> Iterator[tuple[str, str]]:
     base = document.__mro__[1]
+    name, tag = document.__name__, document.__struct_config__.tag
     yield (
-        f"**`{document.__name__}`**",
+        f"**`{name}`**" if tag in (None, name) else f"**`type` `{tag}`**",
         "" if base in (Document, Struct) else f"The fields of `{base.__name__}`, and",
     )
     for attributes, meaning in attribute_rows(document):

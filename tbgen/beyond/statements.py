@@ -166,7 +166,7 @@ class GapDocument(Document):
     positions: Count
     """Number of the examined positions in which it occurs."""
     need: Need
-    """What the cell after the move needs."""
+    """The lack that keeps the cell after the move unsolved."""
     mobile_men: Count
     memory: Count
     seconds: float | None
@@ -223,7 +223,7 @@ class SolutionDocument(Document, kw_only=True):
     """How single men hold others for ever (``holder``, ``value``, ``blocker``, ``changer``, ``squares``,
     ``distances``)."""
     claims: EndsDocument[str | None]
-    """What each side can force, in words; null if nothing is proved."""
+    """The score that each side can force, in words; null if nothing is proved."""
     plans: EndsDocument[list[PlanMoveDocument]]
     """The first moves, at most twelve plies, by which the side forces the bound. They are best play if cells
     prove the bound (forcing moves need not be), and stop where ``--line`` would begin to work."""
@@ -234,7 +234,7 @@ class SolutionDocument(Document, kw_only=True):
     gaps: list[GapDocument]
     """The kinds of move that make the bounds differ, the most frequent first; the text shows three."""
     narrowing: NarrowingDocument | None
-    """What it costs to solve the cells to which the gaps lead."""
+    """The cost of the cells to which the gaps lead."""
     missing_tables: list[str]
     build: str | None
     """Missing tables that the search needed, and one command that builds them; ``tbgen fetch`` accepts the

@@ -46,35 +46,39 @@ class Termination(StrEnum):
 
 
 class Participant(Struct, frozen=True):
-    """A player of an event; ``control`` is his time control in the form of the tag ``TimeControl``."""
+    """A player of an event."""
 
     name: str
     control: str
+    """The time control in the form of the tag ``TimeControl``."""
 
 
 class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
-    """An event begins or is resumed.
-
-    ``rules`` is ``r`` or ``wg``. ``games`` is the number of games in an encounter. ``total`` is the number of
-    games in the event, null if the results determine it. ``finished`` is the number of games in the PGN file,
-    and ``size`` is its size in bytes. ``cutoff`` and ``komi`` are null unless they were chosen.
-    """
+    """An event begins or is resumed: the first line."""
 
     name: str
     site: str
     format: str
     rules: str
+    """Name, site and format of the event; the rules are ``r`` or ``wg``."""
     players: Sequence[Participant]
+    """For each player, ``name`` and ``control``."""
     rounds: int
     games: Annotated[int, Meta(ge=1)]
+    """Number of rounds, and of games in an encounter."""
     total: int | None
+    """Number of games in the event; null if the results determine it."""
     finished: Count
+    """Number of games in the PGN file."""
     concurrency: int
+    """Number of games played at once."""
     scoring: str
     cutoff: str | None
     komi: str | None
     test: TestSettings | None
+    """The scoring and the test; null where nothing was chosen."""
     size: Count
+    """Size of the PGN file in bytes."""
 
     def __post_init__(self) -> None:
         """Check the values of the fields.
@@ -104,93 +108,90 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
 
 
 class StartPosition(Struct, frozen=True):
-    """The start position of a game, with its accrued score and its position score.
-
-    The position score is empty in older files.
-    """
+    """The start position of a game."""
 
     fen: str
     accrued: str
     position_score: str = ""
+    """The position with its accrued score and its position score, which is empty in older files."""
 
 
 class GameLine(Struct, frozen=True, tag_field="type"):
-    """A line about something that happens in a game.
-
-    ``time`` is in seconds since the epoch. ``key`` is the tag ``Round`` (round, encounter, game).
-    """
+    """A line about something that happens in a game."""
 
     time: float
+    """Seconds since the epoch."""
     key: str
+    """The tag ``Round`` (round, encounter, game)."""
 
 
 class PairingLine(GameLine, frozen=True):
-    """The start or end of a game; ``number`` is the number of the game in the event, from 1."""
+    """The start or end of a game."""
 
     number: int
     white: str
     black: str
+    """The number of the game in the event, from 1, and the players."""
 
 
 class GameStart(PairingLine, frozen=True, tag="started"):
     """A game begins. Each move of its opening follows as a :class:`GameMove`."""
 
     start: StartPosition
+    """The start position: ``fen``, ``accrued`` and ``position_score``."""
 
 
 class Ply(Struct, frozen=True):
-    """A move of a game, with the accrued score and the position score after it.
-
-    ``comment`` contains evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening.
-    ``line`` contains the moves that the engine expects, beginning with this move, in UCI notation and
-    separated by spaces. It is empty if the engine has not reported any. The position score is empty in older
-    files.
-    """
+    """A move of a game."""
 
     uci: str
     san: str
     accrued: str
+    """The move, and the accrued score after it."""
     comment: str
+    """Evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening."""
     line: str = ""
+    """Up to twelve moves that the engine expects, this one first, in UCI notation, separated by spaces; empty
+    if it has not reported any."""
     position_score: str = ""
+    """The position score after the move; empty in older files."""
 
 
 class GameMove(GameLine, frozen=True, tag="moved"):
-    """A move has been made.
-
-    ``fen`` is the position after the move. ``left`` contains the seconds left for ``white`` and ``black``,
-    null for a player without a clock.
-    """
+    """A move has been made."""
 
     ply: Ply
+    """The move, as below."""
     fen: str
+    """The position after the move."""
     left: Mapping[str, float | None]
+    """The seconds left for ``white`` and ``black``; null for a player without a clock."""
 
 
 class GameThought(GameLine, frozen=True, tag="thought"):
-    """A report by the engine to move while it thinks; ``comment`` and ``line`` are as in :class:`Ply`."""
+    """A report by the engine to move while it thinks, at most once a second."""
 
     comment: str
     line: str
+    """As in :class:`Ply`."""
 
 
 class GameEnd(PairingLine, frozen=True, tag="finished"):
-    """A game is over and has been written to the PGN file.
-
-    ``value`` is the result of the game. ``finished`` is the number of finished games, and ``size`` is the
-    size of the PGN file in bytes. Both include this game.
-    """
+    """A game is over and has been written to the PGN file."""
 
     value: str
     reason: str
+    """The result of the game, and how it ended."""
     finished: Count
     size: Count
+    """Number of games in the PGN file, and its size in bytes; both include this game."""
 
 
 class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
     """The run of the event has ended."""
 
     how: Termination
+    """``finished`` or ``stopped``."""
 
 
 LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | EventEnd
