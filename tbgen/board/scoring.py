@@ -22,7 +22,7 @@ OTB_CUTOFF: Final = GScore(8, True)
 
 
 class Scheme(NamedChoice, noun="a scoring"):
-    """A rule that converts a result to points; ``_DEFINITIONS`` defines each scheme.
+    """A rule that converts a result to points. The table in docs/referee.md has these texts.
 
     :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
     :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
@@ -31,8 +31,10 @@ class Scheme(NamedChoice, noun="a scoring"):
     :cvar KOMI: one point for the side that has to beat the komi if it does so, else one point for the other
         side; a draw if the score equals the komi. Any score whose rank is at least that of the cutoff counts
         as a score at the cutoff, held by the side that has to beat the komi.
-    :cvar FULL: the rule of ``KOMI`` without a cutoff. No score may equal the komi, so there are no draws.
-    :cvar OTB: over the board: one point for the holder of G3.5 or less, else a draw.
+    :cvar FULL: W's full points: the rule of ``komi`` without a cutoff. The komi must end in .25 or .75, so no
+        score can equal it, and there are no draws.
+    :cvar OTB: W's rule for play over the board: one point for the holder of G3.5 or less (only these scores
+        are recorded), else a draw.
     """
 
     EXPONENTIAL = "exponential"
@@ -62,15 +64,9 @@ class Scheme(NamedChoice, noun="a scoring"):
         return super()._missing_(_CUTERMOB_PREFIX.sub("", str(value).strip()))
 
     @property
-    def has_whole_points(self) -> bool:
-        """Whether the scheme gives only whole and half points, which are written in tags like results of
-        chess, such as ``1-0``."""
-        return _DEFINITIONS[self].has_whole_points
-
-    @property
-    def has_komi(self) -> bool:
-        """Whether the scheme uses the komi."""
-        return _DEFINITIONS[self].has_komi
+    def definition(self) -> SchemeDefinition:
+        """The definition of the scheme."""
+        return _DEFINITIONS[self]
 
 
 class Points(NamedTuple):
@@ -191,7 +187,7 @@ class Scoring:
         Whole and half points are written as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
         """
         lead = self.lead(value)
-        if self.scheme.has_whole_points:
+        if self.scheme.definition.has_whole_points:
             return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
         unit = 10**_TAG_DECIMALS
         white = round((1 + lead) / 2 * unit)
@@ -215,7 +211,7 @@ class Scoring:
 @lru_cache(maxsize=4096)
 def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
     """Return the difference between the holder's points and the other side's."""
-    return Fraction(_DEFINITIONS[scoring.scheme].lead(scoring, rank, white))
+    return Fraction(scoring.scheme.definition.lead(scoring, rank, white))
 
 
 def _komi_lead(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
@@ -228,29 +224,34 @@ def _komi_lead(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
     return 0 if komi.quarters == 2 * cutoff else -1
 
 
-class _SchemeDefinition(NamedTuple):
+class SchemeDefinition(NamedTuple):
     """The definition of a scheme."""
 
     lead: Callable[[Scoring, int, bool], Fraction | int]
     """Returns the holder's lead in points from the scoring, the rank, and whether White is the holder."""
     has_whole_points: bool = True
-    """See :attr:`Scheme.has_whole_points`."""
+    """Whether the scheme gives only whole and half points, which are written in tags like results of chess,
+    such as ``1-0``."""
+    has_cutoff: bool = False
+    """Whether the scheme uses the cutoff."""
     has_komi: bool = False
-    """See :attr:`Scheme.has_komi`."""
+    """Whether the scheme uses the komi."""
 
 
-_DEFINITIONS: Final[Mapping[Scheme, _SchemeDefinition]] = {
-    Scheme.EXPONENTIAL: _SchemeDefinition(lambda _, rank, __: Fraction(1, 2**rank), has_whole_points=False),
-    Scheme.HARMONIC: _SchemeDefinition(lambda _, rank, __: Fraction(1, 1 + rank), has_whole_points=False),
-    Scheme.CLASSICAL: _SchemeDefinition(lambda _, rank, __: rank < 1),
-    Scheme.WINNER: _SchemeDefinition(lambda scoring, rank, _: rank < scoring.cutoff.rank),
-    Scheme.KOMI: _SchemeDefinition(
-        lambda scoring, rank, white: _komi_lead(scoring.komi, rank, white, scoring.cutoff.rank), has_komi=True
+_DEFINITIONS: Final[Mapping[Scheme, SchemeDefinition]] = {
+    Scheme.EXPONENTIAL: SchemeDefinition(lambda _, rank, __: Fraction(1, 2**rank), has_whole_points=False),
+    Scheme.HARMONIC: SchemeDefinition(lambda _, rank, __: Fraction(1, 1 + rank), has_whole_points=False),
+    Scheme.CLASSICAL: SchemeDefinition(lambda _, rank, __: rank < 1),
+    Scheme.WINNER: SchemeDefinition(lambda scoring, rank, _: rank < scoring.cutoff.rank, has_cutoff=True),
+    Scheme.KOMI: SchemeDefinition(
+        lambda scoring, rank, white: _komi_lead(scoring.komi, rank, white, scoring.cutoff.rank),
+        has_cutoff=True,
+        has_komi=True,
     ),
-    Scheme.FULL: _SchemeDefinition(
+    Scheme.FULL: SchemeDefinition(
         lambda scoring, rank, white: _komi_lead(scoring.komi, rank, white, MAX_RANK + 1), has_komi=True
     ),
-    Scheme.OTB: _SchemeDefinition(lambda _, rank, __: rank < OTB_CUTOFF.rank),
+    Scheme.OTB: SchemeDefinition(lambda _, rank, __: rank < OTB_CUTOFF.rank),
 }
 
 EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)
@@ -267,8 +268,8 @@ def points(
 
     :param value: the result, such as ``G1.5`` or ``-G5.5``.
     :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, which has its own cutoff and komi.
-    :param cutoff: cutoff of ``winner`` and ``komi``.
-    :param komi: komi of ``komi`` and ``full``.
+    :param cutoff: the cutoff, for schemes that use one.
+    :param komi: the komi, for schemes that use one.
 
     :raises UsageError: if a text is malformed.
     :raises TypeError: if the result is neither a score nor a string.

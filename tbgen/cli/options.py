@@ -36,7 +36,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 from tbgen.board.variant import Variant
 from tbgen.errors import NamedChoice, TbgenError, UsageError, default_directory, quote
-from tbgen.text import parse_duration, parse_size
+from tbgen.text import join_words, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -51,7 +51,9 @@ _WORD_SEPARATOR: Final = "\0"
 _DEFAULT_HEADING: Final = "Options"
 """Heading of options without another heading."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
-
+_CUTOFF_SCHEMES: Final = join_words([scheme for scheme in Scheme if scheme.definition.has_cutoff])
+_KOMI_SCHEMES: Final = join_words([scheme for scheme in Scheme if scheme.definition.has_komi])
+"""The schemes that use the cutoff, and those that use the komi, in words."""
 
 _STRIPPED_HELP: Final = (
     "Python's option -OO (PYTHONOPTIMIZE=2) removes the explanations. PYTHONOPTIMIZE=1 keeps them."
@@ -63,7 +65,8 @@ class Setting:
     """The attributes of an option for click, and its names if they differ from the parameter's name.
 
     The attribute ``heading`` is the heading of the option in the help. It also applies to the following
-    options of the same function or group, up to the next heading.
+    options of the same function or group, up to the next heading. In the help text, ``{}`` stands for the
+    attribute ``listed``, or for all names of a :class:`ParsedType` if there is no such attribute.
     """
 
     def __init__(self, *names: str, **attributes: Any) -> None:
@@ -89,7 +92,7 @@ class ParsedType(click.ParamType[Any]):
     def __init__(
         self, name: str, parse: Callable[[str], Any], list_names: Callable[[], Iterable[str]] = tuple
     ) -> None:
-        self.name, self._parse, self._list_names = name, parse, list_names
+        self.name, self._parse, self.list_names = name, parse, list_names
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return the name unchanged. click would capitalise it, but capitals are not accepted as values."""
@@ -115,7 +118,7 @@ class ParsedType(click.ParamType[Any]):
         """Return the names that start with ``incomplete``."""
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(name) for name in self._list_names() if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in self.list_names() if name.startswith(incomplete)]
 
 
 class WholeNumber(click.IntRange):
@@ -251,7 +254,11 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
             continue
         names = attributes.pop("names", [f"--{name.replace('_', '-')}"])
         heading = attributes.pop("heading", heading)
-        attributes.setdefault("help", " ".join(texts.get(name, "").split()) or None)
+        text = texts.get(name, "")
+        if "{}" in text:
+            listed = attributes.pop("listed", None) or ", ".join(attributes["type"].list_names())
+            text = text.replace("{}", listed)
+        attributes.setdefault("help", " ".join(text.split()) or None)
         if parameter.default is not parameter.empty:
             attributes.setdefault("default", parameter.default)
         if parameter.kind is parameter.KEYWORD_ONLY or not inspect.isfunction(owner):
@@ -419,18 +426,18 @@ TableDirectories: TypeAlias = Annotated[
 class ScoringOptions(OptionGroup):
     """How results become points.
 
-    :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
-        (default: exponential; for games in files, the scoring named by their tag)
-    :param cutoff: scores of this size or larger all count alike in the scorings winner and komi, and do not
-        count as improvements in the 50-move rule improving (default: G6.0; for games in files, the cutoff of
-        their tag)
-    :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
-        for Black (default: G5.75; the tag Komi of a game overrides this)
+    :param scheme: how results become points: {} (default: exponential; for games in files, the scoring named
+        by their tag)
+    :param cutoff: scores of this size or larger all count alike in the scorings {}, and do not count as
+        improvements in the 50-move rule improving (default: G6.0; for games in files, the cutoff of their
+        tag)
+    :param komi: score to beat with the scorings {}, in quarters, such as G5.75 for White or mG5.75 for Black
+        (default: G5.75; the tag Komi of a game overrides this)
     """
 
     scheme: Annotated[Scheme | None, Setting("--scoring")]
-    cutoff: Annotated[GScore | None, ParsedType("G", parse_cutoff)]
-    komi: Komi | None
+    cutoff: Annotated[GScore | None, ParsedType("G", parse_cutoff), Setting(listed=_CUTOFF_SCHEMES)]
+    komi: Annotated[Komi | None, Setting(listed=_KOMI_SCHEMES)]
 
     @property
     def scoring(self) -> Scoring:

@@ -24,7 +24,7 @@ from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.encounters import event_result, finished_game
 from tbgen.games.standings.json_files import TcecEvent, document
-from tbgen.games.standings.orders import ORDERS
+from tbgen.games.standings.orders import ORDERS, Order, order_of
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.render import comma_separated, markdown, text_lines
 from tbgen.games.standings.table import StandingsTable
@@ -62,7 +62,7 @@ def _parse_table_keys(names: str) -> set[str]:
 @command
 def run(
     *patterns: Annotated[str, Setting(metavar="FILE.pgn...")],
-    order: Annotated[str, click.Choice(list(ORDERS)), Setting(metavar="NAME")] = "percent",
+    order: Annotated[Order, ParsedType("NAME", order_of, lambda: ORDERS)] = ORDERS["percent"],
     tiebreaks: Annotated[
         tuple[str, ...] | None, ParsedType("NAMES", parse_names, lambda: (*TIEBREAKS, BALANCES))
     ],
@@ -104,13 +104,10 @@ def run(
       tbgen score season.pgn --solve --solve-results results.jsonl
 
     :param patterns: files of games, or patterns such as "round*.pgn"; - for standard input
-    :param order: percent (points per game), points, or points in chess with the tiebreaks of an event: tcec
-        (direct encounters, r-mobility), tcec-s18, tcec-s19, tcec-qualification, tcec-swiss, tcec-4k,
-        fide-round-robin, fide-swiss (default: percent)
-    :param tiebreaks: tiebreaks, in order, in place of those of --order, separated by commas: points,
-        classical, rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
-        buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
-        stalemates, g1.0 and so on; balances stands for all from stalemates on
+    :param order: what counts first, and the tiebreaks: {}; percent is points per game, and the orders of TCEC
+        and FIDE begin with points in chess (default: percent)
+    :param tiebreaks: tiebreaks, in order, in place of those of --order, separated by commas: {}, g1.0 and so
+        on; balances stands for stalemates, g1.0 and so on
     :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test a player
         against the other player by a sequential test (alpha and beta default to 0.05)
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
@@ -119,9 +116,8 @@ def run(
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
     :param byes: if a player has fewer games than the others, count the missing games as won, as byes of a
         Swiss event
-    :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, bounds,
-        scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
-        changed_players, sprt, games; or all (default: all but meetings and games, for CSV all)
+    :param tables: tables to print, separated by commas: {}; or all (default: all but meetings and games, for
+        CSV all)
     :param form: output format; tcec-json writes the files that TCEC's page reads, crosstable.json and
         schedule.json, into the directory of --out (default: text; with --out the formats listed there)
     :param json: the same as --format json
@@ -165,7 +161,7 @@ def run(
     left_out = LeftOutCounts(len(records) - len(games) - lost_by_both, work.tally.broken, lost_by_both)
     if not games:
         raise UsageError(f"there are no games to score{_omitted_text(left_out, ': ')}")
-    rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
+    rules = order if tiebreaks is None else order.with_tiebreaks(tiebreaks)
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested_player=composed(sprt_player))
@@ -196,9 +192,9 @@ def run(
         print(content.decode(), end="", flush=True)
 
 
-def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
+def _formats(form: str | None, out: Path | None, order: Order) -> tuple[str, ...]:
     """Return the formats to write: ``form`` if it is set, else all formats for a directory, else text."""
-    chess = ORDERS[order].order_by is OrderBy.CHESS
+    chess = order.order_by is OrderBy.CHESS
     if form == "tcec-json" and (out is None or not chess):
         raise UsageError(
             "--format tcec-json writes two files, ordered by points in chess: add --out DIR --order tcec, or "

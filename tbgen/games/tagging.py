@@ -63,7 +63,7 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
         values[names.doubts] = ", ".join(outcome.doubts)
     if outcome.bounds is not None:
         values[names.bounds] = str(outcome.bounds)
-    if scoring.scheme.has_komi:
+    if scoring.scheme.definition.has_komi:
         values[tags.KOMI] = str(scoring.komi)
     return values
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections import defaultdict
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,11 +21,10 @@ from tbgen.board.scoring import (
     parse_cutoff,
     points,
 )
-from tbgen.cli.options import ScoringOptions
 from tbgen.errors import UsageError
 from tbgen.probe.probe_document import points_document
 from tests.support.exhaustive import sample
-from tests.support.paths import DATA, ROOT
+from tests.support.paths import DATA
 from tests.support.refusals import refusal
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.
@@ -92,7 +90,7 @@ def test_points_are_shared_out_and_mirrored(
 def test_no_cutoff_and_komi_turn_the_order_round() -> None:
     """On which intervals that decide points rest: all of them, and all results, up to a few moves.
 
-    What a scheme says of its points and of the komi is so, too.
+    What the definition of a scheme says of points, cutoff and komi is so, too.
     """
     most = sample(5, 20)
     ranks = sorted(GScore(rank, white) for rank in range(most + 3) for white in (True, False))
@@ -105,8 +103,9 @@ def test_no_cutoff_and_komi_turn_the_order_round() -> None:
                     leads = [scoring.lead(score) for score in ranks]
                     assert leads == sorted(leads), scoring
                     found[cutoff].add(tuple(leads))
-        assert scheme.has_komi == any(len(leads) > 1 for leads in found.values())
-        assert scheme.has_whole_points == all(
+        assert scheme.definition.has_komi == any(len(leads) > 1 for leads in found.values())
+        assert scheme.definition.has_cutoff == any(leads != found[0] for leads in found.values())
+        assert scheme.definition.has_whole_points == all(
             {-1, 0, 1}.issuperset(leads) for leads in set().union(*found.values())
         )
 
@@ -166,7 +165,7 @@ def test_no_exponential_points_are_lost(value: GScore) -> None:
     assert EXPONENTIAL.points(GScore.parse("-G8.5")).white == 0.5 - 0.5**18
 
 
-@given(scores, st.sampled_from([Scheme.EXPONENTIAL, Scheme.HARMONIC]))
+@given(scores, st.sampled_from([each for each in Scheme if not each.definition.has_whole_points]))
 def test_no_decided_game_prints_as_drawn(value: GScore, scheme: Scheme) -> None:
     scoring = Scoring(scheme)
     tag = scoring.tag(value)
@@ -185,25 +184,6 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
     assert points("-G5.5", "komi", "G6.0", "G6.25") == (0, 1)
     assert points("-G7.0", "komi", "G6.0", "G6.0") == (0.5, 0.5)
     assert points("-G7.0", "komi", "G6.0", "G5.75") == (0, 1)
-
-
-def test_help_and_documentation_have_every_scheme() -> None:
-    """The texts on the cutoff and the komi name the scorings that use them."""
-
-    def leads(scheme: Scheme, **other: Any) -> list[Fraction]:
-        scoring = Scoring(scheme, **other)
-        return [scoring.lead(GScore(rank, white)) for rank in range(20) for white in (True, False)]
-
-    users = {
-        "cutoff": {each for each in Scheme if leads(each) != leads(each, cutoff=GScore("G1.0"))},
-        "komi": {each for each in Scheme if leads(each) != leads(each, komi=Komi(5, True))},
-    }
-    pattern = r"(?s):param (scheme|cutoff|komi): ((?:(?!\n +:).)*)"
-    texts = re.findall(pattern, f"{ScoringOptions.__doc__}\n{points.__doc__}")
-    named = [(name, set(re.findall(r"\w+", text)) & set(Scheme)) for name, text in texts]
-    assert named == [("scheme", set(Scheme)), *users.items(), *users.items()]
-    page = (ROOT / "docs" / "referee.md").read_text().partition("## Points")[2]
-    assert set(Scheme) <= set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
 
 
 def test_names_of_scorings() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
-from tbgen.cli.score import run
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS
@@ -229,9 +228,3 @@ def test_rows_are_consistent() -> None:
             assert terms == sorted(terms), (row.key, scheme)
             terms = [row.term(field, record, value, False) for value in values]
             assert terms == sorted(terms, reverse=True), (row.key, scheme)
-
-
-def test_the_help_names_them_all() -> None:
-    for option, named in (("order", set(ORDERS)), ("tiebreaks", {*TIEBREAKS, BALANCES})):
-        (text,) = [param.help for param in run.params if param.name == option]
-        assert named <= set(re.findall(r"[\w.-]+", text or ""))
