@@ -22,28 +22,26 @@ OTB_CUTOFF: Final = GScore(8, True)
 
 
 class Scheme(NamedChoice, noun="a scoring"):
-    """A rule that converts a result to points. The table in docs/referee.md has these texts.
-
-    :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
-    :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
-    :cvar CLASSICAL: one point for mate; any other result is a draw.
-    :cvar WINNER: one point for the holder of a score below the cutoff, else a draw.
-    :cvar KOMI: one point for the side that has to beat the komi if it does so, else one point for the other
-        side; a draw if the score equals the komi. Any score whose rank is at least that of the cutoff counts
-        as a score at the cutoff, held by the side that has to beat the komi.
-    :cvar FULL: W's full points: the rule of ``komi`` without a cutoff. The komi must end in .25 or .75, so no
-        score can equal it, and there are no draws.
-    :cvar OTB: W's rule for play over the board: one point for the holder of G3.5 or less (only these scores
-        are recorded), else a draw.
-    """
+    """A rule that converts a result to points. docs/referee.md shows the text on each scheme."""
 
     EXPONENTIAL = "exponential"
+    """TCEC's points, the default: the holder of rank r gets 1/2 + 1/2^(1 + r)."""
     HARMONIC = "harmonic"
+    """The holder of rank r gets 1/2 + 1/(2 (1 + r))."""
     CLASSICAL = "classical"
+    """One point for mate; any other result is a draw."""
     WINNER = "winner"
+    """One point for the holder of a score below the cutoff, else a draw."""
     KOMI = "komi"
+    """One point for the side that has to beat the komi if it does so, else one point for the other side; a
+    draw if the score equals the komi. Any score whose rank is at least that of the cutoff counts as a score
+    at the cutoff, held by the side that has to beat the komi."""
     FULL = "full"
+    """W's full points: the rule of ``komi`` without a cutoff. The komi must end in .25 or .75, so no score
+    can equal it, and there are no draws."""
     OTB = "otb"
+    """W's points over the board: one point for the holder of G3.5 or less (only these scores are recorded),
+    else a draw."""
 
     @classmethod
     def parse(cls, text: str) -> Scheme:

@@ -25,7 +25,7 @@ _EVEN_SHARE: Final = Fraction(1, 2)
 _SHOWN_RANKS: Final = (1, 2, 3, 4)
 """The ranks of stalemate, G1.0, G1.5 and G2.0. Their balances always have a column."""
 _CRASH_BASES: Final = (Basis.ABANDONED,)
-"""Bases that TCEC's program counts as crashes: disconnections and stalled connections, not losses on time."""
+"""Bases that TCEC's program counts as crashes."""
 _FORFEIT_BASES: Final = (*_CRASH_BASES, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT)
 _BALANCE_NAME: Final = re.compile(r"g\d{1,3}(\.[05])?", re.ASCII)
 
@@ -106,7 +106,8 @@ class Tiebreak:
     one."""
     number_of: _NumberFunction
     """Function that returns the number of a player. Its arguments are the player, all players (including him)
-    who are level after the previous tiebreaks, and the data."""
+    who are level after the previous tiebreaks, and the data. docs/scoring.md shows its docstring, if any,
+    after ``words``."""
     dependence: Dependence = Dependence.NOTHING
     """The data that the number depends on. Unproved values among them make places uncertain."""
     low_best: bool = False
@@ -155,6 +156,7 @@ def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) 
         return share if white else 1 - share
 
     def total(player: Player, _: _LevelPlayers, data: TieData) -> Number:
+        """Return the sum over all games; a bye counts as one point."""
         terms = (term(data, seat.game, seat.game.value, seat.white) for seat in player.seats)
         return sum(terms, Fraction(player.byes))
 
@@ -162,7 +164,8 @@ def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) 
 
 
 def _direct_points(player: Player, level_players: _LevelPlayers, data: TieData) -> Fraction | None:
-    """Return the points against other level players; the mean if players are ordered by points per game."""
+    """Return the sum of the points against other level players, or the mean if players are ordered by points
+    per game. Players who stay level are not compared again among themselves."""
     names = {other.name for other in level_players} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
     if not names or (data.order_by is OrderBy.PERCENT and not met):
@@ -172,7 +175,7 @@ def _direct_points(player: Player, level_players: _LevelPlayers, data: TieData) 
 
 
 def _direct_places(player: Player, level_players: _LevelPlayers, data: TieData) -> int | None:
-    """Return the place among level players in direct encounters (FIDE Handbook C.07 of 2026, article 6).
+    """Return the place among level players in direct encounters (C.07 of 2026, article 6).
 
     Of several games against one opponent, the mean counts (6.1.2). Players who are still level are compared
     again in the games among them (6.2). If not all have met, a player who would be first whatever the results
@@ -210,12 +213,14 @@ def _mean_points(player: Player, level_players: _LevelPlayers, data: TieData) ->
 
 
 def _sonneborn_berger(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
+    """Return the sum over all games of the points in the game times all points of the opponent."""
     terms = (data.points_of(seat) * data.total(data.players[seat.opponent]) for seat in player.seats)
     return sum(terms, Fraction())
 
 
 def _buchholz(low_cut: int, high_cut: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
-    """Return the sum over all games of the opponent's points, without some of the lowest and highest terms.
+    """Return the sum over all games of the opponent's points. Cuts leave out the one or two lowest of these,
+    and the median the lowest and the highest.
 
     The virtual opponent in a bye has as many points as the player, but at most half a point per game (C.07 of
     2026, article 16.4).
@@ -245,13 +250,27 @@ def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
     return sum(accumulate(map(data.points_of, player.seats)), Fraction())
 
 
-def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: TieData) -> int:
+def _crashes(player: Player, _: _LevelPlayers, __: TieData) -> int:
+    """Return the number of games lost by a disconnection or a stalled connection, but not on time."""
+    return _loss_count(player, _CRASH_BASES)
+
+
+def _forfeits(player: Player, _: _LevelPlayers, __: TieData) -> int:
+    """Return the number of crashes and of games lost on time, by an illegal move, or off the board without a
+    stated reason."""
+    return _loss_count(player, _FORFEIT_BASES)
+
+
+def _loss_count(player: Player, bases: Sequence[Basis]) -> int:
     """Return the number of lost games whose basis is one of ``bases``."""
     return sum(not seat.half_points and seat.game.outcome.basis in bases for seat in player.seats)
 
 
 def _moves(half_points: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction | None:
-    """Return the mean number of moves of the games with ``half_points`` half points; None if unavailable."""
+    """Return the mean over such games with a tag ``PlyCount``, if there are any.
+
+    :param half_points: half points of the player in the games.
+    """
     lengths = [seat.game.move_count for seat in player.seats if seat.half_points == half_points]
     recorded = [length for length in lengths if length is not None]
     return Fraction(sum(recorded), len(recorded)) if recorded else None
@@ -315,8 +334,8 @@ _TIEBREAK_LIST: Final = (
     Tiebreak(
         "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
     ),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_loss_count, _CRASH_BASES), low_best=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_loss_count, _FORFEIT_BASES), low_best=True),
+    Tiebreak("crashes", "crashes", "fewest crashes", _crashes, low_best=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", _forfeits, low_best=True),
     Tiebreak(
         "games", "games", "fewest games", _of_player(lambda p: p.results.games), low_best=True, per_game=False
     ),

@@ -1,7 +1,6 @@
-"""Tiebreaks computed by hand, and their documentation."""
+"""Tiebreaks computed by hand."""
 
 import io
-import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -14,14 +13,10 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, OrderBy, TieData
+from tbgen.games.standings.tiebreaks import TIEBREAKS, Dependence, OrderBy, TieData
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
-from tests.support.paths import ROOT
 from tests.support.tournaments import game
-
-SCORING = (ROOT / "docs" / "scoring.md").read_text()
-
 
 VALUES = {"1": "G0.0", "0": "-G0.0", "=": "G9.0"}
 
@@ -199,16 +194,6 @@ def test_moves_are_those_of_the_tag() -> None:
     found = tag_games(io.BytesIO("".join(map(text.format, ("93", "94", "many", "²"))).encode()))
     records = [record for each in found if (record := GameRecord.of("x", each)) is not None]
     assert [record.move_count for record in records] == [47, 47, None, None]
-
-
-def test_the_documentation_has_every_tiebreak_and_order() -> None:
-    rows = re.findall(r"^\| `(.*?) \|(.*)$", SCORING.partition("## Tables")[0], re.MULTILINE)
-    described = {name: rest for names, rest in rows for name in re.findall(r"[\w.-]+", names)}
-    for name, order in ORDERS.items():
-        listed = re.findall(r"`([\w.-]+)`", described[name].split("|")[1])
-        assert tuple(listed) == order.tiebreaks or (name == "points" and not listed)
-    assert {*TIEBREAKS, BALANCES} <= set(described)
-    assert [row for row in TIEBREAKS.values() if f"`{row.title}`" not in described[row.key]] == []
 
 
 def test_rows_are_consistent() -> None:

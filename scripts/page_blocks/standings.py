@@ -1,0 +1,56 @@
+"""Blocks of docs/scoring.md: the orders and tiebreaks of standings."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import groupby
+from typing import Any, Final
+
+from page_blocks.docstrings import markdown
+from page_blocks.markdown import table
+from tbgen.games.standings.orders import ORDERS
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy, Tiebreak
+
+_NUMBERS: Final = {
+    OrderBy.PERCENT: "points per game",
+    OrderBy.POINTS: "points",
+    OrderBy.CHESS: "points in chess",
+}
+
+
+def orders() -> str:
+    """Return a table of the orders: what counts first, the tiebreaks, and whose rules these are."""
+    rows = []
+    for order in ORDERS.values():
+        rules = f"[{order.rules}]({order.source})" if order.rules else "our own"
+        rows.append((_code([order.name]), _NUMBERS[order.order_by], _code(order.tiebreaks), rules))
+    return table(("order", "first", "tiebreaks", "rules"), rows)
+
+
+def tiebreaks() -> str:
+    """Return a table of the tiebreaks with their columns. Tiebreaks with the same function share a row."""
+    rows = []
+    for function, group in groupby(TIEBREAKS.values(), _function_of):
+        members = list(group)
+        meaning = "; ".join(row.words.removesuffix(f" ({row.title})") for row in members)
+        if text := inspect.getdoc(function):
+            meaning += f": {markdown(text.partition(':param')[0]).removeprefix('Return ')}"
+        rows.append((_code(row.key for row in members), _code(row.title for row in members), meaning))
+    rows.append(("`g1.0`, `g1.5`, ...", "`G1.0 +-`, ...", "the same for any score"))
+    rows.append(
+        (
+            _code([BALANCES]),
+            "up to `G2.0 +-`",
+            "`stalemates`, `g1.0`, and so on through all scores that occur",
+        )
+    )
+    return table(("name", "column", "meaning"), rows)
+
+
+def _function_of(tiebreak: Tiebreak) -> Callable[..., Any]:
+    function = tiebreak.number_of
+    return function.func if isinstance(function, partial) else function
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
