@@ -13,92 +13,161 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from tbgen.board.material import Material
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.documents import to_builtins
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import with_highlights
 from tbgen.report.mating import potential_with_rule
-from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, ReportPart, TableReport
+from tbgen.report.model import (
+    SIDES,
+    AccruedCounts,
+    MatingFacts,
+    OverallRecord,
+    Record,
+    ReportPart,
+    TableReport,
+)
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
 from tbgen.system.files import check_target, make_directory, write_file
 from tbgen.text import csv_text
 
 _REMEDY: Final = "choose another directory with --save"
-Row = tuple[Any, ...]
-"""A row of a CSV file, without the first two columns (material and rules)."""
+Columns = dict[str, Callable[..., object]]
+"""Maps the title of each column of a CSV file to the function that returns the cell of a row, from the
+report and the parts of the row."""
 
 
-def distribution_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each side to move and value."""
+class CsvFile(NamedTuple):
+    """A CSV file about reports."""
+
+    parts: Callable[[Any], Iterable[tuple[Any, ...]]]
+    """Returns the parts of each row about a report: what the row is about, and possibly a struct of facts."""
+    columns: Columns
+
+    def rows(self, report: ReportPart) -> Iterator[dict[str, Any]]:
+        """Yield the cells of each row about a report, by title."""
+        for parts in self.parts(report):
+            yield {title: cell_of(report, *parts) for title, cell_of in self.columns.items()}
+
+    def text(self, reports: Iterable[ReportPart]) -> str:
+        """Return the content of the file."""
+        rows = (row.values() for report in reports for row in self.rows(report))
+        return csv_text(list(self.columns), rows)
+
+
+def _parts(*titles: str) -> Columns:
+    """Return columns that show the first parts of rows."""
+    return {title: lambda _, *parts, at=at: parts[at] for at, title in enumerate(titles)}
+
+
+def _fields(*names: str) -> Columns:
+    """Return columns that show fields of the last part of rows."""
+    return {name: lambda *parts, name=name: getattr(parts[-1], name) for name in names}
+
+
+def _table_csv(parts: Callable[[TableReport], Iterable[tuple[Any, ...]]], columns: Columns) -> CsvFile:
+    """Return a CSV file whose first columns are the material and the rules."""
+    table = {"material": lambda report, *_: report.material, "rules": lambda report, *_: report.variant}
+    return CsvFile(parts, table | columns)
+
+
+def _values(report: TableReport) -> Iterator[tuple[str, GScore]]:
+    """Yield each side to move and value."""
     data = report.distribution
-    for side, name in enumerate(SIDES):
+    for side in SIDES:
         for value in sorted({*data.board[side], *data.en_passant[side]}, reverse=True):
-            counts = (part[side].get(value, 0) for part in (data.board, data.canonical, data.en_passant))
-            yield name, value, *counts, f"{data.share(side, value):.9f}"
+            yield side, value
 
 
-def depth_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each side to move, value and depth."""
-    for name, depths in report.distribution.depths.items():
+def _depths(report: TableReport) -> Iterator[tuple[str, GScore, int, int]]:
+    """Yield each side to move, value, depth, and the number of positions."""
+    for side, depths in report.distribution.depths.items():
         for value, counts in depths.items():
             for depth, count in counts.items():
-                yield name, value, depth, count
+                yield side, value, depth, count
 
 
-def record_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each value."""
-    for record in report.records:
-        line = " ".join(point.san for point in record.line)
-        yield record.value, record.depth, record.ties, record.fen, line, int(record.verified)
-
-
-def accrued_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each side to move and holder of the accrued score. All symmetric images are counted."""
+def _accrued_counts(report: TableReport) -> Iterator[tuple[str, str, AccruedCounts]]:
+    """Yield each side to move, holder of the accrued score, and the counts with all symmetric images."""
     if report.accrued is not None:
         for to_move, holders in report.accrued.board.items():
             for holder, counts in holders.items():
-                yield to_move, holder, *astuple(counts)
+                yield to_move, holder, counts
 
 
-def endgame_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each side to move."""
-    for name, side in report.endgame.sides.items():
-        share = None if side.mode is None else f"{side.share(side.mode):.9f}"
-        numbers = (side.positions, side.over, side.captures, side.total)
-        yield name, *numbers, side.mode, side.median, side.best, side.worst, share
+def _divisor(report: TableReport, attacker: str, _: MatingFacts) -> int | None:
+    """Return the divisor of the rule of thumb if the attacker is ahead."""
+    return report.mating.rule.divisor if report.mating.rule.leader == attacker else None
 
 
-def mating_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row for each attacker."""
-    rule, agrees = report.mating.rule, report.mating.agrees
-    rule_agrees = None if agrees is None else int(agrees)
-    for name, truth in report.mating.truth.items():
-        chances = (truth.to_move, truth.waiting)
-        shares, best = [f"{chance.share:.9f}" for chance in chances], [chance.best for chance in chances]
-        divisor = rule.divisor if rule.leader == name else None
-        yield name, truth.verdict, truth.mates, *shares, *best, divisor, rule_agrees
-
-
-CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
-    "distribution": ("to_move value board canonical en_passant share", distribution_rows),
-    "depths": ("to_move value depth board", depth_rows),
-    "records": ("value depth ties fen line verified", record_rows),
-    "accrued": (" ".join(("to_move", "holder", *AccruedCounts.__struct_fields__)), accrued_rows),
-    "endgames": ("to_move positions over captures quiet mode median best worst mode_share", endgame_rows),
-    "mating": (
-        "attacker verdict mates share_to_move share_waiting best_to_move best_waiting divisor rule_agrees",
-        mating_rows,
+CSV: Final = {
+    "distribution": _table_csv(
+        _values,
+        {
+            **_parts("to_move", "value"),
+            "board": lambda report, side, value: report.distribution.board[side].get(value, 0),
+            "canonical": lambda report, side, value: report.distribution.canonical[side].get(value, 0),
+            "en_passant": lambda report, side, value: report.distribution.en_passant[side].get(value, 0),
+            "share": lambda report, side, value: f"{report.distribution.share(side, value):.9f}",
+        },
+    ),
+    "depths": _table_csv(_depths, _parts("to_move", "value", "depth", "board")),
+    "records": _table_csv(
+        lambda report: ((record,) for record in report.records),
+        {
+            **_fields("value", "depth", "ties", "fen"),
+            "line": lambda _, record: " ".join(point.san for point in record.line),
+            "verified": lambda _, record: int(record.verified),
+        },
+    ),
+    "accrued": _table_csv(
+        _accrued_counts, {**_parts("to_move", "holder"), **_fields(*AccruedCounts.__struct_fields__)}
+    ),
+    "endgames": _table_csv(
+        lambda report: report.endgame.sides.items(),
+        {
+            **_parts("to_move"),
+            **_fields("positions", "over", "captures"),
+            "quiet": lambda _, __, side: side.total,
+            **_fields("mode", "median", "best", "worst"),
+            "mode_share": lambda _, __, side: None if side.mode is None else f"{side.share(side.mode):.9f}",
+        },
+    ),
+    "mating": _table_csv(
+        lambda report: report.mating.truth.items(),
+        {
+            **_parts("attacker"),
+            **_fields("verdict", "mates"),
+            "share_to_move": lambda _, __, facts: f"{facts.to_move.share:.9f}",
+            "share_waiting": lambda _, __, facts: f"{facts.waiting.share:.9f}",
+            "best_to_move": lambda _, __, facts: facts.to_move.best,
+            "best_waiting": lambda _, __, facts: facts.waiting.best,
+            "divisor": _divisor,
+            "rule_agrees": lambda report, *_: (
+                None if (agrees := report.mating.agrees) is None else int(agrees)
+            ),
+        },
     ),
 }
-"""Maps the name of each CSV file to the column titles after material and rules, and to the function that
-yields the rows."""
+"""The CSV files about tables, by name."""
+
+_DIFFERENCES: Final = CsvFile(
+    lambda difference: ((name, pair) for name, side in difference.sides.items() for pair in side.pairs),
+    {
+        "material": lambda difference, *_: difference.material,
+        **_parts("to_move"),
+        **_fields("r", "wg"),
+        "positions": lambda _, __, pair: pair.count,
+    },
+)
 
 _SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")
 _HOLDER_FIELDS: Final = ("material", "value", "ties", "fen", "verified")
@@ -110,36 +179,30 @@ Files = dict[str, str]
 
 def table_files(report: TableReport) -> Files:
     """Return the files with all data of one table."""
-    return {"json": _json(report.builtins())} | {f"{name}.csv": _csv(name, [report]) for name in CSV}
+    tables = {f"{name}.csv": file.text([report]) for name, file in CSV.items()}
+    return {"json": _json(report.builtins())} | tables
 
 
 def overview_files(reports: Sequence[TableReport]) -> Files:
     """Return the files about all tables and the distribution of their values."""
-    return {"json": _json(list(map(summary, reports))), "csv": _csv("distribution", reports)}
+    return {"json": _json(list(map(summary, reports))), "csv": CSV["distribution"].text(reports)}
 
 
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
     """Return the files about records: JSON with the overall records of all tables, CSV with the records of
     each table."""
-    return {"json": _json(overall_documents(records)), "csv": _csv("records", reports)}
+    return {"json": _json(overall_documents(records)), "csv": CSV["records"].text(reports)}
 
 
 def part_files(part: str, csv_name: str, reports: Sequence[TableReport]) -> Files:
     """Return the files about one part of the reports; ``csv_name`` is a name in :data:`CSV`."""
     documents = [_selected(report, ("material", "variant", part)) for report in reports]
-    return {"json": _json(to_builtins(documents)), "csv": _csv(csv_name, reports)}
+    return {"json": _json(to_builtins(documents)), "csv": CSV[csv_name].text(reports)}
 
 
 def difference_files(differences: Sequence[Difference]) -> Files:
     """Return the files about the differences between the variants."""
-    rows = [
-        (difference.material, name, pair.r, pair.wg, pair.count)
-        for difference in differences
-        for name, side in difference.sides.items()
-        for pair in side.pairs
-    ]
-    titles = ("material", "to_move", "r", "wg", "positions")
-    return {"json": _json(to_builtins(differences)), "csv": csv_text(titles, rows)}
+    return {"json": _json(to_builtins(differences)), "csv": _DIFFERENCES.text(differences)}
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
@@ -176,13 +239,6 @@ def _selected(part: ReportPart, names: Iterable[str]) -> dict[str, Any]:
     """Return some attributes of a part, by the keys of its document."""
     keys = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
     return {keys[name]: getattr(part, name) for name in names}
-
-
-def _csv(name: str, reports: Iterable[TableReport]) -> str:
-    """Return the content of a file of :data:`CSV` about the reports."""
-    titles, rows_of = CSV[name]
-    rows = ((report.material, report.variant, *row) for report in reports for row in rows_of(report))
-    return csv_text(("material", "rules", *titles.split()), rows)
 
 
 def _json(document: Any) -> str:

@@ -77,7 +77,7 @@ class Distribution(ReportPart):
     depths: Sides[Depths]
     """Numbers on the board, without en passant positions."""
 
-    def share(self, side: int, value: GScore) -> float:
+    def share(self, side: int | str, value: GScore) -> float:
         """Return the share of the positions on the board that have the given value, from 0 to 1."""
         return ratio(self.board[side].get(value, 0), self.positions[side].board)
 

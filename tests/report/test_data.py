@@ -41,27 +41,26 @@ def test_document(report: TableReport) -> None:
 
 def test_rows(report: TableReport) -> None:
     assert set(table_files(report)) >= {f"{name}.csv" for name in CSV}
-    titles, rows_of = CSV["distribution"]
-    rows = [dict(zip(titles.split(), row, strict=True)) for row in rows_of(report)]
+    rows = list(CSV["distribution"].rows(report))
     assert sum(row["board"] for row in rows if row["to_move"] == "white") == 205_496
     assert sum(float(row["share"]) for row in rows) == pytest.approx(2, abs=1e-6)
-    titles, rows_of = CSV["depths"]
-    rows = [dict(zip(titles.split(), row, strict=True)) for row in rows_of(report)]
-    assert sum(row["board"] for row in rows) == 205_496 + 223_944
-    _, rows_of = CSV["records"]
-    lines = {str(row[0]): row[4] for row in rows_of(report)}
+    assert sum(row["board"] for row in CSV["depths"].rows(report)) == 205_496 + 223_944
+    lines = {str(row["value"]): row["line"] for row in CSV["records"].rows(report)}
     assert len(lines["G5.5"].split()) == 40
 
 
 def test_rows_of_endgames(reports: dict[str, TableReport]) -> None:
     """Each column is defined in docs/report.md, and has the fact that its title names."""
-    titles, rows_of = CSV["endgames"]
     (sentence,) = re.findall(r"`endgames\.csv` has [^.]*\.", (ROOT / "docs" / "report.md").read_text())
-    assert set(titles.split()) == set(re.findall(r"`(\w+)`", sentence))
+    assert CSV["endgames"].columns.keys() - {"material", "rules"} == set(re.findall(r"`(\w+)`", sentence))
     for report in reports.values():
-        for name, row in zip(("white", "black"), rows_of(report), strict=True):
-            cells, side = dict(zip(titles.split(), row, strict=True)), report.endgame.sides[name]
-            assert cells.pop("to_move") == name
+        for name, cells in zip(("white", "black"), CSV["endgames"].rows(report), strict=True):
+            side = report.endgame.sides[name]
+            assert [cells.pop(key) for key in ("material", "rules", "to_move")] == [
+                report.material,
+                "r",
+                name,
+            ]
             assert cells.pop("quiet") == side.positions - side.over - side.captures
             assert side.mode is not None
             assert float(cells.pop("mode_share")) == pytest.approx(side.share(side.mode), abs=1e-9)

@@ -28,11 +28,23 @@ from tests.support.reports import parsed, words, write_site
 
 Element = ElementTree.Element
 SVG = "{http://www.w3.org/2000/svg}svg"
+TO_MOVE = ("White to move", "Black to move")
 ACCRUED = ("survives", "improved", "worsened", "lost_by_reset", "lost", "fresh")
 
 
 def rows(table: Element, part: str = "tbody") -> list[list[str]]:
     return [[words(cell) for cell in row if cell.tag in ("th", "td")] for row in table.findall(f"{part}/tr")]
+
+
+def by_heading(table: Element, part: str = "tbody") -> list[dict[str, str]]:
+    """Rows by heading; headings below that of a group are ``group: heading``."""
+    groups, *others = table.findall("thead/tr")
+    below = [words(cell) for row in others for cell in row]
+    headings = []
+    for group in groups:
+        names = [f"{words(group)}: {below.pop(0)}" for _ in range(int(group.get("colspan") or 0))]
+        headings += names or [words(group)]
+    return [dict(zip(headings, row, strict=True)) for row in rows(table, part)]
 
 
 def table(page: Element, name: str) -> Element:
@@ -110,22 +122,22 @@ def test_the_table_of_values(site: Path, shown: list[TableReport]) -> None:
         found = table(page_of(site, report), "distribution")
         own, sides = report.distribution, report.endgame.sides
         seen = []
-        for value_text, *cells in rows(found):
-            value = GScore.parse(value_text)
+        for row in by_heading(found):
+            value = GScore.parse(row["value"])
             seen.append(value)
-            for side in (0, 1):
-                board, share, canonical, quiet = cells[4 * side : 4 * side + 4]
-                assert board == f"{own.board[side].get(value, 0):,}"
-                assert canonical == f"{own.canonical[side].get(value, 0):,}"
-                assert quiet == f"{sides[side].quiet.get(value, 0):,}"
+            for side, name in enumerate(TO_MOVE):
+                assert row[f"{name}: on the board"] == f"{own.board[side].get(value, 0):,}"
+                assert row[f"{name}: up to symmetry"] == f"{own.canonical[side].get(value, 0):,}"
+                assert row[f"{name}: quiet"] == f"{sides[side].quiet.get(value, 0):,}"
+                share = row[f"{name}: share"]
                 assert bool(share) == (value in own.board[side])
                 if re.fullmatch(r"[0-9.]+ %", share):
                     assert float(share[:-2]) / 100 == pytest.approx(own.share(side, value), abs=0.00051)
         assert seen == sorted({*own.board[0], *own.board[1]}, reverse=True)
-        (sums,) = rows(found, "tfoot")
-        for side in (0, 1):
-            assert sums[1 + 4 * side] == f"{sum(own.board[side].values()):,}"
-            assert sums[3 + 4 * side] == f"{sum(own.canonical[side].values()):,}"
+        (sums,) = by_heading(found, "tfoot")
+        for side, name in enumerate(TO_MOVE):
+            assert sums[f"{name}: on the board"] == f"{sum(own.board[side].values()):,}"
+            assert sums[f"{name}: up to symmetry"] == f"{sum(own.canonical[side].values()):,}"
 
 
 def test_tables_of_depths_records_and_accrued_scores(site: Path, shown: list[TableReport]) -> None:
@@ -194,34 +206,34 @@ def test_what_a_table_gives_and_whether_there_is_mate(site: Path, shown: list[Ta
 
 
 def test_pages_about_all_tables(site: Path, shown: list[TableReport]) -> None:
-    materials = rows(table(parsed(site / "index.html"), "materials"))
-    assert [row[0] for row in materials] == [report.material.name for report in shown]
+    materials = by_heading(table(parsed(site / "index.html"), "materials"))
+    assert [row["material"] for row in materials] == [report.material.name for report in shown]
     for row, report in zip(materials, shown, strict=True):
         own = report.distribution
-        assert row[1] == f"{own.positions[0].board + own.positions[1].board:,}"
-        assert (row[2], row[6]) == (str(report.endgame.sides[0].mode), str(report.endgame.sides[1].mode))
-        outcomes = own.outcomes(1)
-        assert row[7] == plain(part_text(outcomes.won, own.positions[1].board))
+        assert row["positions"] == f"{own.positions[0].board + own.positions[1].board:,}"
+        assert [row[f"{name}: typical"] for name in TO_MOVE] == [str(it.mode) for it in report.endgame.sides]
+        won = part_text(own.outcomes(1).won, own.positions[1].board)
+        assert row["Black to move: won"] == plain(won)
         mates = [record.depth for record in report.records if record.value.rank == 0]
-        assert row[10] == (str(max(mates)) if mates else "–")
-        assert row[14] == str(max(record.depth for record in report.records))
+        assert row["longest, plies: mate"] == (str(max(mates)) if mates else "–")
+        assert row["longest, plies: any"] == str(max(record.depth for record in report.records))
     expected = overall_records(record for report in shown for record in report.records)
     page = parsed(site / "records.html")
-    records = rows(table(page, "records"))
-    assert [row[:3] for row in records] == [
+    records = by_heading(table(page, "records"))
+    assert [[row[key] for key in ("score", "depth", "as long")] for row in records] == [
         [str(record.g), plies(record.depth), f"{record.ties:,}"] for record in expected
     ]
-    assert records[0][3] == "KPvK (White)"
+    assert records[0]["material (holder)"] == "KPvK (White)"
     lines = [words(line) for line in page.iter("p") if line.get("class") == "line"]
     assert len(lines) == sum(len(record.holders) for record in expected if record.depth)
     longest = expected[0].holders[0]
     sans = [word for word in lines[0].split() if not re.fullmatch(r"\d+\.+|-?G[\d.]+", word)]
     assert sans == [point.san for point in longest.line]
     assert re.findall(r"-?G[\d.]+", lines[0]) == [str(point.accrued) for point in longest.line]
-    potential = rows(table(parsed(site / "mating.html"), "potential"))
+    potential = by_heading(table(parsed(site / "mating.html"), "potential"))
     pawnless = [report for report in shown if not report.material.pawns]
     verdicts = [(report.material.name, str(report.mating.truth[0].verdict)) for report in pawnless]
-    assert [(row[0], row[6]) for row in potential] == verdicts
+    assert [(row["material"], row["White mates: verdict"]) for row in potential] == verdicts
 
 
 def test_plots_and_diagrams(site: Path, shown: list[TableReport]) -> None:
@@ -249,14 +261,11 @@ def test_data_beside_the_pages(site: Path, shown: list[TableReport]) -> None:
     for report in shown:
         stem = f"{site}/tables/{report.material}.r"
         assert json.loads(Path(f"{stem}.json").read_text()) == json.loads(json.dumps(report.builtins()))
-        for name, (titles, make) in CSV.items():
+        for name, made in CSV.items():
             with open(f"{stem}.{name}.csv", newline="") as file:
-                first, *others = csv.reader(file)
-            assert tuple(first) == ("material", "rules", *titles.split())
-            assert others == [
-                ["" if cell is None else str(cell) for cell in (report.material, report.variant, *row)]
-                for row in make(report)
-            ]
+                titles, *others = csv.reader(file)
+            cells = [[row[title] for title in titles] for row in made.rows(report)]
+            assert others == [["" if cell is None else str(cell) for cell in row] for row in cells]
         games = Path(f"{stem}.pgn").read_text()
         assert games.count("[Event ") == sum(bool(record.pgn) for record in report.records)
     listed = [entry["material"] for entry in json.loads((site / "index.json").read_text())]
