@@ -1,4 +1,4 @@
-"""Blocks of docs/scoring.md: the orders and tiebreaks of standings."""
+"""Blocks of docs/scoring.md: the orders, tiebreaks and tables of standings."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -9,7 +9,8 @@ from typing import Any, Final
 from page_blocks.docstrings import markdown
 from page_blocks.markdown import table
 from tbgen.games.standings.orders import ORDERS
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy, Tiebreak
+from tbgen.games.standings.tables import TABLES
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy
 
 _NUMBERS: Final = {
     OrderBy.PERCENT: "points per game",
@@ -30,7 +31,7 @@ def orders() -> str:
 def tiebreaks() -> str:
     """Return a table of the tiebreaks with their columns. Tiebreaks with the same function share a row."""
     rows = []
-    for function, group in groupby(TIEBREAKS.values(), _function_of):
+    for function, group in groupby(TIEBREAKS.values(), lambda tiebreak: _plain(tiebreak.number_of)):
         members = list(group)
         meaning = "; ".join(row.words.removesuffix(f" ({row.title})") for row in members)
         if text := inspect.getdoc(function):
@@ -47,8 +48,17 @@ def tiebreaks() -> str:
     return table(("name", "column", "meaning"), rows)
 
 
-def _function_of(tiebreak: Tiebreak) -> Callable[..., Any]:
-    function = tiebreak.number_of
+def tables() -> str:
+    """Return a table of the tables. Those with the same function share a row."""
+    rows = []
+    for function, keys in groupby(TABLES, lambda key: _plain(TABLES[key])):
+        text, *_ = (inspect.getdoc(function) or "").partition("\n\n")
+        rows.append((_code(keys), markdown(text).removeprefix("Return ")))
+    return table(("name", "content"), rows)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function without the arguments that :func:`partial` has bound."""
     return function.func if isinstance(function, partial) else function
 
 

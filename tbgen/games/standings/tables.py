@@ -31,7 +31,8 @@ _NUMBERS_NOTE: Final = "the columns have the numbers of the rows"
 
 
 def crosstable(standings: Standings) -> StandingsTable:
-    """Return the crosstable with all games between each pair of players, in the form of TCEC's crosstables.
+    """Return the games against each opponent one by one (``1=0=``), by round, as TCEC prints them, and the
+    points in chess; pages omit the table if there are more than 64 players.
 
     TCEC's cutechess-cli (``*_crosstable.txt``) and TCEC's page used this form in 2021
     (github.com/TCEC-Chess, tceccutechess and tcecgui).
@@ -49,7 +50,8 @@ def crosstable(standings: Standings) -> StandingsTable:
 
 
 def crosspoints(standings: Standings) -> StandingsTable:
-    """Return the crosstable with the points of each player against each opponent."""
+    """Return the points against each opponent, by the scoring; pages omit the table if there are more than 64
+    players."""
     show = make_show(met.results.points for player in standings.players for met in player.meetings.values())
     total = Column("points", "sum", "results.points", None)
     column = Column("", "", show=lambda value: _OWN_CELL if value == _OWN_CELL else show(value))
@@ -103,7 +105,7 @@ def _counts(meeting: GamesOfPlayer) -> str:
 
 
 def basis_counts(standings: Standings) -> StandingsTable:
-    """Return the number of games for each basis."""
+    """Return the bases of the results, with the number of games of each."""
     columns = [
         Column("basis", "basis", "value", is_text=True),
         Column("games", "games", lambda basis: standings.bases[basis]),
@@ -113,7 +115,7 @@ def basis_counts(standings: Standings) -> StandingsTable:
 
 
 def possible_places(standings: Standings) -> StandingsTable:
-    """Return the possible places and total points of players; without rows if all values are proved."""
+    """Return the proved bounds of places and sums, if there are unproven games."""
     certainty, chess = standings.certainty, standings.order.order_by is OrderBy.CHESS
     points = TIEBREAKS["rmobility" if chess else "points"]
 
@@ -140,7 +142,7 @@ def possible_places(standings: Standings) -> StandingsTable:
 
 
 def left_out_games(standings: Standings) -> StandingsTable:
-    """Return the number of games that do not count, for each reason; without rows if all games count."""
+    """Return the number of games that do not count, for each reason, if there are any."""
     left_out = standings.left_out
     columns = [Column("reason", "reason", is_text=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
@@ -150,7 +152,7 @@ def left_out_games(standings: Standings) -> StandingsTable:
 
 
 def doubtful_games(standings: Standings) -> StandingsTable:
-    """Return the doubtful games; without rows if there are none."""
+    """Return the games that contradict themselves or lack a part, if there are any."""
     columns = [
         Column("game", "game", "location", is_text=True),
         Column("players", "players", is_text=True),
@@ -166,7 +168,8 @@ def doubtful_games(standings: Standings) -> StandingsTable:
 
 
 def changed_games(standings: Standings) -> StandingsTable:
-    """Return the games whose proved results differ from their accrued scores."""
+    """Return the games whose results best play changes, as proved by tables, Syzygy files or solving, if
+    there are any."""
     show = make_show(each for change in standings.changes for each in (change.old_points, change.new_points))
     columns = [
         Column("game", "game", "game.location", is_text=True),
@@ -182,7 +185,7 @@ def changed_games(standings: Standings) -> StandingsTable:
 
 
 def changed_players(standings: Standings) -> StandingsTable:
-    """Return the points that players have won or lost through changed results; may have no rows."""
+    """Return the points that players have won or lost through changed results, if there are any."""
     gains = standings.gains()
     columns = [
         _PLAYER_COLUMN,
@@ -193,7 +196,7 @@ def changed_players(standings: Standings) -> StandingsTable:
 
 
 def sprt_table(standings: Standings) -> StandingsTable | None:
-    """Return the state of the test as a table; None if there is no test."""
+    """Return the state of the test, if there is one."""
     test = standings.sprt
     if test is None:
         return None
@@ -246,7 +249,7 @@ _ELO_WORDS: Final = {
 
 
 def game_list(standings: Standings) -> StandingsTable:
-    """Return all games, with White's points.
+    """Return all games, with White's points; by default only in CSV.
 
     If all games are from one file, only the CSV version of the table contains the name of the file.
     """
@@ -327,6 +330,8 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
 
 
 def _places_table(standings: Standings) -> StandingsTable:
+    """Return the players in order, with all tiebreaks; for a knockout of ``tbgen match``, first who has won
+    it by its final."""
     chess = standings.order.order_by is OrderBy.CHESS
     games, points, share, *others = _RESULT_COLUMNS
     if chess:
@@ -377,6 +382,7 @@ def _settings(standings: Standings) -> str:
 
 
 def _scorings(standings: Standings) -> StandingsTable:
+    """Return the points by every scoring, with the place that each scoring would give."""
     columns = [_PLAYER_COLUMN]
     for scheme in Scheme:
         points = {player.name: player.points[scheme] for player in standings.players}
@@ -397,6 +403,8 @@ def _cell_of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
 
 
 def _ratings(standings: Standings) -> StandingsTable:
+    """Return Elo with margin and likelihood of superiority, and normalised Elo: by games, and by pairs of
+    games."""
     columns = [_PLAYER_COLUMN, _RESULT_COLUMNS[0], *_elo("elo"), _PAIR_COLUMN, *_elo("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
@@ -406,10 +414,13 @@ def _ratings(standings: Standings) -> StandingsTable:
 
 
 def _colours(standings: Standings) -> StandingsTable:
+    """Return the results as White and as Black."""
     return StandingsTable.of("colours", "Results by colour", [*_LABELS, *_RESULT_COLUMNS], _sides(standings))
 
 
 def _meetings(standings: Standings) -> StandingsTable:
+    """Return the results, pairs of games (pentanomial) and Elo of each pair of opponents; by default only in
+    CSV."""
     met = [
         player.meetings[other.name]
         for place, player in enumerate(standings.players)
@@ -435,10 +446,9 @@ def _pair_count(number: int, meeting: GamesOfPlayer) -> int:
 
 
 def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standings) -> StandingsTable:
-    """Return, for each player and colour, the number of games with each score.
-
-    Only scores held by the player (``given``) or by the opponent (``suffered``) are counted.
-    """
+    """Return the number of results with each score, for each colour, held by the player (``given``) or by the
+    opponent (``suffered``). CSV files have a column for each score that occurs, other formats for the eight
+    lowest."""
 
     def column(name: str, ranks: Sequence[int]) -> Column:
         def count(side: GamesOfPlayer) -> int:
@@ -459,7 +469,7 @@ def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standi
     return replace(table([*columns[:_HISTOGRAM_RANKS], rest]), csv_table=table(columns))
 
 
-_TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
+TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "standings": _places_table,
     "crosstable": crosstable,
     "crosspoints": crosspoints,
@@ -478,8 +488,9 @@ _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "sprt": sprt_table,
     "games": game_list,
 }
+"""The functions that make the tables, by key. docs/scoring.md shows their docstrings."""
 
-KEYS: Final = tuple(_TABLES)
+KEYS: Final = tuple(TABLES)
 """Keys of all tables, in the order in which they are shown."""
 
 
@@ -493,7 +504,7 @@ def overview_keys(standings: Standings) -> set[str]:
 
 def tables(standings: Standings, keys: Container[str] = KEYS) -> Iterator[StandingsTable]:
     """Yield the tables with the given keys, in the order of :data:`KEYS`, omitting tables without rows."""
-    built = (build(standings) for key, build in _TABLES.items() if key in keys)
+    built = (build(standings) for key, build in TABLES.items() if key in keys)
     return (table for table in built if table is not None and table.rows)
 
 
