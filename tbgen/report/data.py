@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -40,21 +40,23 @@ from tbgen.system.files import check_target, make_directory, write_file
 from tbgen.text import csv_text
 
 _REMEDY: Final = "choose another directory with --save"
-Columns = dict[str, Callable[..., object]]
-"""Maps the title of each column of a CSV file to the function that returns the cell of a row, from the
-report and the parts of the row."""
+CellFunction = Callable[..., object]
+"""Function that returns the cell of a row in a CSV file, from the report and the parts of the row."""
 
 
-class CsvFile(NamedTuple):
-    """A CSV file about reports."""
+class CsvFile:
+    """A CSV file about reports.
 
-    parts: Callable[[Any], Iterable[tuple[Any, ...]]]
-    """Returns the parts of each row about a report: what the row is about, and possibly a struct of facts."""
-    columns: Columns
+    :param parts: returns the parts of each row about a report: what the row is about, and possibly a struct
+        of facts.
+    """
+
+    def __init__(self, parts: Callable[[Any], Iterable[tuple[Any, ...]]], **columns: CellFunction) -> None:
+        self.columns, self._parts = columns, parts
 
     def rows(self, report: ReportPart) -> Iterator[dict[str, Any]]:
         """Yield the cells of each row about a report, by title."""
-        for parts in self.parts(report):
+        for parts in self._parts(report):
             yield {title: cell_of(report, *parts) for title, cell_of in self.columns.items()}
 
     def text(self, reports: Iterable[ReportPart]) -> str:
@@ -63,20 +65,20 @@ class CsvFile(NamedTuple):
         return csv_text(list(self.columns), rows)
 
 
-def _parts(*titles: str) -> Columns:
+def _parts(*titles: str) -> dict[str, CellFunction]:
     """Return columns that show the first parts of rows."""
     return {title: lambda _, *parts, at=at: parts[at] for at, title in enumerate(titles)}
 
 
-def _fields(*names: str) -> Columns:
+def _fields(*names: str) -> dict[str, CellFunction]:
     """Return columns that show fields of the last part of rows."""
     return {name: lambda *parts, name=name: getattr(parts[-1], name) for name in names}
 
 
-def _table_csv(parts: Callable[[TableReport], Iterable[tuple[Any, ...]]], columns: Columns) -> CsvFile:
+def _table_csv(parts: Callable[[TableReport], Iterable[tuple[Any, ...]]], **columns: CellFunction) -> CsvFile:
     """Return a CSV file whose first columns are the material and the rules."""
     table = {"material": lambda report, *_: report.material, "rules": lambda report, *_: report.variant}
-    return CsvFile(parts, table | columns)
+    return CsvFile(parts, **table, **columns)
 
 
 def _values(report: TableReport) -> Iterator[tuple[str, GScore]]:
@@ -111,62 +113,50 @@ def _divisor(report: TableReport, attacker: str, _: MatingFacts) -> int | None:
 CSV: Final = {
     "distribution": _table_csv(
         _values,
-        {
-            **_parts("to_move", "value"),
-            "board": lambda report, side, value: report.distribution.board[side].get(value, 0),
-            "canonical": lambda report, side, value: report.distribution.canonical[side].get(value, 0),
-            "en_passant": lambda report, side, value: report.distribution.en_passant[side].get(value, 0),
-            "share": lambda report, side, value: f"{report.distribution.share(side, value):.9f}",
-        },
+        **_parts("to_move", "value"),
+        board=lambda report, side, value: report.distribution.board[side].get(value, 0),
+        canonical=lambda report, side, value: report.distribution.canonical[side].get(value, 0),
+        en_passant=lambda report, side, value: report.distribution.en_passant[side].get(value, 0),
+        share=lambda report, side, value: f"{report.distribution.share(side, value):.9f}",
     ),
-    "depths": _table_csv(_depths, _parts("to_move", "value", "depth", "board")),
+    "depths": _table_csv(_depths, **_parts("to_move", "value", "depth", "board")),
     "records": _table_csv(
         lambda report: ((record,) for record in report.records),
-        {
-            **_fields("value", "depth", "ties", "fen"),
-            "line": lambda _, record: " ".join(point.san for point in record.line),
-            "verified": lambda _, record: int(record.verified),
-        },
+        **_fields("value", "depth", "ties", "fen"),
+        line=lambda _, record: " ".join(point.san for point in record.line),
+        verified=lambda _, record: int(record.verified),
     ),
     "accrued": _table_csv(
-        _accrued_counts, {**_parts("to_move", "holder"), **_fields(*AccruedCounts.__struct_fields__)}
+        _accrued_counts, **_parts("to_move", "holder"), **_fields(*AccruedCounts.__struct_fields__)
     ),
     "endgames": _table_csv(
         lambda report: report.endgame.sides.items(),
-        {
-            **_parts("to_move"),
-            **_fields("positions", "over", "captures"),
-            "quiet": lambda _, __, side: side.total,
-            **_fields("mode", "median", "best", "worst"),
-            "mode_share": lambda _, __, side: None if side.mode is None else f"{side.share(side.mode):.9f}",
-        },
+        **_parts("to_move"),
+        **_fields("positions", "over", "captures"),
+        quiet=lambda _, __, side: side.total,
+        **_fields("mode", "median", "best", "worst"),
+        mode_share=lambda _, __, side: None if side.mode is None else f"{side.share(side.mode):.9f}",
     ),
     "mating": _table_csv(
         lambda report: report.mating.truth.items(),
-        {
-            **_parts("attacker"),
-            **_fields("verdict", "mates"),
-            "share_to_move": lambda _, __, facts: f"{facts.to_move.share:.9f}",
-            "share_waiting": lambda _, __, facts: f"{facts.waiting.share:.9f}",
-            "best_to_move": lambda _, __, facts: facts.to_move.best,
-            "best_waiting": lambda _, __, facts: facts.waiting.best,
-            "divisor": _divisor,
-            "rule_agrees": lambda report, *_: (
-                None if (agrees := report.mating.agrees) is None else int(agrees)
-            ),
-        },
+        **_parts("attacker"),
+        **_fields("verdict", "mates"),
+        share_to_move=lambda _, __, facts: f"{facts.to_move.share:.9f}",
+        share_waiting=lambda _, __, facts: f"{facts.waiting.share:.9f}",
+        best_to_move=lambda _, __, facts: facts.to_move.best,
+        best_waiting=lambda _, __, facts: facts.waiting.best,
+        divisor=_divisor,
+        rule_agrees=lambda report, *_: None if (agrees := report.mating.agrees) is None else int(agrees),
     ),
 }
 """The CSV files about tables, by name."""
 
 _DIFFERENCES: Final = CsvFile(
     lambda difference: ((name, pair) for name, side in difference.sides.items() for pair in side.pairs),
-    {
-        "material": lambda difference, *_: difference.material,
-        **_parts("to_move"),
-        **_fields("r", "wg"),
-        "positions": lambda _, __, pair: pair.count,
-    },
+    material=lambda difference, *_: difference.material,
+    **_parts("to_move"),
+    **_fields("r", "wg"),
+    positions=lambda _, __, pair: pair.count,
 )
 
 _SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")

@@ -250,19 +250,12 @@ def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
     return sum(accumulate(map(data.points_of, player.seats)), Fraction())
 
 
-def _crashes(player: Player, _: _LevelPlayers, __: TieData) -> int:
-    """Return the number of games lost by a disconnection or a stalled connection, but not on time."""
-    return _loss_count(player, _CRASH_BASES)
+def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: TieData) -> int:
+    """Return the number of games lost by a disconnection or a stalled connection; forfeits are also games
+    lost on time, by an illegal move, or off the board without a stated reason.
 
-
-def _forfeits(player: Player, _: _LevelPlayers, __: TieData) -> int:
-    """Return the number of crashes and of games lost on time, by an illegal move, or off the board without a
-    stated reason."""
-    return _loss_count(player, _FORFEIT_BASES)
-
-
-def _loss_count(player: Player, bases: Sequence[Basis]) -> int:
-    """Return the number of lost games whose basis is one of ``bases``."""
+    :param bases: the bases of the games to count.
+    """
     return sum(not seat.half_points and seat.game.outcome.basis in bases for seat in player.seats)
 
 
@@ -334,8 +327,8 @@ _TIEBREAK_LIST: Final = (
     Tiebreak(
         "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
     ),
-    Tiebreak("crashes", "crashes", "fewest crashes", _crashes, low_best=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", _forfeits, low_best=True),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_loss_count, _CRASH_BASES), low_best=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_loss_count, _FORFEIT_BASES), low_best=True),
     Tiebreak(
         "games", "games", "fewest games", _of_player(lambda p: p.results.games), low_best=True, per_game=False
     ),
