@@ -14,6 +14,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
+def code(names: Iterable[str]) -> str:
+    """Return names as code, separated by commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def wrapped(paragraph: str) -> str:
     """Return a paragraph in lines of the length that pages have."""
     return textwrap.fill(paragraph, LINE_LENGTH, break_long_words=False, break_on_hyphens=False)

@@ -1,13 +1,13 @@
 """Blocks of docs/scoring.md: the orders, tiebreaks and tables of standings."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from page_blocks.docstrings import markdown
-from page_blocks.markdown import table
+from page_blocks.markdown import code, table
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import TABLES
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy
@@ -24,7 +24,7 @@ def orders() -> str:
     rows = []
     for order in ORDERS.values():
         rules = f"[{order.rules}]({order.source})" if order.rules else "our own"
-        rows.append((_code([order.name]), _NUMBERS[order.order_by], _code(order.tiebreaks), rules))
+        rows.append((code([order.name]), _NUMBERS[order.order_by], code(order.tiebreaks), rules))
     return table(("order", "first", "tiebreaks", "rules"), rows)
 
 
@@ -36,11 +36,11 @@ def tiebreaks() -> str:
         meaning = "; ".join(row.words.removesuffix(f" ({row.title})") for row in members)
         if text := inspect.getdoc(function):
             meaning += f": {markdown(text.partition(':param')[0]).removeprefix('Return ')}"
-        rows.append((_code(row.key for row in members), _code(row.title for row in members), meaning))
+        rows.append((code(row.key for row in members), code(row.title for row in members), meaning))
     rows.append(("`g1.0`, `g1.5`, ...", "`G1.0 +-`, ...", "the same for any score"))
     rows.append(
         (
-            _code([BALANCES]),
+            code([BALANCES]),
             "up to `G2.0 +-`",
             "`stalemates`, `g1.0`, and so on through all scores that occur",
         )
@@ -53,14 +53,10 @@ def tables() -> str:
     rows = []
     for function, keys in groupby(TABLES, lambda key: _plain(TABLES[key])):
         text, *_ = (inspect.getdoc(function) or "").partition("\n\n")
-        rows.append((_code(keys), markdown(text).removeprefix("Return ")))
+        rows.append((code(keys), markdown(text).removeprefix("Return ")))
     return table(("name", "content"), rows)
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function without the arguments that :func:`partial` has bound."""
     return function.func if isinstance(function, partial) else function
-
-
-def _code(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

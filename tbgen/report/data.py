@@ -151,13 +151,14 @@ CSV: Final = {
 }
 """The CSV files about tables, by name."""
 
-_DIFFERENCES: Final = CsvFile(
+DIFFERENCES: Final = CsvFile(
     lambda difference: ((name, pair) for name, side in difference.sides.items() for pair in side.pairs),
     material=lambda difference, *_: difference.material,
     **_parts("to_move"),
     **_fields("r", "wg"),
     positions=lambda _, __, pair: pair.count,
 )
+"""The CSV file about the differences between the variants."""
 
 _SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")
 _HOLDER_FIELDS: Final = ("material", "value", "ties", "fen", "verified")
@@ -192,7 +193,7 @@ def part_files(part: str, csv_name: str, reports: Sequence[TableReport]) -> File
 
 def difference_files(differences: Sequence[Difference]) -> Files:
     """Return the files about the differences between the variants."""
-    return {"json": _json(to_builtins(differences)), "csv": _DIFFERENCES.text(differences)}
+    return {"json": _json(to_builtins(differences)), "csv": DIFFERENCES.text(differences)}
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
