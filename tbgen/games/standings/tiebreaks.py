@@ -111,16 +111,17 @@ class Tiebreak:
     dependence: Dependence = Dependence.NOTHING
     """The data that the number depends on. Unproved values among them make places uncertain."""
     low_best: bool = False
-    """Whether the smaller number is better."""
+    """Whether the smaller number is better; never together with ``term``."""
     show: Callable[[Any], str] | None = None
     """Function that formats the number for readers, as in :class:`Column`."""
     per_game: bool = True
-    """Whether the number is divided by the number of games if players are ordered by points per game."""
+    """Whether the number is divided by the number of games if players are ordered by points per game; False
+    for a mean, a share or a place."""
     undefined_weight: float | Fraction = -math.inf
     """Weight of a player whose number is undefined."""
     term: _TermFunction | None = None
     """If the number is a sum over games and depends on their values, the function that returns the term of
-    one game; else None."""
+    one game; else None. A better value must never add less. A sum of all results counts each bye as one."""
     rank: int | None = None
     """Rank of the results that the sum counts; None if it includes all results."""
 
