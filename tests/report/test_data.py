@@ -65,3 +65,14 @@ def test_rows_of_endgames(reports: dict[str, TableReport]) -> None:
             assert side.mode is not None
             assert float(cells.pop("mode_share")) == pytest.approx(side.share(side.mode), abs=1e-9)
             assert cells == {title: getattr(side, title) for title in cells}
+
+
+def test_rows_of_mating(reports: dict[str, TableReport]) -> None:
+    for report in reports.values():
+        for row, facts in zip(CSV["mating"].rows(report), report.mating.truth, strict=True):
+            for name, chance in (("to_move", facts.to_move), ("waiting", facts.waiting)):
+                assert float(row[f"share_{name}"]) == pytest.approx(chance.share, abs=1e-9)
+                assert row[f"best_{name}"] == chance.best
+            assert row["divisor"] in (None, report.mating.rule.divisor)
+            assert (row["divisor"] is None) == (row["attacker"] != report.mating.rule.leader)
+            assert row["rule_agrees"] == report.mating.agrees
