@@ -107,7 +107,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def shares_of(took: dict[str, float]) -> list[str]:
-    """Lines with the share of each folder in the seconds of all, the largest first, and its number of tests."""
+    """Lines with the share of each folder in the seconds of all, largest first, and its number of tests."""
     of_folder: defaultdict[str, list[float]] = defaultdict(list)
     for name, seconds in took.items():
         of_folder[name.partition("::")[0].rpartition("/")[0]].append(seconds)
