@@ -20,10 +20,10 @@ from tbgen.games.game_options import FiftyMoveRule, GameOptions
 from tbgen.games.live_file import GameMove
 from tbgen.match.adjudication import Judge, StopRules
 from tbgen.match.clock import TimeControl
-from tbgen.match.engine_process import EngineSettings
 from tbgen.match.event import run_event
-from tbgen.match.event_settings import EventSettings
+from tbgen.match.event_settings import Entrant, EventSettings
 from tbgen.match.messages import LiveWriter, Message, Note
+from tbgen.uci.process import EngineSettings
 
 
 class Counter:
@@ -52,7 +52,7 @@ def main() -> None:
     control = TimeControl(nodes=arguments.nodes)
     with tempfile.TemporaryDirectory() as folder:
         settings = EventSettings(
-            tuple(EngineSettings(name, command, control=control) for name in "AB"),
+            tuple(Entrant(EngineSettings(name, command), control) for name in "AB"),
             Path(folder, "games.pgn"),
             rounds=arguments.rounds,
             concurrency=arguments.concurrency,

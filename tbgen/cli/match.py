@@ -28,13 +28,13 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.solver_options import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
-from tbgen.documents import struct_of
 from tbgen.errors import UsageError, quote
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.record import Format
+from tbgen.keywords import struct_of
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
-from tbgen.match.event_settings import EventSettings, engines_of, processors_of, read_toml_options
+from tbgen.match.event_settings import EventSettings, entrants_of, processors_of, read_toml_options
 from tbgen.match.foreign import translate
 from tbgen.match.openings import OpeningSettings, StartKind
 from tbgen.probe.syzygy import MAX_MEN
@@ -195,7 +195,7 @@ class EventOptions(OptionGroup):
         converted = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
         options = {"variant": self.start, **vars(self)}
         return EventSettings(
-            engines_of(self.engine, [*chain(*self.each)], _remark),
+            entrants_of(self.engine, [*chain(*self.each)], _remark),
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves or None),
             **{name: value for name, value in options.items() if name not in converted and value is not None},

@@ -66,7 +66,7 @@ def run(
     :param check: compare each table with its digest when its file is opened, which reads the whole file
     :param in_browser: open the page in a browser
     """
-    from tbgen.match.engine_process import find_command
+    from tbgen.uci.process import find_command
     from tbgen.web.configuration import Settings
     from tbgen.web.server import serve
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tbgen.documents import MANAGED_OPTIONS, settable_options
 from tbgen.errors import TbgenError
+from tbgen.uci.options import MANAGED_OPTIONS, settable_options
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Partner

@@ -4,14 +4,9 @@ If the partner finds that a side may win, the partner's move is made. If it find
 that keep the draw, and tbgen chooses among these moves by r-mobility. However, tbgen chooses only in three
 cases: few men remain that could reset the accrued score, the partner's line leads to a low score, or the
 position has occurred before.
-
-Only the partner's last line for each move is read, because reading all lines would slow down its search.
 """
 
 import math
-import re
-import time
-from asyncio import BaseTransport
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -21,62 +16,15 @@ from typing import Final
 
 import chess
 import chess.engine
-from chess.engine import InfoDict, UciProtocol
+from chess.engine import InfoDict
 
 from tbgen.board.score import GScore
-from tbgen.documents import normalise_blanks, options_for
 from tbgen.engine.game import Candidate, SearchGame
 from tbgen.engine.timer import Timer
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.system.processes import split_words
-
-_PLAY_PATTERN: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
-_CONTENT_PATTERN: Final = re.compile(rb"info.* (string|score|pv) ")
-_PLACE_PATTERN: Final = re.compile(rb" multipv (\d+)")
-_MAX_HELD_SECONDS: Final = 1.0
-"""Maximum time for which lines are held back, so that later lines can replace them."""
-
-
-class LastLinesProtocol(UciProtocol):
-    """The UCI protocol, reading only the engine's last line of play for each place (``multipv``).
-
-    python-chess plays all moves of every line on a board. When moves took 0.1 s each, this cost a third of
-    tbgen's processor time. Therefore only the last lines are passed on to python-chess, every second and
-    before any output that may end the search.
-    """
-
-    def connection_made(self, transport: BaseTransport) -> None:
-        """Prepare to read from the engine."""
-        super().connection_made(transport)
-        self._unfinished = b""
-        self._last_lines: dict[bytes, bytes] = {}
-        self._held_since = 0.0
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        """Read the engine's output from a pipe."""
-        if fd != 1 or isinstance(data, str):
-            super().pipe_data_received(fd, data)
-            return
-        *lines, self._unfinished = (self._unfinished + data).split(b"\n")
-        for line in map(normalise_blanks, lines):
-            if _PLAY_PATTERN.match(line):
-                place = _PLACE_PATTERN.search(line)
-                self._held_since = self._held_since if self._last_lines else time.perf_counter()
-                self._last_lines[place[1] if place else b"1"] = line
-                continue
-            if not line.startswith(b"info"):
-                self._flush_lines()
-            elif not _CONTENT_PATTERN.match(line):  # only progress, such as the move being searched
-                continue
-            super().pipe_data_received(fd, line + b"\n")
-        if self._last_lines and time.perf_counter() > self._held_since + _MAX_HELD_SECONDS:
-            self._flush_lines()
-
-    def _flush_lines(self) -> None:
-        for line in self._last_lines.values():
-            super().pipe_data_received(1, line + b"\n")
-        self._last_lines.clear()
-
+from tbgen.system.processes import APART, split_words
+from tbgen.uci.options import options_for
+from tbgen.uci.protocol import AnalysisProtocol
 
 _START_SECONDS: Final = 30.0
 """Time within which the partner must start."""
@@ -181,7 +129,9 @@ class Partner:
         """Whether the partner has failed, so that it must not be used any more."""
         words = [command] if Path(command).is_file() else split_words(command)
         try:
-            self._engine = chess.engine.SimpleEngine.popen(LastLinesProtocol, words, timeout=_START_SECONDS)
+            self._engine = chess.engine.SimpleEngine.popen(
+                AnalysisProtocol, words, timeout=_START_SECONDS, stderr=None, **APART
+            )
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise PartnerError(f"the partner {self._name} does not start{_reason_text(error)}") from None
         offered = self._engine.options

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from chess import BLACK, WHITE, Color
 from chess.engine import Limit
 
 from tbgen.errors import UsageError, quote
@@ -105,11 +107,8 @@ class Clock:
         limits = [limit for limit in (self.seconds_left, self.control.per_move) if limit is not None]
         return min(limits) + self.control.margin if limits else None
 
-    def spend(self, seconds: float) -> bool:
-        """Deduct the time that a move took; return whether the move was made in time."""
-        allowed_seconds = self.allowed_seconds
-        if allowed_seconds is not None and seconds > allowed_seconds:
-            return False
+    def spend(self, seconds: float) -> None:
+        """Deduct the time that a move took, and add the time for further moves."""
         if self.seconds_left is not None and self.control.time is not None:
             self.seconds_left += self.control.increment - seconds
             if self.moves_remaining is not None:
@@ -117,24 +116,16 @@ class Clock:
                 if not self.moves_remaining:
                     self.moves_remaining = self.control.moves
                     self.seconds_left += self.control.time
-        return True
 
 
-def late_text(seconds: float, allowed_seconds: float) -> str:
-    """Return in words the time that a late move took and the time that it had, both in milliseconds.
+def limit_of(clocks: Mapping[Color, Clock], mover: Color) -> Limit:
+    """Return the limits to send to the engine whose turn it is.
 
-    The first is never the smaller number.
-
-    >>> late_text(0.099, 0.0933958), late_text(5.0001, 5)
-    ('its move has taken 0.099 s of 0.093 s', 'its move has taken 5.001 s of 5.000 s')
+    :param clocks: the clocks of White (True) and Black.
     """
-    allowed = round(allowed_seconds, 3)
-    return f"its move has taken {max(seconds, allowed + 0.001):.3f} s of {allowed:.3f} s"
-
-
-def limit_of(white: Clock, black: Clock, mover_clock: Clock) -> Limit:
-    """Return the limits to send to the engine whose turn it is. Its clock is ``mover_clock``."""
-    control, has_clock = mover_clock.control, mover_clock.seconds_left is not None
+    white, black = clocks[WHITE], clocks[BLACK]
+    clock = clocks[mover]
+    control, has_clock = clock.control, clock.seconds_left is not None
     return Limit(
         time=control.per_move,
         depth=control.depth,
@@ -143,5 +134,5 @@ def limit_of(white: Clock, black: Clock, mover_clock: Clock) -> Limit:
         black_clock=black.seconds_left if has_clock else None,
         white_inc=white.control.increment or None if has_clock else None,
         black_inc=black.control.increment or None if has_clock else None,
-        remaining_moves=mover_clock.moves_remaining if has_clock else None,
+        remaining_moves=clock.moves_remaining if has_clock else None,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import random
 import signal
 import time
@@ -14,7 +13,6 @@ from dataclasses import replace
 from typing import Final
 
 import chess
-import chess.engine
 
 from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError
@@ -25,7 +23,6 @@ from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, event_result
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
-from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings
 from tbgen.match.event_settings import EventSettings, check_settings
 from tbgen.match.game import MatchGame, end_lost_game, play_game
 from tbgen.match.games_file import GamesFile, game_text
@@ -34,6 +31,7 @@ from tbgen.match.openings import Openings
 from tbgen.match.schedule import Fixture, Schedule
 from tbgen.system.processes import Guard
 from tbgen.system.signals import END_SIGNALS
+from tbgen.uci.process import Engine, EngineFault, EngineLogs, EngineSettings
 
 
 class _TestHasDecided(Exception):  # noqa: N818
@@ -101,10 +99,10 @@ class Event:
         self._games = Encounters(settings.players, settings.games, settings.test)
         self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
         total = self.schedule.total
-        encounters = settings.rounds * len(settings.engines) if total is None else -(-total // settings.games)
+        encounters = settings.rounds * len(settings.players) if total is None else -(-total // settings.games)
         self._needs_chess960 = openings.check(encounters, self._note)
         self._digests = schedule_digests(settings, openings)
-        self._players = {engine.name: engine for engine in settings.engines}
+        self._entrants = {entrant.name: entrant for entrant in settings.entrants}
         self._summary = Summary()
         self._reasons_noted: set[str] = set()
 
@@ -129,7 +127,6 @@ class Event:
         :raises TbgenError: if an engine cannot be started before the first game, or a game cannot be written.
         """
         settings = self.settings
-        chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every unusual line
         with closing(EngineLogs(settings.log)) as logs:
             self._send(self._event_start(file.size))
             if not self._test_has_decided():
@@ -203,13 +200,13 @@ class Event:
     async def _play_fixture(self, slot: _Slot, fixture: Fixture) -> MatchGame:
         """Play a game in a slot, after terminating the slot's engines that do not play in this game."""
         await slot.close_others(fixture.white, fixture.black)
-        players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
-        clocks = {side: Clock(player.control) for side, player in players.items()}
+        entrants = {chess.WHITE: self._entrants[fixture.white], chess.BLACK: self._entrants[fixture.black]}
+        clocks = {side: Clock(entrant.control) for side, entrant in entrants.items()}
         game = MatchGame(fixture, self.options, clocks, self._send)
         engines: dict[chess.Color, Engine] = {}
-        for side, player in players.items():
+        for side, entrant in entrants.items():
             try:
-                engines[side] = await slot.ensure_engine(player)
+                engines[side] = await slot.ensure_engine(entrant.engine)
             except EngineFault as fault:
                 return await end_lost_game(game, self._judge, side, fault)
         await play_game(game, engines, self.settings.stop, self._judge)
@@ -245,7 +242,7 @@ class Event:
         games = self._games
         if games.is_test_outdated:
             await asyncio.to_thread(games.test)
-        if len(self.settings.engines) == 2:
+        if len(self.settings.players) == 2:
             self._send(ScoreUpdate(games.score(), None))
         elif _is_due(len(games), self.settings.interval) and (records := games.countable_games()):
             self._send(ScoreUpdate(None, await asyncio.to_thread(standings, records, self._scheme)))
@@ -276,14 +273,14 @@ class Event:
         :raises TbgenError: if an engine cannot be started.
         :raises UsageError: if the event needs Chess960 and an engine does not play it.
         """
-        for settings in self.settings.engines:
+        for entrant in self.settings.entrants:
             try:
-                plays_chess960 = (await slot.ensure_engine(settings)).plays_chess960
+                plays_chess960 = (await slot.ensure_engine(entrant.engine)).plays_chess960
             except EngineFault as fault:
-                raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
+                raise TbgenError(f"{entrant.name} does not start: {fault.detail}") from None
             await slot.close_others()
             if self._needs_chess960 and not plays_chess960:
-                raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
+                raise UsageError(f"{entrant.name} does not play Chess960: it has no option UCI_Chess960")
 
     def _note(self, sentence: str) -> None:
         self._send(Note(sentence))
@@ -299,7 +296,7 @@ class Event:
             "" if settings.site == "?" else settings.site,
             settings.format.value,
             options.variant.value,
-            [Participant(engine.name, str(engine.control)) for engine in settings.engines],
+            [Participant(entrant.name, str(entrant.control)) for entrant in settings.entrants],
             settings.rounds,
             settings.games,
             self.schedule.total,
@@ -374,9 +371,12 @@ def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, i
     If pairings depend on results, they may also depend on the number of rounds. Each number then has its own
     digest, so that a game tells for how many rounds its round was paired. Other formats have one digest.
     """
-    engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
+    entrants = (
+        f"{entrant.name} {entrant.control!r} {sorted(entrant.engine.options.items())}"
+        for entrant in settings.entrants
+    )
     numbers = f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}"
-    parts = [*engines, settings.format.value, numbers]
+    parts = [*entrants, settings.format.value, numbers]
     more = [*(["no swap"] if not settings.swap else []), *(["reverse"] if settings.reverse else [])]
     waits = settings.format.waits_for_results
     counts = range(1, max(settings.rounds, _MAX_ROUNDS) + 1) if waits else [settings.rounds]

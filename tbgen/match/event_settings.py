@@ -15,25 +15,39 @@ from typing import Annotated, Any, Final, Self
 
 from msgspec import Meta, Struct
 
-from tbgen.documents import MANAGED_OPTIONS, make_struct, option_in_errors, settable_options, values_of
 from tbgen.errors import NamedChoice, UsageError, printable, quote
 from tbgen.games.standings.elo import TestSettings
 from tbgen.games.standings.record import EventFormat, Format
+from tbgen.keywords import make_struct, option_in_errors, values_of
 from tbgen.match.adjudication import StopRules
 from tbgen.match.clock import TimeControl, parse_seconds
-from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import OpeningSettings, StartKind
 from tbgen.system.files import read_file
 from tbgen.text import composed, decode
+from tbgen.uci.options import MANAGED_OPTIONS, settable_options
+from tbgen.uci.process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A player of an event: an engine with its time control."""
+
+    engine: EngineSettings
+    control: TimeControl = field(default_factory=TimeControl)
+
+    @property
+    def name(self) -> str:
+        """The name of the player."""
+        return self.engine.name
 
 
 @dataclass(frozen=True, slots=True)
 class EventSettings:
     """The settings of an event."""
 
-    engines: tuple[EngineSettings, ...]
+    entrants: tuple[Entrant, ...]
     pgn: Path
     format: Format = Format.ROUND_ROBIN
     rounds: int = 1
@@ -75,8 +89,8 @@ class EventSettings:
 
     @property
     def players(self) -> list[str]:
-        """The names of the engines."""
-        return [engine.name for engine in self.engines]
+        """The names of the players."""
+        return [entrant.name for entrant in self.entrants]
 
     @property
     def event_format(self) -> EventFormat:
@@ -92,12 +106,12 @@ def check_settings(settings: EventSettings) -> None:
     names = settings.players
     if len(names) < 2:
         raise UsageError("an event needs two engines or more: give each with --engine cmd=PROGRAM")
-    for engine in settings.engines:
-        if names.count(engine.name) > 1:
-            raise UsageError(f"two engines are called {engine.name}: give them different names with name=")
-        if not engine.control.has_limit:
+    for entrant in settings.entrants:
+        if names.count(entrant.name) > 1:
+            raise UsageError(f"two engines are called {entrant.name}: give them different names with name=")
+        if not entrant.control.has_limit:
             raise UsageError(
-                f"nothing limits a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
+                f"nothing limits a search of {entrant.name}: give tc=, st=, depth= or nodes=, also by --each"
             )
     if settings.games not in (1, 2):
         remedy = f"--games 2 --rounds {-(-settings.rounds * settings.games // 2)}"
@@ -132,7 +146,7 @@ MANAGED_IN_EVENTS: Final = {
     "UCI_ShowRefutations": ("false", "refutations are not read"),
 }
 """Engine options that the event itself sets or that have no effect in it, in the form of
-:data:`tbgen.documents.MANAGED_OPTIONS`."""
+:data:`tbgen.uci.options.MANAGED_OPTIONS`."""
 _MAX_NUMBER: Final = 1 << 63
 """Greatest absolute value of a number in an event file."""
 _PROCESSOR_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
@@ -183,8 +197,8 @@ class _EngineWords(Struct):
     nodes: Annotated[int, Meta(ge=1)] | None = None
     timemargin: Annotated[int, Meta(ge=0)] = 0
 
-    def settings(self) -> EngineSettings:
-        """Convert the words to settings.
+    def entrant(self) -> Entrant:
+        """Return the engine, without options, and the time control that the words describe.
 
         :raises UsageError: if words contradict each other, the name is invalid, or a path does not exist.
         """
@@ -202,13 +216,16 @@ class _EngineWords(Struct):
             raise UsageError("tc= sets a clock and st= a time for each move: give only one of them")
         control = replace(control, per_move=self.st, depth=self.depth, nodes=self.nodes)
         restart = self.restart is _Restart.ON
-        return EngineSettings(name, command, self.dir, self.option, control, restart, self.start, self.stall)
+        engine = EngineSettings(
+            name, command, directory=self.dir, restart=restart, start_limit=self.start, stall_limit=self.stall
+        )
+        return Entrant(engine, control)
 
 
-def engines_of(
+def entrants_of(
     words: Sequence[Sequence[str]], each: Sequence[str] = (), warn: Callable[[str], object] = lambda _: None
-) -> tuple[EngineSettings, ...]:
-    """Return the settings of the engines.
+) -> tuple[Entrant, ...]:
+    """Return the engines of an event, each with its time control.
 
     :param words: for each engine, the words of ``--engine``, which take precedence over those of ``--each``.
     :param each: the words of ``--each``; if a key occurs twice, the last one counts.
@@ -218,30 +235,29 @@ def engines_of(
     :raises UsageError: if a word is invalid, or if a program does not exist.
     """
     common = values_of("each", each, _EngineWords)
-    engines = tuple(_engine(values_of("engine", group, _EngineWords), common, warn) for group in words)
-    if any(engine.control.has_time_limit for engine in engines):
-        for engine in engines:
-            if engine.control.has_limit and not engine.control.has_time_limit:
-                warn(f"{engine.name} has no clock, only {engine.control.untimed_limits}, but others have one")
-    return engines
+    entrants = tuple(_entrant(values_of("engine", group, _EngineWords), common, warn) for group in words)
+    if any(entrant.control.has_time_limit for entrant in entrants):
+        for name, control in ((entrant.name, entrant.control) for entrant in entrants):
+            if control.has_limit and not control.has_time_limit:
+                warn(f"{name} has no clock, only {control.untimed_limits}, but others have one")
+    return entrants
 
 
-def _engine(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> EngineSettings:
+def _entrant(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> Entrant:
     option = "engine or --each" if each else "engine"
     replaced = [key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)]
     arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
     common = {key: value for key, value in each.items() if key not in replaced}
     words = make_struct(option, {**common, **own, **arguments}, _EngineWords)
     with option_in_errors(option):
-        settings = words.settings()
+        entrant = words.entrant()
     requested = [*each.get("option", {}).items(), *own.get("option", {}).items()]
-    options = settable_options(requested, MANAGED_IN_EVENTS, lambda text: warn(f"{settings.name}: {text}"))
-    settings = replace(settings, options=options)
+    options = settable_options(requested, MANAGED_IN_EVENTS, lambda text: warn(f"{entrant.name}: {text}"))
     for key in replaced:
         clock = next(f"{clock}={own[clock]}" for clock in _TIME_LIMITS if clock in own)
         if clock != f"{key}={each[key]}":
-            warn(f"{settings.name}: its own {clock} replaces {key}={each[key]} of --each")
-    return settings
+            warn(f"{entrant.name}: its own {clock} replaces {key}={each[key]} of --each")
+    return replace(entrant, engine=replace(entrant.engine, options=options))
 
 
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:

@@ -14,11 +14,11 @@ from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter
 from tbgen.match.adjudication import Evaluations, Judge, StopRules
-from tbgen.match.clock import Clock
-from tbgen.match.engine_process import Engine, EngineFault, Fault
+from tbgen.match.clock import Clock, limit_of
 from tbgen.match.messages import Listener
 from tbgen.match.schedule import Fixture
-from tbgen.match.uci import Thought
+from tbgen.uci.process import Engine, EngineFault, Fault
+from tbgen.uci.protocol import Thought
 
 BOOK_COMMENT: Final = "book"
 """The comment on the moves of the opening."""
@@ -117,10 +117,15 @@ async def play_game(
             resigned = stop_ending.cause is Basis.RESIGNATION
             return game.end(outcome, stop_ending, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
+        clock = game.clocks[mover]
+        limit = limit_of(game.clocks, mover)
         try:
-            reply = await engines[mover].move(board, game.clocks, game, start_accrued, game.send_thought)
+            reply = await engines[mover].move(
+                board, limit, clock.allowed_seconds, game, start_accrued, game.send_thought
+            )
         except EngineFault as fault:
             return await end_lost_game(game, judge, mover, fault)
+        clock.spend(reply.seconds)
         game.thinking_seconds += reply.seconds
         game.push(reply.move, reply.thought.comment(reply.seconds), reply.thought.line)
         evaluations.add(board, reply.thought.centipawns)

@@ -79,7 +79,7 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
     yield tags.TOURNAMENT, str(settings.event_format)
     if game.termination:
         yield "Termination", game.termination
-    controls = {engine.name: str(engine.control) for engine in settings.engines}
+    controls = {entrant.name: str(entrant.control) for entrant in settings.entrants}
     white, black = controls[fixture.white], controls[fixture.black]
     if white == black:
         yield "TimeControl", white

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Final
 
 import chess
+from chess.engine import Limit
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.errors import UsageError
 from tbgen.games.pgn.reader import Game
-from tbgen.match.clock import Clock, TimeControl
-from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
 from tbgen.system.processes import Guard
+from tbgen.uci.process import Engine, EngineFault, EngineSettings
 from tbgen.web.admission import Limiter, Queue, WorkerPool, client_of
 from tbgen.web.configuration import Settings
 from tbgen.web.games import single_game
@@ -46,8 +46,7 @@ class Opponent:
     """
 
     def __init__(self, settings: Settings, pool: WorkerPool) -> None:
-        seconds = settings.move_seconds
-        self._control = None if seconds is None else TimeControl(per_move=seconds, margin=_MARGIN_SECONDS)
+        self._move_seconds = settings.move_seconds
         self._engine_settings = _engine_settings(settings)
         self._limiter, self._pool = Limiter(settings.limit, settings.burst), pool
         self._queue = Queue(1, _MAX_WAITING)
@@ -65,14 +64,14 @@ class Opponent:
         :raises Refusal: if the server has no engine, too many moves are requested, or the engine fails.
         :raises UsageError: if the body is not a game, or the game is over.
         """
-        if self._control is None:
+        if self._move_seconds is None:
             raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
         client = client_of(request)
         with self._limiter.charged(client) as bill:
             pgn_game = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill, request)
             async with self._queue.turn(request), self._engine_lock:
                 with bill.timed():
-                    move = await self._make_move(pgn_game, self._control, client)
+                    move = await self._make_move(pgn_game, self._move_seconds, client)
         return answer(request, ReplyDocument(uci=move.uci(), san=pgn_game.board.san(move)), NO_STORE)
 
     async def close(self) -> None:
@@ -84,9 +83,10 @@ class Opponent:
             self._guard.close()
             self._guard = None
 
-    async def _make_move(self, pgn_game: Game, control: TimeControl, client: str) -> chess.Move:
+    async def _make_move(self, pgn_game: Game, seconds: float, client: str) -> chess.Move:
         """Return the engine's move.
 
+        :param seconds: the time for the move.
         :raises Refusal: if the engine fails; the next move is then made by a new process.
         """
         if self._idle_task is not None:
@@ -95,9 +95,10 @@ class Opponent:
         game = client, pgn_game.board.root().fen(), accrued
         if game != self._game:  # otherwise keep the object: an engine recognises its game by identity
             self._game = game
-        clocks = dict.fromkeys(chess.COLORS, Clock(control))
         try:
-            reply = await (await self._ensure_engine()).move(pgn_game.board, clocks, self._game, accrued)
+            engine = await self._ensure_engine()
+            limit = Limit(time=seconds)
+            reply = await engine.move(pgn_game.board, limit, seconds + _MARGIN_SECONDS, self._game, accrued)
         except (EngineFault, UsageError) as error:
             _logger.error("the opponent's engine has failed: %s", error)
             await self._end_engine()

@@ -7,7 +7,7 @@ import pytest
 
 from tbgen.compiler import cache as kernel_cache
 from tbgen.errors import UsageError
-from tbgen.match.engine_process import find_command
+from tbgen.uci.process import find_command
 from tests.support.commands import Capture, answer, document, failure
 
 

@@ -289,8 +289,8 @@ def test_a_partner_that_does_not_answer_is_given_up(
 
 
 def test_results_of_a_partner_are_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_SHOW_SECONDS", "_MAX_HELD_SECONDS"):
-        monkeypatch.setattr(f"tbgen.engine.partner.{name}", -1)
+    monkeypatch.setattr("tbgen.engine.partner._SHOW_SECONDS", -1)
+    monkeypatch.setattr("tbgen.uci.protocol._REPORT_SECONDS", 0)
     with partnered("watched", "f7f8 h8h7,5,5-990-5") as engine:
         engine.say(f"position fen {STALEMATE}", "go infinite")
         engine.hear("score cp 5 .* pv f7f8 h8h7")

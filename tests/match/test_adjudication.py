@@ -16,10 +16,10 @@ from tbgen.beyond.jobs import SolveProof, Solver
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.cli.main import main
-from tbgen.documents import struct_of
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, adjudicate
+from tbgen.keywords import struct_of
 from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, StopRules
 from tbgen.progress import SolveStage
 from tests.match.engines import words

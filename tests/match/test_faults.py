@@ -1,20 +1,15 @@
 """A fault of an engine loses the game and is recorded, and the event continues."""
 
-import asyncio
 import os
 import re
 import shutil
 import signal
 import time
-from contextlib import nullcontext
 from pathlib import Path
-from unittest.mock import create_autospec
 
 import pytest
 
-from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
-from tbgen.match.uci import Uci
-from tbgen.system.processes import Guard
+from tbgen.uci.protocol import EngineProtocol
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.exhaustive import exhaustive
@@ -27,9 +22,6 @@ FAULTS = {
     "flood": ("flood", "stall=0.2", "'s connection stalls", "stalled connection", "abandoned"),
     "absent": ("mute", "st=0.2", " loses on time", "time forfeit", "time forfeit"),
     "illegal": ("illegal", "", " makes an illegal move: e2e5", "illegal move", "illegal move"),
-    "nonsense": ("nonsense", "", " makes an illegal move: ??1-0?", "illegal move", "illegal move"),
-    "null": ("null", "", " makes an illegal move: 0000", "illegal move", "illegal move"),
-    "none": ("none", "", " makes an illegal move: (none)", "illegal move", "illegal move"),
 }
 """The modes of faulty engines, the limits that they exceed, and the results: the reason and two tags."""
 
@@ -67,14 +59,14 @@ class StandingClock:
 
 @pytest.fixture
 def standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, take = StandingClock(), Uci.pipe_data_received
+    clock, take = StandingClock(), EngineProtocol.pipe_data_received
 
-    def received(uci: Uci, fd: int, data: bytes) -> None:
+    def received(uci: EngineProtocol, fd: int, data: bytes) -> None:
         clock.now += 400 * (b"string late" in data)
         take(uci, fd, data)
 
-    monkeypatch.setattr("tbgen.match.uci.time", clock)
-    monkeypatch.setattr(Uci, "pipe_data_received", received)
+    monkeypatch.setattr("tbgen.uci.protocol.time", clock)
+    monkeypatch.setattr(EngineProtocol, "pipe_data_received", received)
 
 
 @pytest.mark.usefixtures("standing_clock")
@@ -100,9 +92,9 @@ def test_time_is_counted(tmp_path: Path) -> None:
 
 
 def test_odd_engines_that_play_are_tolerated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise, endless lines, two answers, ignoring ``quit``, and remaining children (lichess-bot 623)."""
-    monkeypatch.setattr("tbgen.match.engine_process._QUIT_SECONDS", 0.3)
-    before, odd = children(), ("garbage", "long-line", "twice", "stubborn", "parent")
+    """They ignore ``quit``, or leave children behind (lichess-bot 623)."""
+    monkeypatch.setattr("tbgen.uci.process._QUIT_SECONDS", 0.3)
+    before, odd = children(), ("stubborn", "parent")
     players = [words("A"), *(words(mode, mode) for mode in odd)]
     games = played(tmp_path / "games.pgn", "--tournament", "gauntlet", "--games", "1", players=players)
     assert [last_words(game) for game in games] == ["End by 3-fold repetition"] * len(odd)
@@ -128,57 +120,6 @@ def test_an_engine_that_never_starts_is_a_mistake(tmp_path: Path, capsys: pytest
         assert "B does not start: " in failure(capsys, 1, *event(pgn, players=players)), mode
         assert not pgn.exists()
         assert children() == before
-
-
-@pytest.mark.parametrize(
-    ("pauses", "fault"),
-    [([20.0] * 9, ""), ([20.0, 40.0], "30.0 s.*start"), ([20.0] * 99, "5 min 00 s.*stall")],
-    ids=["at work", "silent", "endless"],
-)
-def test_an_engine_that_says_what_it_does_has_longer_to_get_ready(
-    pauses: list[float], fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its messages are passed on once it is slow. The clock advances by the pauses only."""
-    clock, told = [0.0], list[str]()
-
-    async def get_ready(uci: Uci) -> None:
-        for pause in pauses:
-            uci.pipe_data_received(1, b"info string compiling\x07\ninfo depth 1\n")
-            clock[0] += pause
-            await asyncio.sleep(0)
-        if fault:
-            await asyncio.Event().wait()
-
-    async def wait() -> None:
-        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: clock[0])
-        uci = Uci()
-        engine = Engine(EngineSettings("A", ("none",)), uci, 0, create_autospec(Guard), told.append)
-        await engine._wait_for(get_ready(uci))
-
-    with pytest.raises(EngineFault, match=f"within {fault}=SECONDS$") if fault else nullcontext():
-        asyncio.run(wait())
-    assert told[0] == "A is not ready yet: compiling\N{REPLACEMENT CHARACTER}"
-    assert len(told) == min(len(pauses), 16) - 1
-
-
-def test_the_exit_code_of_a_running_engine_is_left_to_asyncio(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise asyncio prints a warning. So the transport is closed only when the engine has ended."""
-    killed, transport = list[int](), create_autospec(asyncio.SubprocessTransport)
-    monkeypatch.setattr("tbgen.match.uci.kill_tree", killed.append)
-    transport.get_pid.return_value, transport.get_returncode.return_value = 7, None
-
-    async def end_engine() -> None:
-        uci = Uci()
-        uci.connection_made(transport)
-        uci.pipe_connection_lost(1, None)
-        assert (killed, transport.close.called) == ([7], False)
-        transport.get_returncode.return_value = -9
-        uci.process_exited()
-        await asyncio.sleep(0)
-        assert uci.failure == "it has closed its output"
-
-    asyncio.run(end_engine())
-    assert (killed, transport.close.call_count) == ([7], 1)
 
 
 def scripted(path: Path, *commands: str) -> list[str]:
@@ -275,7 +216,7 @@ def test_a_runner_that_is_killed_loses_no_game_and_leaves_nothing_running(
         assert len(now) == len(texts), attempt  # none twice
         assert kept.items() <= now.items(), attempt  # none lost, none changed
         kept = now
-    monkeypatch.setattr("tbgen.match.engine_process._QUIT_SECONDS", 0.1)
+    monkeypatch.setattr("tbgen.uci.process._QUIT_SECONDS", 0.1)
     last = max(int(key.partition(".")[0]) for key in kept)
     games = played(pgn, "--rounds", str(last + 2), "--concurrency", "2", players=players)
     rounds = {f"{number}.1.{game}" for number in range(1, last + 3) for game in (1, 2)}

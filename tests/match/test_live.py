@@ -63,7 +63,7 @@ def test_any_program_can_read_the_live_file(tmp_path: Path) -> None:
 
 def test_thoughts_are_written_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each thought is written once, before the move; the engine waits for this."""
-    monkeypatch.setattr("tbgen.match.uci._REPORT_SECONDS", 0.05)
+    monkeypatch.setattr("tbgen.uci.protocol._REPORT_SECONDS", 0.05)
     players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
     lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]

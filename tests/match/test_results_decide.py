@@ -19,11 +19,11 @@ from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.encounters import MAX_EXTRA_ENCOUNTERS, GameId, bracket, event_result
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.tournament import EventResult
-from tbgen.match.engine_process import EngineSettings
 from tbgen.match.event import schedule_digests
-from tbgen.match.event_settings import EventSettings
+from tbgen.match.event_settings import Entrant, EventSettings
 from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture
+from tbgen.uci.process import EngineSettings
 from tests.match.engines import words
 from tests.match.test_schedule import schedule
 from tests.support.exhaustive import exhaustive, sample
@@ -163,14 +163,14 @@ def test_rounds_of_a_swiss_that_have_begun_keep_their_pairings() -> None:
 def test_digests_of_schedules_do_not_change() -> None:
     """They are those of earlier files, and tell the number of rounds if this counts."""
     openings = Openings(None, StartKind.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
-    engines = tuple(EngineSettings(name, ()) for name in "abcd")
+    entrants = tuple(Entrant(EngineSettings(name, ())) for name in "abcd")
     for form, digest, rounds in (
         (Format.SWISS, "afff9bb28ec3725f", 2),
         (Format.SWISS, "c60bd83f2874fbf0", 3),
         (Format.KNOCKOUT, "84533c8a2c2c33ca", 2),
         (Format.ROUND_ROBIN, "ecd8ee837213df5c", 7),
     ):
-        assert schedule_digests(EventSettings(engines, Path(), form, rounds=7), openings)[digest] == rounds
+        assert schedule_digests(EventSettings(entrants, Path(), form, rounds=7), openings)[digest] == rounds
 
 
 def test_more_rounds(

@@ -13,10 +13,10 @@ from tbgen.errors import UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.standings.encounters import GameId
 from tbgen.games.standings.record import Format
-from tbgen.match.engine_process import EngineSettings
-from tbgen.match.event_settings import EventSettings
+from tbgen.match.event_settings import Entrant, EventSettings
 from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture, Schedule
+from tbgen.uci.process import EngineSettings
 
 
 def schedule(
@@ -29,8 +29,8 @@ def schedule(
 ) -> Schedule:
     openings = Openings(None, StartKind.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
     openings.one_per_round = shared
-    engines = tuple(EngineSettings(name, ()) for name in players)
-    return Schedule(EventSettings(engines, Path(), form, **more), openings, points)
+    entrants = tuple(Entrant(EngineSettings(name, ())) for name in players)
+    return Schedule(EventSettings(entrants, Path(), form, **more), openings, points)
 
 
 def all_of(schedule: Schedule) -> list[Fixture]:

@@ -10,13 +10,14 @@ from chess.engine import Option, UciOptionMap
 
 from tbgen.cli.main import main
 from tbgen.cli.match import LIVE_ADDRESS, run
-from tbgen.documents import options_for, struct_of
 from tbgen.errors import UsageError
 from tbgen.games.standings.elo import EloModel, TestSettings
+from tbgen.keywords import struct_of
 from tbgen.match.adjudication import DrawRule, ResignRule
 from tbgen.match.clock import TimeControl
-from tbgen.match.event_settings import engines_of, processors_of, read_toml_options
+from tbgen.match.event_settings import entrants_of, processors_of, read_toml_options
 from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
+from tbgen.uci.options import options_for
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.matches import event, games_of
@@ -27,32 +28,36 @@ CMD = f"cmd={sys.executable}"
 
 
 def test_engines_in_the_words_of_cute_chess(tmp_path: Path) -> None:
-    one, other = engines_of(
+    one, other = entrants_of(
         [
             [CMD, "name=one", "arg=-S", "arg=-E", "option.Hash=16", "option.Own Book=false", "restart=on"],
             [CMD, f"dir={tmp_path}", "tc=1:00+2", "timemargin=200", "stall=7"],
         ],
         ["proto=uci", "option.Hash=64", "tc=40/60", "option.Threads=2"],
     )
-    assert one.command == (sys.executable, "-S", "-E")
-    assert one.options == {"Hash": "16", "Own Book": "false", "Threads": "2"}
-    assert (one.control, one.restart) == (TimeControl(40, 60), True)
-    assert (other.name, other.directory, other.stall_limit) == (Path(sys.executable).name, tmp_path, 7)
+    assert one.engine.command == (sys.executable, "-S", "-E")
+    assert one.engine.options == {"Hash": "16", "Own Book": "false", "Threads": "2"}
+    assert (one.control, one.engine.restart) == (TimeControl(40, 60), True)
+    assert (other.name, other.engine.directory, other.engine.stall_limit) == (
+        Path(sys.executable).name,
+        tmp_path,
+        7,
+    )
     assert other.control == TimeControl(0, 60, 2, margin=0.2)
 
 
 def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
     """Nodes do not replace the clock, and both limit a search; a replaced clock is reported."""
     said: list[str] = []
-    (one,) = engines_of([[CMD, "name=e\u0308", "nodes=5"]], ["tc=40/60", "timemargin=10"], said.append)
+    (one,) = entrants_of([[CMD, "name=e\u0308", "nodes=5"]], ["tc=40/60", "timemargin=10"], said.append)
     assert one.name == "\xeb"
     assert one.control == TimeControl(40, 60, nodes=5, margin=0.01)
-    (both,) = engines_of([[CMD]], ["tc=40/60", "depth=9", "tc=20"], said.append)
+    (both,) = entrants_of([[CMD]], ["tc=40/60", "depth=9", "tc=20"], said.append)
     assert (both.control, said) == (TimeControl(time=20, depth=9), [])
     engines = [[CMD, "name=A", "st=2"], [CMD, "name=B", "tc=5"], [CMD, "name=C", "tc=inf", "nodes=9"]]
-    found = engines_of([*engines, [CMD, "tc=8"]], ["tc=8"], said.append)
+    found = entrants_of([*engines, [CMD, "tc=8"]], ["tc=8"], said.append)
     own = [TimeControl(per_move=2), TimeControl(time=5), TimeControl(nodes=9)]
-    assert [engine.control for engine in found] == [*own, TimeControl(time=8)]
+    assert [entrant.control for entrant in found] == [*own, TimeControl(time=8)]
     assert said == [
         "A: its own st=2 replaces tc=8 of --each",
         "B: its own tc=5 replaces tc=8 of --each",
@@ -74,9 +79,11 @@ def test_options_of_engines_as_they_are_written() -> None:
     for written, expected in rows("engine_options.txt", " -> "):
         said: list[str] = []
         options = [f"option.{option}" for option in written.split(" | ")]
-        (engine,) = engines_of([[CMD, "name=A", *options[1:]]], options[:1], said.append)
+        (entrant,) = entrants_of([[CMD, "name=A", *options[1:]]], options[:1], said.append)
         try:
-            found = [f"{name}={value}" for name, value in options_for(KNOWN, engine.options).items()] or ["-"]
+            found = [
+                f"{name}={value}" for name, value in options_for(KNOWN, entrant.engine.options).items()
+            ] or ["-"]
         except UsageError as error:
             found = [f"A refuses its options: {error}"]
         for one, other in zip(sorted(said + found), sorted(expected.split(" | ")), strict=True):
@@ -87,12 +94,12 @@ def test_programs_are_found_as_by_a_shell(tmp_path: Path) -> None:
     script = tmp_path / "an engine"
     script.write_text("#!/bin/sh\n")
     with pytest.raises(UsageError, match="is not executable"):
-        engines_of([[f"cmd={script}"]])
+        entrants_of([[f"cmd={script}"]])
     script.chmod(0o755)
-    assert engines_of([[f"cmd={script}"]])[0].command == (str(script),)
-    assert engines_of([["cmd=an engine", f"dir={tmp_path}"]])[0].command == (str(script),)
-    assert engines_of([[f"{CMD} -S 'a b'"]])[0].command == (sys.executable, "-S", "a b")
-    assert engines_of([["cmd=sh"]])[0].command[0].endswith("/sh")
+    assert entrants_of([[f"cmd={script}"]])[0].engine.command == (str(script),)
+    assert entrants_of([["cmd=an engine", f"dir={tmp_path}"]])[0].engine.command == (str(script),)
+    assert entrants_of([[f"{CMD} -S 'a b'"]])[0].engine.command == (sys.executable, "-S", "a b")
+    assert entrants_of([["cmd=sh"]])[0].engine.command[0].endswith("/sh")
 
 
 def test_invalid_engines() -> None:
@@ -113,12 +120,12 @@ def test_invalid_engines() -> None:
         ([CMD, "name=-"], "no player in PGN can be called '-'"),
         ([CMD, 'name=a"b'], "no player in PGN"),
     ):
-        assert expected in refusal(engines_of, [given]), given
+        assert expected in refusal(entrants_of, [given]), given
     for each, expected in (
         ("tc=soon", "--engine or --each: 'soon' is not a time control"),
         ("depth=many", "--engine or --each depth=many: expected a whole number"),
     ):
-        assert expected in refusal(engines_of, [[CMD]], [each]), each
+        assert expected in refusal(entrants_of, [[CMD]], [each]), each
 
 
 def test_the_other_options() -> None:
@@ -131,7 +138,6 @@ def test_the_other_options() -> None:
         ("elo0=-1.5 elo1=5 model=normalized", TestSettings(-1.5, 5, model=EloModel.NORMALISED)),
     ):
         assert struct_of("option", text.split(), type(expected)) == expected
-    assert struct_of("sprt", None, TestSettings) is None
     for option, kind, text, sentence in (
         ("openings", OpeningSettings, "order=random", "--openings needs file="),
         ("openings", OpeningSettings, "file=a order=odd", ": expected one of sequential, random"),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tbgen.match.engine_process import Engine
+from tbgen.uci.process import Engine
 from tbgen.web.admission import Bill
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings

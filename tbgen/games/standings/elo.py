@@ -10,8 +10,8 @@ from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
-from tbgen.documents import struct_of
 from tbgen.errors import NamedChoice, UsageError, quote
+from tbgen.keywords import struct_of
 
 NORMALISED_UNIT: Final = 800 / math.log(10)
 """Normalised Elo points of a mean that exceeds 1/2 by one standard deviation of a game's points."""
@@ -173,9 +173,7 @@ def sprt_settings(words: Sequence[str]) -> TestSettings:
     if len(texts) not in (0, 2, 4):
         raise UsageError(f"--sprt {quote(' '.join(parts))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
     items = [*zip(_NUMBER_NAMES, texts, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
-    settings = struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in items], TestSettings)
-    assert settings is not None
-    return settings
+    return struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in items], TestSettings)
 
 
 def _json_number(text: str) -> str:

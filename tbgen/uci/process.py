@@ -1,4 +1,4 @@
-"""One engine process: its start, moves, faults, termination and log.
+"""An engine process: its start, moves, faults, termination and log.
 
 If tbgen dies, Linux kills the engines that tbgen has started, but not their children. Other systems kill
 neither the engines nor their children. A :class:`Guard` therefore terminates all of them if tbgen dies.
@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO, TypeAlias
 
 import chess
-from chess.engine import EngineError
+from chess.engine import EngineError, Limit
 
-from tbgen.documents import options_for
 from tbgen.errors import UsageError, printable, quote
-from tbgen.match.clock import Clock, TimeControl, late_text, limit_of
-from tbgen.match.uci import Thought, Uci
 from tbgen.system.files import check_target, write_errors
 from tbgen.system.processes import APART, Guard, affinity_prefix, kill_tree, parent_death_prefix, split_words
 from tbgen.text import duration
+from tbgen.uci.options import options_for
+from tbgen.uci.protocol import EngineProtocol, Thought
 
 LineLog: TypeAlias = Callable[[str, str], None]
 """Function that logs a line and its direction: ``<`` from the engine, ``>`` to the engine."""
@@ -38,7 +37,7 @@ _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.+-]")
 
 
 class EngineLogs:
-    """The logs of an event, one file for each engine.
+    """Logs of what engines say and are told, one file for each engine.
 
     :param directory: directory of the logs, created if it does not exist; None for no logs.
     :raises TbgenError: if the directory cannot be created.
@@ -120,7 +119,7 @@ class EngineFault(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """The settings of one engine in an event."""
+    """How to start an engine, and how long to wait for it."""
 
     name: str
     command: tuple[str, ...]
@@ -128,7 +127,6 @@ class EngineSettings:
     directory: Path | None = None
     """The engine's working directory; None for the working directory of tbgen."""
     options: Mapping[str, str] = field(default_factory=dict)
-    control: TimeControl = field(default_factory=TimeControl)
     restart: bool = False
     """Whether the engine is restarted before each game."""
     start_limit: float = START_SECONDS
@@ -176,7 +174,12 @@ class Engine:
     """A running engine."""
 
     def __init__(
-        self, settings: EngineSettings, uci: Uci, pid: int, guard: Guard, warn: Callable[[str], object]
+        self,
+        settings: EngineSettings,
+        uci: EngineProtocol,
+        pid: int,
+        guard: Guard,
+        warn: Callable[[str], object],
     ) -> None:
         self.settings = settings
         self._uci, self._pid, self._guard, self._warn = uci, pid, guard, warn
@@ -202,7 +205,7 @@ class Engine:
             if not os.access(settings.command[0], os.X_OK):
                 raise PermissionError(f"the program {settings.command[0]} no longer exists")
             transport, uci = await asyncio.get_running_loop().subprocess_exec(
-                lambda: Uci(log),
+                lambda: EngineProtocol(log),
                 *parent_death_prefix(),
                 *affinity_prefix(processors),
                 *settings.command,
@@ -235,15 +238,17 @@ class Engine:
     async def move(
         self,
         board: chess.Board,
-        clocks: Mapping[chess.Color, Clock],
+        limit: Limit,
+        allowed_seconds: float | None,
         game: object,
-        start_accrued: str,
+        start_accrued: str = "",
         on_thought: Callable[[Thought, float], object] = lambda *_: None,
     ) -> EngineReply:
         """Return the engine's move.
 
         :param board: the current position, with all moves since the start position.
-        :param clocks: the clocks of White (True) and Black.
+        :param limit: the limits to send to the engine.
+        :param allowed_seconds: the time within which the move must arrive; None if there is no time limit.
         :param game: an object that identifies the game; pass the same object for all its moves.
         :param start_accrued: the accrued score of the start position, for the option ``Accrued`` of engines
             that play r-mobility; empty if there is no such score.
@@ -251,14 +256,12 @@ class Engine:
 
         :raises EngineFault: if the engine makes no legal move in time.
         """
-        uci, clock = self._uci, clocks[board.turn]
+        uci, move = self._uci, None
         if game is not self._game:
             if "Accrued" in uci.options:
                 await self._wait_for(uci.configure({"Accrued": start_accrued or _EMPTY_VALUE}))
             self._game = game
-        allowed_seconds, move = clock.allowed_seconds, None
         timeout = self.settings.stall_limit if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
-        limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
         try:
             async with asyncio.timeout(self.settings.start_limit) as deadline:
                 uci.answer, uci.on_thought = "", on_thought
@@ -270,9 +273,8 @@ class Engine:
             if not uci.answer:
                 raise self._fault_of_error(error) from None
         seconds = uci.bestmove_time - uci.go_time
-        in_time = clock.spend(seconds)  # the time counts even if the move is not legal
-        if not in_time and allowed_seconds is not None:
-            raise EngineFault(Fault.TIME, late_text(seconds, allowed_seconds))
+        if allowed_seconds is not None and seconds > allowed_seconds:  # even if the move is not legal
+            raise EngineFault(Fault.TIME, _late_text(seconds, allowed_seconds))
         if move is None or not board.is_legal(move):
             raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move_text())
         return EngineReply(move, seconds, uci.thought)
@@ -364,3 +366,15 @@ class Engine:
             raise self._fault_of_error(error) from None
         finally:
             self._uci.on_info = lambda _: None
+
+
+def _late_text(seconds: float, allowed_seconds: float) -> str:
+    """Return in words the time that a late move took and the time that it had, both in milliseconds.
+
+    The first is never the smaller number.
+
+    >>> _late_text(0.099, 0.0933958), _late_text(5.0001, 5)
+    ('its move has taken 0.099 s of 0.093 s', 'its move has taken 5.001 s of 5.000 s')
+    """
+    allowed = round(allowed_seconds, 3)
+    return f"its move has taken {max(seconds, allowed + 0.001):.3f} s of {allowed:.3f} s"

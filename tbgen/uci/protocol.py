@@ -4,7 +4,7 @@ python-chess by itself keeps and parses all output. In this module:
 
 - the length of lines is bounded;
 - excessive output is read at a bounded rate, so that it costs only the engine's own time;
-- only the last ``info`` line is parsed;
+- only the last ``info`` line is parsed, or the last one for each place among the best moves (``multipv``);
 - the times of ``go`` and ``bestmove`` are measured where bytes are written and read;
 - an engine that terminates or closes its output is abandoned, even if a child process keeps the output open.
 """
@@ -12,6 +12,7 @@ python-chess by itself keeps and parses all output. In this module:
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -21,7 +22,6 @@ from typing import Final, NamedTuple
 import chess.engine
 from chess.engine import Cp, Mate, Score
 
-from tbgen.documents import normalise_blanks
 from tbgen.system.processes import kill_tree
 
 _MAX_LINE_BYTES: Final = 1 << 16
@@ -36,12 +36,17 @@ _REPORT_SECONDS: Final = 1.0
 """Minimum interval between two reports of thoughts."""
 _LAST_OUTPUT_SECONDS: Final = 0.2
 """Time to keep reading after a process has ended; another process may keep its output open forever."""
+_MAX_PLACE_DIGITS: Final = 2
+"""Maximum number of digits of a place: python-chess keeps results for all places up to the last one."""
+_NO_MOVE: Final = b"bestmove (none)"
 _STDOUT: Final = 1
 _BOUND_WORDS: Final = (b" lowerbound", b" upperbound")
 _SCORE_PATTERN: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
 _DEPTH_PATTERN: Final = re.compile(rb" depth (\d{1,9})\b")
 _PV_PATTERN: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
 """Matches the first 12 plies of the expected line, which spectators see."""
+
+chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every unusual line
 
 
 class Thought(NamedTuple):
@@ -82,7 +87,7 @@ class Thought(NamedTuple):
         return f"{text}/{self.depth} {time}"
 
 
-class Uci(chess.engine.UciProtocol):
+class EngineProtocol(chess.engine.UciProtocol):
     """The protocol of one engine process.
 
     :param log: called for each line with its direction (``<`` from the engine, ``>`` to it) and its text.
@@ -161,11 +166,13 @@ class Uci(chess.engine.UciProtocol):
     def _process_line(self, raw: bytes, now: float) -> None:
         if self._log is not None:
             self._log("<", raw.decode("utf-8", "replace").strip())
-        line = normalise_blanks(raw)
+        line = b" ".join(raw.split())
         word, _, rest = line.partition(b" ")
         if word == b"info":
             self.on_info(line)
-            self._keep_info(line.partition(b" string ")[0])  # free text follows ``string``
+            info = line.partition(b" string ")[0]  # free text follows ``string``
+            if self.searching and self._keep_info(info) and self._next_report is None:
+                self._next_report = self.loop.call_later(_REPORT_SECONDS, self._report)
         elif word == b"bestmove" and self.searching:
             self.searching = False
             self.bestmove_time, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
@@ -176,14 +183,14 @@ class Uci(chess.engine.UciProtocol):
         elif word in _PASSED_ON_WORDS:
             self._pass_on(word)
 
-    def _keep_info(self, info: bytes) -> None:
-        """Keep an ``info`` line if it is about the best move, and schedule a report."""
+    def _keep_info(self, info: bytes) -> bool:
+        """Keep an ``info`` line if it is about the best move; return whether it is kept."""
         is_best_line = b"multipv " not in info or b"multipv 1 " in info
         is_exact = not any(bound in info for bound in _BOUND_WORDS)
-        if b"score " in info and is_best_line and (is_exact or not self._info):
+        is_kept = b"score " in info and is_best_line and (is_exact or not self._info)
+        if is_kept:
             self._info = info
-            if self._next_report is None:
-                self._next_report = self.loop.call_later(_REPORT_SECONDS, self._report)
+        return is_kept
 
     def _report(self) -> None:
         self._next_report = None
@@ -222,3 +229,43 @@ class Uci(chess.engine.UciProtocol):
             self._burst_bytes = 0
             pipe.pause_reading()
             self.loop.call_later(_PAUSE_SECONDS, pipe.resume_reading)
+
+
+class AnalysisProtocol(EngineProtocol):
+    """The protocol of an engine whose results python-chess collects.
+
+    python-chess makes the moves of every line on a board. When moves took 0.1 s each, this cost a third of
+    tbgen's processor time. Therefore only the last line for each place is passed on, every second and before
+    the engine's move.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last_lines: dict[tuple[bytes, bool, bool], bytes] = {}
+        """The last line for each place, with a score, with moves, or with both, in the order of arrival."""
+
+    def _keep_info(self, info: bytes) -> bool:
+        """Keep an ``info`` line if it has a score or moves; return whether it is kept."""
+        _, is_numbered, rest = info.partition(b" multipv ")
+        place = rest.partition(b" ")[0] if is_numbered else b"1"
+        key = place, b" score " in info, b" pv " in info
+        if len(place) > _MAX_PLACE_DIGITS or not place.isdigit() or not any(key[1:]):
+            return False
+        self._last_lines.pop(key, None)
+        self._last_lines[key] = info
+        return True
+
+    def _report(self) -> None:
+        self._next_report = None
+        for line in self._last_lines.values():
+            super()._pass_on(line)
+        self._last_lines.clear()
+
+    def _pass_on(self, line: bytes) -> None:
+        self._report()
+        if line.startswith(b"bestmove"):
+            try:
+                self.board.parse_uci(self.answer.partition(" ")[0].lower())
+            except ValueError:  # python-chess would wait for another answer
+                line = _NO_MOVE
+        super()._pass_on(line)

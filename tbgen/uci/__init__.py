@@ -1,0 +1,1 @@
+"""Engines that speak UCI, as this program starts and uses them."""
