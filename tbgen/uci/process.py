@@ -256,11 +256,12 @@ class Engine:
 
         :raises EngineFault: if the engine makes no legal move in time.
         """
-        uci, move = self._uci, None
+        uci = self._uci
         if game is not self._game:
             if "Accrued" in uci.options:
                 await self._wait_for(uci.configure({"Accrued": start_accrued or _EMPTY_VALUE}))
             self._game = game
+        move = None
         timeout = self.settings.stall_limit if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
         try:
             async with asyncio.timeout(self.settings.start_limit) as deadline:

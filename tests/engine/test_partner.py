@@ -175,8 +175,8 @@ def test_a_search_uses_a_fixed_time_up_to_the_check(monkeypatch: pytest.MonkeyPa
             assert least < judged.search_seconds < most
 
 
-@pytest.mark.parametrize("mode", ["dies", "leaves"])
-def test_a_terminated_partner_is_reported_once_and_the_engine_plays_on(mode: str) -> None:
+@pytest.mark.parametrize("mode", ["dies", "leaves", "wrong"])
+def test_a_failed_partner_is_reported_once_and_the_engine_plays_on(mode: str) -> None:
     with partnered(mode, *DRAWS) as engine:
         assert moved(engine) == "g5g6"
         assert has_failed(engine), engine.said

@@ -2,12 +2,12 @@
 
 The lines, moves with blanks between, are those of the only position that it is asked about, the best one
 first. In the mode ``dies`` it ends at the first question, in the mode ``leaves`` when a game begins, in the
-mode ``late`` if it is to answer earlier than it has to. In the mode ``simple`` it knows no option, in the
-mode ``slow`` it starts when there is a file ``start``, in the mode ``deaf`` it does not answer, in the mode
-``asleep`` it is not even ready, in the modes ``mute`` and ``watched`` it answers first when it is stopped,
-and only ``watched`` says lines before. In the mode ``wordless`` it says no lines, in the mode ``brief`` none
-where moves to search are named. With ``MODE=FILE`` it writes its process and what it is told; ``start`` lies
-beside that file.
+mode ``late`` if it is to answer earlier than it has to. In the mode ``wrong`` its move is illegal, in the
+mode ``simple`` it knows no option, in the mode ``slow`` it starts when there is a file ``start``, in the mode
+``deaf`` it does not answer, in the mode ``asleep`` it is not even ready, in the modes ``mute`` and
+``watched`` it answers first when it is stopped, and only ``watched`` says lines before. In the mode
+``wordless`` it says no lines, in the mode ``brief`` none where moves to search are named. With ``MODE=FILE``
+it writes its process and what it is told; ``start`` lies beside that file.
 """
 
 import os
@@ -66,7 +66,7 @@ def main(mode: str, known: list[list[str]]) -> None:
             for place, (moves, points, shares) in enumerate([] if silent else told[:lines], 1):
                 wdl = shares.replace("-", " ")
                 say(f"info depth 9 multipv {place} score cp {points} wdl {wdl} nodes 99 time 1 pv {moves}")
-            say(f"bestmove {told[0][0].split()[0]}")
+            say(f"bestmove {'e2e5' if mode == 'wrong' else told[0][0].split()[0]}")
         elif words[0] == "quit":
             return
 
