@@ -52,6 +52,17 @@ class Variant(StrEnum):
                 raise unlisted_error(other)
 
     @property
+    def explanation(self) -> str:
+        """The difference from r-mobility, as a relative clause; empty for r-mobility."""
+        match self:
+            case Variant.R_MOBILITY:
+                return ""
+            case Variant.WHOLE_GAME:
+                return "in which no move resets the accrued score"
+            case other:
+                raise unlisted_error(other)
+
+    @property
     def resets(self) -> Resets:
         """The moves that reset the accrued score."""
         match self:

@@ -368,7 +368,8 @@ Rules: TypeAlias = Annotated[
     Variant,
     Setting(
         "--rules",
-        help="r-mobility, or whole-game mobility, in which no move resets the accrued score (default: r)",
+        help=", or ".join(", ".join(filter(None, (rules.label, rules.explanation))) for rules in Variant)
+        + " (default: r)",
     ),
 ]
 TableDirectory: TypeAlias = Annotated[

@@ -10,6 +10,8 @@ import pytest
 from tbgen.board import variant
 from tbgen.board.variant import Resets, Variant
 from tbgen.errors import UsageError
+from tbgen.probe.tablebase import View
+from tests.support.paths import ROOT
 
 
 def test_names_and_meaning() -> None:
@@ -20,6 +22,13 @@ def test_names_and_meaning() -> None:
     assert json.dumps({"rules": Variant.WHOLE_GAME}) == '{"rules": "wg"}'
     assert f"{Variant.R_MOBILITY}" == str(Variant.R_MOBILITY) == "r"
     assert pickle.loads(pickle.dumps(Variant.WHOLE_GAME)) is Variant.WHOLE_GAME
+
+
+def test_the_page_offers_every_variant() -> None:
+    page = ROOT / "tbgen" / "web" / "page"
+    assert f"RULES = {json.dumps([*Variant, *View])}\n" in (page / "state.js").read_text()
+    offered = re.findall('<option value="(.+)">(.+)</option>', (page / "index.html").read_text())
+    assert {each.value: each.label for each in Variant}.items() <= dict(offered).items()
 
 
 @pytest.mark.exhaustive
