@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import Effort, SolveResults, StateName
 from tbgen.beyond.structures import MobileChoice, cells_below, mobile_sets_to_try, seconds_to_solve
@@ -26,7 +27,6 @@ from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.states import accrued_in_r_mobility
-from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
 
@@ -216,17 +216,20 @@ class CellProver:
     The compiler is imported by the first call, not by the constructor.
 
     :param cells: the directory in which cells are kept; None to keep them in memory only.
-    :param syzygy: Syzygy files that may be used.
+    :param sources: exit sources besides tables and cells.
     :param max_bytes: maximum size of the kept cells in bytes; None for no limit.
     :raises UsageError: if ``cells`` is not a directory.
     :raises TbgenError: if the directory cannot be made.
     """
 
     def __init__(
-        self, cells: Path | None = None, syzygy: Syzygy | None = None, max_bytes: int | None = DEFAULT_BYTES
+        self,
+        cells: Path | None = None,
+        sources: ExtraSources | None = None,
+        max_bytes: int | None = DEFAULT_BYTES,
     ) -> None:
         self._kept = None if cells is None else KeptCells(cells, max_bytes)
-        self._syzygy = syzygy
+        self._sources = sources or ExtraSources()
         self._exits: ExitBounds | None = None
 
     def __call__(
@@ -268,7 +271,7 @@ class CellProver:
         known = self._exits
         if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
             return known
-        return make_exit_bounds(tables, budget, self._kept, self._syzygy)
+        return make_exit_bounds(tables, budget, self._kept, self._sources)
 
 
 def _raise_interrupt(interrupt: KeyboardInterrupt) -> None:

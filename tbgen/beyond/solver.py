@@ -11,7 +11,7 @@ from typing import Final
 import chess
 
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
-from tbgen.beyond.exit_sources import ExitSource, SyzygyExits
+from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_MAX_POSITIONS, ForcingSearches
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import ExitBounds
@@ -56,6 +56,7 @@ def solve(
     mobile: MobileChoice = None,
     kept: KeptCells | None = None,
     syzygy: Syzygy | None = None,
+    sources: ExtraSources | None = None,
     known: ExitBounds | None = None,
     verify: bool = False,
     line: bool = False,
@@ -79,6 +80,7 @@ def solve(
     :param kept: cells kept on disk from earlier positions. The cells solved now are added. Not used with
         ``verify``.
     :param syzygy: Syzygy files that may be used if no table has a position. They are not proved.
+    :param sources: all exit sources besides tables and cells, instead of ``syzygy``.
     :param known: bounds and cells kept in memory from earlier positions, made by :func:`make_exit_bounds`
         from the same tables, cells and files. Not used with ``verify``.
     :param verify: whether to prove all results forward. The time for this does not count against the budget.
@@ -100,7 +102,9 @@ def solve(
             return replace(solution, proof=ForwardProof()) if verify else solution
         more_to_solve = known is not None  # the caller keeps this knowledge for further positions
         if known is None or verify:
-            known = make_exit_bounds(opened, budget, None if verify else kept, syzygy)
+            known = make_exit_bounds(
+                opened, budget, None if verify else kept, sources or ExtraSources(syzygy)
+            )
         try:
             return _solve_with_cells(known, board, stated_score, budget, mobile, verify, line, progress)
         finally:
@@ -111,13 +115,13 @@ def solve(
 
 
 def make_exit_bounds(
-    tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
+    tables: Tablebase, budget: Budget, kept: KeptCells | None, extra: ExtraSources
 ) -> ExitBounds:
     """Return the combined bounds of the exit sources, with no cell solved yet.
 
     The parameters are those of :func:`solve`.
     """
-    sources: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
+    sources = extra.exit_sources()
     if kept is not None and not all(source.proved for source in sources):
         kept = kept.unproved_cells()
     return ExitBounds(

@@ -11,8 +11,8 @@ from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, side_to_move
 from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
-from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
-from tbgen.cli.solver_options import SolvingOptions
+from tbgen.cli.options import AsJson, Setting, TableDirectory, command
+from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.game_options import FiftyMoveRule
@@ -31,7 +31,7 @@ def run(
     line: bool,
     requirements: Requirements,
     solving: SolvingOptions,
-    syzygy: SyzygyFiles,
+    sources: SourceOptions,
     referee: RefereeOptions,
     json: AsJson,
     directory: TableDirectory,
@@ -64,7 +64,7 @@ def run(
     fens_after = [word for word in words[1:] if is_fen(word) and not Path(word).exists()]
     if ".pgn" in Path(words[-1]).suffixes if is_position else fens_after:
         raise UsageError("give either the FEN of one game or files of games, not both")
-    options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
+    options = AdjudicationOptions(False, requirements, solving, sources, 1, referee, directory)
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)
     worst = 0
     with options.open_adjudication(names, rule) as adjudication:

@@ -15,11 +15,10 @@ from tbgen.cli.options import (
     Rules,
     ScoringOptions,
     Setting,
-    SyzygyFiles,
     TableDirectory,
     WholeNumber,
 )
-from tbgen.cli.solver_options import SolvingOptions, Watch
+from tbgen.cli.solver_options import SolvingOptions, SourceOptions, Watch
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.games.game_options import FiftyMoveRule, GameOptions, unknown_scoring_clause
@@ -83,7 +82,7 @@ class AdjudicationOptions(OptionGroup):
     strict: bool
     requirements: Requirements
     solving: SolvingOptions
-    syzygy: SyzygyFiles
+    sources: SourceOptions
     jobs: Annotated[int, WholeNumber(1, MAX_JOBS), Setting(default=processor_count, metavar="N")]
     referee: RefereeOptions
     directory: TableDirectory
@@ -99,12 +98,12 @@ class AdjudicationOptions(OptionGroup):
         :raises UsageError: if the options contradict each other.
         """
         options = self.referee.game_options(rule)
-        with self.solving.watch(options.variant, self.syzygy) as watch:
+        with self.solving.watch(options.variant, self.sources) as watch:
             adjudicator = Adjudicator(
                 options,
                 self.directory,
                 **vars(self.requirements),
-                syzygy=self.syzygy,
+                syzygy=self.sources.syzygy,
                 solver=watch.solver,
                 trust_tags=trust_tags,
                 on_solve=lambda raw: watch.set_game(raw.number, raw.values),

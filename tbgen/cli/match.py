@@ -26,7 +26,7 @@ from tbgen.cli.options import (
     WordList,
     command,
 )
-from tbgen.cli.solver_options import SolvingOptions
+from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.game_options import FiftyMoveRule
@@ -202,6 +202,13 @@ class EventOptions(OptionGroup):
         )
 
 
+@dataclass(frozen=True)
+class _MatchSources(SourceOptions):
+    """The same sources, with the names of Cute Chess."""
+
+    syzygy: Annotated[SyzygyFiles, _setting("syzygy", "tb", heading="Ends")] = None
+
+
 @command
 def run(
     file: Annotated[
@@ -213,7 +220,7 @@ def run(
     referee: RefereeOptions,
     directory: TableDirectory,
     play_on: Annotated[bool, Setting(heading="Ends")],
-    syzygy: Annotated[SyzygyFiles, _setting("syzygy", "tb")],
+    sources: _MatchSources,
     tbpieces: Annotated[int, WholeNumber(3, MAX_MEN), _setting("tbpieces"), Setting(metavar="N")] = MAX_MEN,
     live: Annotated[
         str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE_ADDRESS, metavar="[HOST:PORT]")
@@ -259,9 +266,9 @@ def run(
     report = EventReport(quiet=quiet or json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
-        watch = stack.enter_context(solving.watch(options.variant, syzygy))
+        watch = stack.enter_context(solving.watch(options.variant, sources))
         tables = stack.enter_context(Tablebase(directory, rules=options.variant))
-        judge = Judge(tables, watch.solver, syzygy=syzygy, max_syzygy_men=tbpieces, play_on=play_on)
+        judge = Judge(tables, watch.solver, syzygy=sources.syzygy, max_syzygy_men=tbpieces, play_on=play_on)
         if live is not None:
             from tbgen.web.server import LiveServer
 

@@ -33,13 +33,12 @@ from tbgen.cli.options import (
     ScoringOptions,
     Setting,
     Size,
-    SyzygyFiles,
     TableDirectory,
     Time,
     command,
 )
 from tbgen.cli.probe import positions_of
-from tbgen.cli.solver_options import Resources, Watch
+from tbgen.cli.solver_options import Resources, SourceOptions, Watch
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
 from tbgen.documents import EndsDocument
 from tbgen.errors import TbgenError, UsageError, quote
@@ -99,7 +98,7 @@ class SolveOptions(OptionGroup):
     cells: CellDirectory
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")]
     results: Annotated[Path | None, Setting(metavar="FILE")]
-    syzygy: SyzygyFiles
+    sources: SourceOptions
     estimate: bool
     verify: bool
     line: bool
@@ -128,7 +127,9 @@ class SolveOptions(OptionGroup):
     def resources(self) -> Resources:
         """Time, memory and files for solving positions. With a cluster, any number of cells is kept."""
         max_bytes = DEFAULT_BYTES if self.scheduler is None else None
-        return Resources(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, max_bytes)
+        return Resources(
+            self.time, self.total, self.memory, self.threads, self.cells, self.sources, max_bytes
+        )
 
 
 def positions_in(words: Sequence[str]) -> list[str] | None:
@@ -402,7 +403,7 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
                 budget=Budget(seconds, options.memory, cells=cells, threads=options.threads),
                 mobile=options.mobile,
                 kept=None if options.cells is None else KeptCells(options.cells, resources.max_kept_bytes),
-                syzygy=options.syzygy,
+                sources=options.sources,
                 verify=options.verify,
                 line=options.line,
                 progress=print_stage if options.stream else lambda stage: progress.show(stage_text(stage)),

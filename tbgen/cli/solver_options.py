@@ -2,23 +2,30 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from tbgen.beyond.budget import Budget
+from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.jobs import FIRST_SECONDS, CellProver, Job, SolveCounts, Solver
 from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.results import SolveResults, open_results
 from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cli.bars import ProgressLine, stage_text
-from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, Time
+from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, SyzygyFiles, Time
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
-from tbgen.probe.syzygy import Syzygy
 from tbgen.progress import SolveStage
 from tbgen.text import counted, duration, number
+
+
+@dataclass(frozen=True)
+class SourceOptions(OptionGroup, ExtraSources):
+    """Exit sources besides tables and cells: an option for each field of :class:`ExtraSources`."""
+
+    syzygy: SyzygyFiles = None
 
 
 @dataclass(frozen=True)
@@ -45,17 +52,17 @@ class SolvingOptions(OptionGroup):
     solve_cells: CellDirectory
 
     @contextmanager
-    def watch(self, variant: Variant, syzygy: Syzygy | None = None) -> Iterator["Watch"]:
+    def watch(self, variant: Variant, sources: ExtraSources) -> Iterator["Watch"]:
         """Yield a watch, with a solver if the options ask for one. Print a summary at the end.
 
-        :param syzygy: Syzygy files that the solver may use.
+        :param sources: exit sources that the solver may use. Referees use Syzygy files as well.
 
         :raises UsageError: if the options contradict each other, or do not fit the variant.
         :raises TbgenError: if the file of results cannot be read or written.
         """
         if self.solve and variant is not Variant.R_MOBILITY:
             raise UsageError("only r-mobility is solved beyond the tables: leave out --solve, or --rules")
-        for name, value in vars(self).items():
+        for name, value in (vars(self) | vars(replace(sources, syzygy=None))).items():
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
         watch, file = Watch(), self.solve_results
@@ -65,7 +72,7 @@ class SolvingOptions(OptionGroup):
             self.solve_memory or Budget.memory,
             self.solve_threads or Budget.threads,
             self.solve_cells,
-            syzygy,
+            sources,
         )
         with nullcontext() if file is None else open_results(file) as results:
             if self.solve:
@@ -94,20 +101,20 @@ class Resources:
     threads: int
     cells: Path | None
     """Directory of kept cells."""
-    syzygy: Syzygy | None
+    sources: ExtraSources
     max_kept_bytes: int | None = DEFAULT_BYTES
     """Maximum size of the kept cells in bytes; None for no limit."""
 
     def make_solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
         """Return a solver that reports its progress to a watch."""
-        prover = CellProver(self.cells, self.syzygy, self.max_kept_bytes)
+        prover = CellProver(self.cells, self.sources, self.max_kept_bytes)
         return Solver(
             seconds=self.seconds,
             memory=self.memory,
             threads=self.threads,
             total_time=self.total_time,
             results=SolveResults() if results is None else results,
-            file_count=0 if self.syzygy is None else len(self.syzygy),
+            file_count=self.sources.file_count,
             progress=watch.show,
             interrupt=watch.store_interrupt,
             prove=prover,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import tbgen
 from tbgen.beyond import solved_cells
 from tbgen.beyond.budget import Budget, Meter
+from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
@@ -171,7 +172,9 @@ def test_cells_that_depend_on_unproved_bounds_are_kept_apart(tmp_path: Path, sma
     """These depend on Syzygy files; without the files they are neither read nor published."""
     kept = KeptCells(tmp_path)
     with tbgen.open_tablebase(small) as tables, Syzygy(DATA / "syzygy") as files:
-        (apart, own) = (make_exit_bounds(tables, Budget(), kept, each).cells for each in (files, None))
+        (apart, own) = (
+            make_exit_bounds(tables, Budget(), kept, ExtraSources(each)).cells for each in (files, None)
+        )
     assert own._kept is kept
     assert apart._kept is not None
     put(apart._kept, bounds(cell()))

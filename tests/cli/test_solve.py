@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any, Never
 from xml.etree import ElementTree
@@ -286,12 +285,12 @@ def test_what_options_set(capsys: Capture, tmp_path: Path, monkeypatch: pytest.M
         (Budget(), "auto", False, True),
     ]
     assert given[1]["tables"] == Path("x")
-    for source in [*signature(solver.make_exit_bounds).parameters][2:]:  # after tables and budget
-        assert [each.get(source) is not None for each in given] == [False, True, False], source
+    assert [each["kept"] is not None for each in given] == [False, True, False]
+    assert [each["sources"].file_count for each in given] == [0, 5, 0]
     failure(capsys, 2, "solve", LOCKED, WALL, "--total", "9h", *words)
     (resources,) = made
-    assert resources == Resources(300.0, 32400.0, 680 << 20, 3, tmp_path, resources.syzygy)
-    assert None not in vars(resources).values()
+    assert resources == Resources(300.0, 32400.0, 680 << 20, 3, tmp_path, resources.sources)
+    assert None not in [*vars(resources).values(), *vars(resources.sources).values()]
 
 
 def test_an_interruption(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,27 +3,28 @@
 import io
 import json
 import shutil
-from dataclasses import fields
-from inspect import signature
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from inspect import get_annotations
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
-import chess
 import pytest
 
 from tbgen.beyond import solver
 from tbgen.beyond.budget import Budget
+from tbgen.beyond.extra_sources import ExtraSources
+from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tbgen.cli.solver_options import SolvingOptions
+from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.errors import UsageError
 from tbgen.games.pgn.reader import read_games
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import ignore_solve_progress
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.paths import SYZYGY_FILES
 from tests.support.solving import CASTLING, WALL
@@ -148,9 +149,9 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     """Positions are not solved again with the same number of files."""
     asked, knowledge = list[int](), solver.make_exit_bounds
 
-    def known(tables: Tablebase, budget: Budget, *sources: Any) -> ExitBounds:
-        asked.append(sum(len(source) for source in sources[1:] if source is not None))
-        return knowledge(tables, budget, *sources)
+    def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, sources: ExtraSources) -> ExitBounds:
+        asked.append(sources.file_count)
+        return knowledge(tables, budget, kept, sources)
 
     def solved(*_: object, **__: object) -> Solution:
         accrued, (lower, upper) = GScore("G4.5"), ANYTHING
@@ -165,24 +166,23 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     assert asked == [0, 5]
 
 
-def test_every_exit_source_reaches_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is an option for solving or a parameter of ``watch``, and its files are counted."""
-    parameters = signature(solver.make_exit_bounds)
-    sources = {name: [name] for name in [*parameters.parameters][3:]}  # after tables, budget and cells
-    found = dict[str, Any]()
+def test_every_exit_source_has_an_option_counts_and_is_refused_if_nothing_is_solved() -> None:
+    """Referees use Syzygy files, too, which are therefore never refused."""
 
-    def stop(*given: Any, **named: Any) -> Never:
-        found.update(parameters.bind(*given, **named).arguments)
-        raise UsageError("nothing is solved")
+    @dataclass(frozen=True)
+    class MoreOptions(SourceOptions):
+        oracle: Sequence[str] = ()
+        theorem: bool = False
 
-    monkeypatch.setattr(solver, "make_exit_bounds", stop)
-    options: dict[str, Any] = dict.fromkeys(field.name for field in fields(SolvingOptions)) | {"solve": True}
-    named = {name if f"solve_{name}" not in options else f"solve_{name}": sources[name] for name in sources}
-    options |= {name: named.pop(name) for name in options.keys() & named.keys()}
-    state = chess.Board(WALL), GScore("-G3.5"), Tablebase(tmp_path), Budget(), ignore_solve_progress
-    with SolvingOptions(**options).watch(Variant.R_MOBILITY, **named) as watch:  # type: ignore[arg-type]
-        assert watch.solver is not None
-        assert watch.solver.file_count == len(sources)
-        with pytest.raises(UsageError, match="nothing is solved"):
-            watch.solver.prove(*state)
-    assert {name: found.get(name) for name in sources} == sources
+    absent: dict[str, Any] = dict.fromkeys(field.name for field in fields(SolvingOptions))
+    options = SolvingOptions(**absent)
+    for source in fields(ExtraSources):
+        assert source.name in get_annotations(SourceOptions)
+        sources: Any = SourceOptions(**{source.name: ["one", "two"]})
+        assert (sources.file_count, len(sources.exit_sources())) == (2, 1), source.name
+    for sources, count in ((MoreOptions(oracle=["a", "b"], theorem=True), 3), (MoreOptions(), 0)):
+        assert sources.file_count == count
+    with options.watch(Variant.R_MOBILITY, SourceOptions(syzygy=["file"])) as watch:
+        assert watch.solver is None
+    with pytest.raises(UsageError, match="--oracle has no effect alone: add --solve"):
+        options.watch(Variant.R_MOBILITY, MoreOptions(oracle=["a"])).__enter__()
