@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser  # noqa: E402
 
-from tbgen.html.cards import MEN_FILE, MEN_LETTERS, MEN_SIZE  # noqa: E402
+from tbgen.board.kinds import MEN_LETTERS  # noqa: E402
+from tbgen.html.cards import MEN_FILE, MEN_SIZE  # noqa: E402
 from tbgen.html.style import MAN_SIZE, men_svg  # noqa: E402
 from tests.support.browsing import launched  # noqa: E402
 
@@ -25,7 +26,7 @@ def draw_men(browser: Browser) -> bytes:
     places = "".join(
         f'<use href="#{side}{kind}" x="{column * MAN_SIZE}" y="{row * MAN_SIZE}"/>'
         for row, side in enumerate("wb")
-        for column, kind in enumerate(MEN_LETTERS)
+        for column, kind in enumerate(MEN_LETTERS.lower())
     )
     width, height = len(MEN_LETTERS) * MEN_SIZE, 2 * MEN_SIZE
     box = f'viewBox="0 0 {len(MEN_LETTERS) * MAN_SIZE} {2 * MAN_SIZE}" width="{width}" height="{height}"'

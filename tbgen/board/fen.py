@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import chess
 
-from tbgen.board.kinds import KINDS, Kind, attacks
+from tbgen.board.kinds import FEN_LETTERS, KINDS, PIECE_ORDER, Kind, attacks
 from tbgen.board.material import described_kind
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted_error
@@ -42,9 +42,9 @@ standard one, because it may be a mistyped halfmove clock."""
 _MAX_COUNTER_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
-_ROW_SYMBOLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z0-9-]*\])+"
+_ROW_SYMBOLS: Final = rf"(?:[1-8{FEN_LETTERS}]|\[[A-Za-z0-9-]*\])+"
 _FEN_BEGINNING: Final = re.compile(rf"{_ROW_SYMBOLS}(/{_ROW_SYMBOLS}){{2,}}([\s_]|\Z)")
-_ROW_PATTERN: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
+_ROW_PATTERN: Final = re.compile(f"([1-8](?![1-8])|[{FEN_LETTERS}]){{1,8}}")
 
 
 def is_fen(text: str) -> bool:
@@ -240,7 +240,7 @@ def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bit
 Man: TypeAlias = tuple[str, chess.Color]
 """A man: the name of its kind, and its colour."""
 
-_SYMBOL_PATTERN: Final = re.compile(r"\[[^][]*\]|[KQRBNkqrbn]|[1-8]")
+_SYMBOL_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{PIECE_ORDER}{PIECE_ORDER.lower()}]|[1-8]")
 _CHESS_KINDS: Final = {kind.name: kind for kind in KINDS}
 _EXPECTED_DESCRIBED_FIELDS: Final = (
     "expected pieces and side to move, then optionally - for castling and en passant, halfmove clock, "
@@ -461,8 +461,9 @@ def _men_of(board_field: str, text: str) -> dict[chess.Square, Man]:
         symbols = _SYMBOL_PATTERN.findall(row)
         if "".join(symbols) != row:
             raise UsageError(
-                f"{quote(text)} is not a FEN: a row is {quote(row)}; expected numbers, KQRBN for White, "
-                "kqrbn for Black, and other men in brackets; with described men, there are no pawns"
+                f"{quote(text)} is not a FEN: a row is {quote(row)}; expected numbers, {PIECE_ORDER} for "
+                f"White, {PIECE_ORDER.lower()} for Black, and other men in brackets; with "
+                "described men, there are no pawns"
             )
         file = 0
         for symbol in symbols:

@@ -32,11 +32,17 @@ class Kind:
     :ivar name: the name in materials and, for White's men, in FENs: a letter, or a description in brackets.
     :ivar leaps: steps that are complete moves; men in between do not block them.
     :ivar rides: steps that can be repeated in one move, up to the first man on the way.
+    :ivar word: the name in texts for readers. This and the following are for men of chess alone.
+    :ivar figurines: the characters for White's and Black's man.
+    :ivar value: the value in pawns; kings have no value.
     """
 
     name: str
     leaps: tuple[Step, ...] = ()
     rides: tuple[Step, ...] = ()
+    word: str = ""
+    figurines: str = ""
+    value: float = 0.0
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -55,11 +61,11 @@ class Kind:
 
 
 KINDS: Final = (
-    Kind("K", leaps=_ROOK + _BISHOP),
-    Kind("Q", rides=_ROOK + _BISHOP),
-    Kind("R", rides=_ROOK),
-    Kind("B", rides=_BISHOP),
-    Kind("N", leaps=_KNIGHT),
+    Kind("K", leaps=_ROOK + _BISHOP, word="king", figurines="♔♚"),
+    Kind("Q", rides=_ROOK + _BISHOP, word="queen", figurines="♕♛", value=9.5),
+    Kind("R", rides=_ROOK, word="rook", figurines="♖♜", value=5.0),
+    Kind("B", rides=_BISHOP, word="bishop", figurines="♗♝", value=3.25),
+    Kind("N", leaps=_KNIGHT, word="knight", figurines="♘♞", value=3.25),
 )
 """The kinds of chess: the king, then the pieces from the strongest to the weakest.
 
@@ -68,12 +74,20 @@ The index of a kind is its kind number. The described kinds of a material are nu
 
 PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
 """The letters of the kinds, in the order of their numbers."""
-PIECE_VALUES: Final = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
+MEN: Final = (*KINDS, Kind("P", word="pawn", figurines="♙♟", value=1.0))
+"""The men of chess: the kinds, then the pawn, without its moves."""
+MEN_LETTERS: Final = "".join(man.name for man in MEN)
+"""The letters of the men of chess, in the order of :data:`MEN`."""
+FEN_LETTERS: Final = MEN_LETTERS + MEN_LETTERS.lower()
+"""The letters of White's and Black's men in FENs."""
+PIECE_VALUES: Final = {man.name: man.value for man in MEN if man.value}
 """The value of each man in pawns, by letter; kings have no value."""
 KING: Final = 0
 """Kind number of the king."""
 PROMOTIONS: Final = range(1, len(KINDS))
 """Kind numbers that pawns promote to."""
+PROMOTION_LETTERS: Final = PIECE_ORDER[PROMOTIONS.start :]
+"""Letters of the kinds that pawns promote to, which are all but the king."""
 NO_PROMOTION: Final = 0
 """Used in place of a kind number if a move is not a promotion."""
 

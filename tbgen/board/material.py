@@ -16,9 +16,9 @@ from tbgen.board.immutable import Immutable, set_attribute
 from tbgen.board.kinds import (
     ATOMS,
     KINDS,
-    PIECE_ORDER,
+    MEN_LETTERS,
     PIECE_VALUES,
-    PROMOTIONS,
+    PROMOTION_LETTERS,
     Kind,
     kind_of_letters,
     name_sort_key,
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 MAX_MEN: Final = 5
 """Maximum number of men of a material, kings and pawns included."""
 
-_LETTERS = PIECE_ORDER + "P"
-_PROMOTION_LETTERS = [PIECE_ORDER[kind] for kind in PROMOTIONS]
-_SIDE_PATTERN = rf"((?:[{_LETTERS}]|\[[^][]*\])+)"
-_KING_FIRST_PATTERN = rf"(K(?:[{_LETTERS[1:]}]|\[[^][]*\])*)"
+_SIDE_PATTERN = rf"((?:[{MEN_LETTERS}]|\[[^][]*\])+)"
+_KING_FIRST_PATTERN = rf"(K(?:[{MEN_LETTERS[1:]}]|\[[^][]*\])*)"
 _NAME_PATTERN = re.compile(
     f"{_SIDE_PATTERN}v{_SIDE_PATTERN}|{_KING_FIRST_PATTERN}{_KING_FIRST_PATTERN}", re.ASCII | re.IGNORECASE
 )
@@ -157,8 +155,10 @@ class Material(Immutable):
     def __init__(self, white: str, black: str) -> None:
         set_attribute(self, "white", white)
         set_attribute(self, "black", black)
-        if not all(man in _LETTERS or len(man) > 1 for man in _MAN_PATTERN.findall(self.white + self.black)):
-            raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_LETTERS)}")
+        if not all(
+            man in MEN_LETTERS or len(man) > 1 for man in _MAN_PATTERN.findall(self.white + self.black)
+        ):
+            raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(MEN_LETTERS)}")
         if any(side.count("K") != 1 for side in self.sides):
             raise UsageError(f"{quote(self.name)} is not a material: each side needs exactly one king")
         if self.men > MAX_MEN:
@@ -219,7 +219,7 @@ class Material(Immutable):
         """
         masks = (board.kings, board.queens, board.rooks, board.bishops, board.knights, board.pawns)
         black, white = (
-            "".join([man * (mask & side).bit_count() for man, mask in zip(_LETTERS, masks, strict=True)])
+            "".join([man * (mask & side).bit_count() for man, mask in zip(MEN_LETTERS, masks, strict=True)])
             for side in board.occupied_co
         )
         return _cached_of_sides(white, black)
@@ -280,8 +280,8 @@ class Material(Immutable):
         # No pawn stands on the last rank, so a promoting pawn captures a piece.
         materials = set()
         for own_men, other_men in (self.sides, self.sides[::-1]):
-            victims = set(_PROMOTION_LETTERS) & set(other_men) if promoting else set(other_men) - {"K"}
-            promoted = [_replace_man(own_men, "P", piece) for piece in _PROMOTION_LETTERS if "P" in own_men]
+            victims = set(PROMOTION_LETTERS) & set(other_men) if promoting else set(other_men) - {"K"}
+            promoted = [_replace_man(own_men, "P", piece) for piece in PROMOTION_LETTERS if "P" in own_men]
             reduced = [_replace_man(other_men, man, "") for man in victims]
             unchanged = "".join(own_men), "".join(other_men)
             pairs = product(promoted if promoting else unchanged[:1], reduced if capturing else unchanged[1:])
@@ -337,7 +337,7 @@ def all_materials(max_men: int) -> list[Material]:
     sides = [
         "K" + "".join(others)
         for count in range(max_men - 1)
-        for others in combinations_with_replacement(_LETTERS[1:], count)
+        for others in combinations_with_replacement(MEN_LETTERS[1:], count)
     ]
     pairs = ((white, black) for white in sides for black in sides if len(white + black) <= max_men)
     return sorted({Material.of_sides(white, black)[0] for white, black in pairs})
@@ -367,7 +367,7 @@ def _replace_man(side: Men, man: str, replacement: str) -> str:
 
 def _man_sort_key(man: str) -> tuple[int, list[int]]:
     """Return the sort key of a man within its side."""
-    return (len(_LETTERS), name_sort_key(man)) if len(man) > 1 else (_LETTERS.find(man), [])
+    return (len(MEN_LETTERS), name_sort_key(man)) if len(man) > 1 else (MEN_LETTERS.find(man), [])
 
 
 def _sorted_men(men: Iterable[str]) -> list[str]:
@@ -385,8 +385,8 @@ def _kinds_of(name: str) -> tuple[Kind, ...]:
 def _max_move_count(man: str) -> int:
     """Return an upper bound of the number of moves of a man. A pawn has three targets to promote on."""
     if man == "P":
-        return 3 * len(PROMOTIONS)
-    kind = described_kind(man[1:-1]) if len(man) > 1 else KINDS[_LETTERS.index(man)]
+        return 3 * len(PROMOTION_LETTERS)
+    kind = described_kind(man[1:-1]) if len(man) > 1 else KINDS[MEN_LETTERS.index(man)]
     return max(map(int.bit_count, reach(kind)))
 
 

@@ -12,7 +12,9 @@ from typing import Final
 
 import chess
 
-_ORDINARY_SAN: Final = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
+from tbgen.board.kinds import PIECE_ORDER
+
+_ORDINARY_SAN: Final = re.compile(rf"([{PIECE_ORDER}]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
 """Matches the SAN of any move except castling and promotions."""
 
 _FILE_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import chess
 
-from tbgen.board.kinds import KING, PIECE_ORDER
+from tbgen.board.kinds import KING, MEN_LETTERS, PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, Rank
@@ -29,7 +29,6 @@ MAX_MOBILE: Final = 4
 """Maximum number of mobile men of a cell, which then has 64 ** 4 slots for each side to move."""
 PAWN: Final = len(PIECE_ORDER)
 """Kind number of pawns. It follows the kind numbers of ``PIECE_ORDER``."""
-_LETTERS: Final = PIECE_ORDER + "P"
 SYMMETRIES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """The symmetries of cells. A symmetry that mirrors the ranks also swaps the colours."""
 
@@ -139,7 +138,7 @@ class Cell:
     def side_letters(self) -> tuple[str, str]:
         """Return the letters of White's and Black's men."""
         white, black = (
-            "".join(_LETTERS[man.kind] for man in self.all_men if man.colour == side) for side in SIDES
+            "".join(MEN_LETTERS[man.kind] for man in self.all_men if man.colour == side) for side in SIDES
         )
         return white, black
 

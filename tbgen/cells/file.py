@@ -12,6 +12,7 @@ from typing import Final
 import chess
 import msgspec
 
+from tbgen.board.kinds import MEN_LETTERS
 from tbgen.cells.cell import Cell, piece_of
 from tbgen.errors import UsageError, printable
 from tbgen.system.files import check_target
@@ -23,7 +24,8 @@ _VERSION: Final = b"2"
 """Format version, which changes whenever bounds of older versions become unusable."""
 _DIGEST_BYTES: Final = 32
 _HASH_DIGITS: Final = 24
-_FILE_NAME_PATTERN: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_HASH_DIGITS}}}{re.escape(SUFFIX)}")
+_SIDE: Final = f"K[{MEN_LETTERS}]*"
+_FILE_NAME_PATTERN: Final = re.compile(rf"{_SIDE}v{_SIDE}\.[0-9a-f]{{{_HASH_DIGITS}}}{re.escape(SUFFIX)}")
 
 
 class PackedSide(msgspec.Struct, frozen=True):
@@ -147,7 +149,7 @@ def is_file_name(name: str) -> bool:
 
 
 def _sort_key(letter: str) -> int:
-    return "KQRBNP".index(letter.upper())
+    return MEN_LETTERS.index(letter.upper())
 
 
 def encode_cell(name: str, bounds: PackedBounds) -> bytes:

@@ -17,7 +17,7 @@ from tbgen.engine.scale import MATE, value_after, worth
 Lookup: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
 """Function that returns the value of a game's current state and its depth in plies; None if unavailable."""
 
-_CENTIPAWNS: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
+_CENTIPAWNS: Final = [int(100 * PIECE_VALUES.get((man or "").upper(), 0)) for man in chess.PIECE_SYMBOLS]
 """Values of the men in centipawns, indexed by their piece types in python-chess."""
 _HALF_ESTIMATE_LEAD: Final = 800
 """Lead in centipawns that is worth half of the greatest estimate."""

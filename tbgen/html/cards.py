@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 import chess
 from PIL import Image, ImageDraw, ImageFont
 
+from tbgen.board.kinds import MEN_LETTERS
 from tbgen.html.style import style_sheet
 
-MEN_LETTERS: Final = "kqrbnp"
-"""The men in each row of :data:`MEN_FILE`, as letters. White's men are in the upper row."""
 MEN_SIZE: Final = 120
 """Width and height of a man in :data:`MEN_FILE`, in pixels."""
 MEN_FILE: Final = Path(__file__).with_name("men.png")
-"""The image of all men, made by ``scripts/men.py``."""
+"""The image of all men, made by ``scripts/men.py``: White's in the order of ``MEN_LETTERS``, then Black's
+below."""
 
 CARD_SIZE: Final = (1200, 630)
 """Width and height, in pixels, of a picture that link previews show uncropped [1].
@@ -134,7 +134,7 @@ def _man_images(size: int) -> dict[str, Image.Image]:
     with Image.open(MEN_FILE) as file:
         sheet = file.convert("RGBA")
     men = {}
-    for row, letters in enumerate((MEN_LETTERS.upper(), MEN_LETTERS)):
+    for row, letters in enumerate((MEN_LETTERS, MEN_LETTERS.lower())):
         for column, letter in enumerate(letters):
             left, top = column * MEN_SIZE, row * MEN_SIZE
             man = sheet.crop((left, top, left + MEN_SIZE, top + MEN_SIZE))

@@ -13,6 +13,7 @@ import chess
 import chess.svg
 from markupsafe import Markup, escape
 
+from tbgen.board.kinds import FEN_LETTERS
 from tbgen.board.material import described_kind
 from tbgen.board.named import named_picture
 from tbgen.html.style import MAN_SIZE, SQUARE, corner
@@ -39,7 +40,7 @@ _NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
 def sprites() -> Markup:
     """Return hidden definitions of an empty board and of all men; a page needs them before its diagrams."""
     board = _WRAPPING_TAGS.sub("", chess.svg.board(None, size=390))
-    men = "".join(chess.svg.PIECES[symbol] for symbol in "KQRBNPkqrbnp")
+    men = "".join(chess.svg.PIECES[symbol] for symbol in FEN_LETTERS)
     return Markup(
         f'<svg width="0" height="0" aria-hidden="true" class="sprites"><defs><g id="board">{board}</g>{men}'
         "</defs></svg>"

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import chess
 
 from tbgen.board.fen import AnyBoard, DescribedBoard
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import MEN_LETTERS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.rules import mobility
 from tbgen.board.rules import validate as validate_board
@@ -28,8 +28,8 @@ from tbgen.index.layout import (
     mirror_rank,
 )
 
-PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in PIECE_ORDER + "P")
-"""The python-chess piece type of each kind of :data:`tbgen.board.kinds.KINDS`, then of the pawn."""
+PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in MEN_LETTERS)
+"""The python-chess piece type of each man of :data:`tbgen.board.kinds.MEN`."""
 
 
 class Position(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import python_of
 from tbgen.errors import LimitError
@@ -59,8 +60,8 @@ from tbgen.retro.workspace import (
 )
 from tbgen.store.schema import slots_in
 
-_PIECE_VALUES = (0, 9, 5, 3, 3)
-"""Values of king, queen, rook, bishop and knight, in pawns."""
+_WHOLE_VALUES: Final = [int(kind.value) for kind in KINDS]
+"""The value of each kind in whole pawns. A change of one changes which positions tables store."""
 
 _MIN_ADVANTAGE_PAWNS = 2
 """Minimum advantage of White for which the positions with White to move are stored."""
@@ -84,7 +85,7 @@ def stored_side(layout: Layout) -> Side:
     """
     advantage = layout.white_pawns - layout.black_pawns
     for kind, colour in zip(layout.kinds, layout.colours, strict=True):
-        advantage += -_PIECE_VALUES[kind] if colour else _PIECE_VALUES[kind]
+        advantage += -_WHOLE_VALUES[kind] if colour else _WHOLE_VALUES[kind]
     return WHITE_TO_MOVE if advantage >= _MIN_ADVANTAGE_PAWNS else BLACK_TO_MOVE
 
 

@@ -7,7 +7,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, between, reach
+from tbgen.board.kinds import FEN_LETTERS, KINDS, KING, MEN_LETTERS, PIECE_ORDER, between, reach
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.errors import MissingLayerError, UsageError, quote
@@ -22,11 +22,10 @@ from tbgen.system.memory import processor_count
 Codes: TypeAlias = NDArray[np.uint8]
 Depths: TypeAlias = NDArray[np.int32]
 Man: TypeAlias = tuple[int, Side]
-"""Kind and owner of a man; the kinds are indices into ``_LETTERS``."""
+"""Kind and owner of a man; the kinds are indices into ``MEN_LETTERS``."""
 
 UNKNOWN_DEPTH: Final = -1
 """Stands for a depth that is not stored, and for the depth of an illegal position."""
-_LETTERS: Final = PIECE_ORDER + "P"
 _PAWN_KIND: Final = len(PIECE_ORDER)
 """Index of the pawn, after the indices of the other kinds."""
 _BIT: Final = np.uint64(1) << np.arange(64, dtype=np.uint64)
@@ -58,7 +57,7 @@ class ArrayProbes:
         codes = _accrued_codes(accrued, len(squares))
         value = np.full(len(squares), NONE, np.uint8)
         depth = np.full(len(squares), UNKNOWN_DEPTH, np.int32)
-        kinds = [(_LETTERS.index(man.upper()), SIDES[man.islower()]) for man in men]
+        kinds = [(MEN_LETTERS.index(man.upper()), SIDES[man.islower()]) for man in men]
         by_side = [np.flatnonzero(side == mover) for mover in SIDES]
         legal = [_are_legal(kinds, squares[rows], mover) for mover, rows in zip(SIDES, by_side, strict=True)]
         rows = np.concatenate([rows[is_legal] for rows, is_legal in zip(by_side, legal, strict=True)])
@@ -136,7 +135,8 @@ def _are_legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> ND
 def _layout_and_columns(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
     """Return the layout for the men, whether their colours are swapped in it, and the column of each man
     in the order of the layout."""
-    white, black = ("".join(_LETTERS[kind] for kind, owner in sorted(men) if owner == side) for side in SIDES)
+    letters = [(MEN_LETTERS[kind], owner) for kind, owner in sorted(men)]
+    white, black = ("".join(letter for letter, owner in letters if owner == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
     layout = layout_of(material)
     remaining = dict(enumerate(men))
@@ -187,7 +187,7 @@ def _check_men(men: str) -> None:
     """
     if not isinstance(men, str):
         raise TypeError(f"the men cannot be {type(men).__name__}: expected letters such as KkB")
-    if set(men) - set("KQRBNPkqrbnp") or men.count("K") != 1 or men.count("k") != 1 or len(men) > MAX_MEN:
+    if set(men) - set(FEN_LETTERS) or men.count("K") != 1 or men.count("k") != 1 or len(men) > MAX_MEN:
         raise UsageError(
             f"{quote(men)} names no men: expected two to {MAX_MEN} letters such as KkB, White's in upper "
             "case, with one king of each side"

@@ -3,7 +3,6 @@
 
 const SQUARE = 45, MARGIN = 15 // as in chess.svg
 const STEP_MS = 900
-const KINDS = {q: "queen", r: "rook", b: "bishop", n: "knight"}
 const SVG = "http://www.w3.org/2000/svg"
 
 function element(tag, attributes, ...children) {
@@ -15,14 +14,14 @@ function element(tag, attributes, ...children) {
 
 const corner = square => [MARGIN + SQUARE * (square.charCodeAt(0) - 97), MARGIN + SQUARE * (8 - Number(square[1]))]
 
-/** Return the men after a move in UCI notation: names by square. Lines have no castling. */
+/** Return the men after a move such as "e7e8queen": names by square. Lines have no castling. */
 function after(men, uci) {
-    const [from, to, promoted] = [uci.slice(0, 2), uci.slice(2, 4), uci[4]]
+    const [from, to, promoted] = [uci.slice(0, 2), uci.slice(2, 4), uci.slice(4)]
     const next = new Map(men)
     const man = next.get(from)
     if (man.endsWith("pawn") && from[0] !== to[0] && !next.has(to)) next.delete(to[0] + from[1])
     next.delete(from)
-    next.set(to, promoted ? man.replace("pawn", KINDS[promoted]) : man)
+    next.set(to, promoted ? man.replace("pawn", promoted) : man)
     return next
 }
 

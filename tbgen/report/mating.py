@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-import chess
 import numpy as np
 from msgspec.structs import replace
 
@@ -42,7 +41,7 @@ from tbgen.report.model import (
 )
 from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts, scan_table
 from tbgen.report.source import open_source
-from tbgen.report.wording import NO_MATE_TEXT, pawn_lead_text, percent, score_text
+from tbgen.report.wording import MAN_WORDS, NO_MATE_TEXT, pawn_lead_text, percent, score_text
 from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share_text
 
@@ -169,7 +168,7 @@ def _without(men: Men, man: str) -> Men:
 
 def _name_of(man: str) -> str:
     """Return the English name of a man of chess, or the name of a described man unchanged."""
-    return man if len(man) > 1 else chess.piece_name(chess.PIECE_SYMBOLS.index(man.lower()))
+    return man if len(man) > 1 else MAN_WORDS[man]
 
 
 GENERAL_SHARE: Final = 0.75

@@ -8,6 +8,7 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Final
 
+from tbgen.board.kinds import PROMOTION_LETTERS
 from tbgen.board.material import Material, men_of, sides_of_name
 from tbgen.board.variant import Variant
 from tbgen.costs import seconds_of
@@ -21,9 +22,7 @@ from tbgen.report.scan import scan_table
 from tbgen.report.source import open_source
 from tbgen.store.format import Directories, directories_of, tables_in
 
-_PIECES: Final = "QRBN"
-"""The pieces of chess that each man is tested against."""
-_MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.ASCII)
+_MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{PROMOTION_LETTERS}]", re.IGNORECASE | re.ASCII)
 
 
 def mating_materials(men: Iterable[str]) -> list[Material]:
@@ -39,7 +38,7 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     """
     singles = dict.fromkeys(name for man in men for name in men_of(man))
     sides = [*((f"K{man}", "K") for man in singles), *((f"K{man}{man}", "K") for man in singles)]
-    sides += [(f"K{man}", f"K{piece}") for man in singles for piece in _PIECES]
+    sides += [(f"K{man}", f"K{piece}") for man in singles for piece in PROMOTION_LETTERS]
     sides += [(f"K{first}", f"K{second}") for first, second in combinations(singles, 2)]
     materials = set()
     for white, black in sides:

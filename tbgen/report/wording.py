@@ -7,6 +7,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from tbgen.board.kinds import MEN
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.report.model import Record, Sides, TableReport, Verdict
@@ -55,7 +56,8 @@ def percent(share: float) -> str:
 TO_MOVE_WORDS: Final = Sides("White to move", "Black to move")
 """Words for each side to move."""
 
-_MAN_WORDS: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
+MAN_WORDS: Final = {man.name: man.word for man in MEN}
+"""The name in texts of each man of chess, by letter."""
 _NUMBER_WORDS: Final = ("", "", "two ", "three ", "four ")
 
 
@@ -81,7 +83,7 @@ def _men_in_words(men: str) -> str:
     if men == "K":
         return "the bare king"
     kinds = [
-        f"{_NUMBER_WORDS[men.count(man)]}{_MAN_WORDS[man]}{'s' if men.count(man) > 1 else ''}"
+        f"{_NUMBER_WORDS[men.count(man)]}{MAN_WORDS[man]}{'s' if men.count(man) > 1 else ''}"
         for man in dict.fromkeys(men)
     ]
     return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
@@ -107,10 +109,10 @@ def movetext(record: Record) -> Markup:
 
 
 def line_steps(record: Record) -> str:
-    """Return a record's line for ``boards.js``: each move in UCI notation and in SAN, with the accrued
-    score."""
+    """Return a record's line for ``boards.js``: the squares of each move, with the word for a promotion, the
+    SAN, and the accrued score."""
     return " ".join(
-        f"{point.uci}|{label}{point.san}|{point.accrued}"
+        f"{point.uci[:4]}{MAN_WORDS.get(point.uci[4:].upper(), '')}|{label}{point.san}|{point.accrued}"
         for label, point in zip(_labels(record), record.line, strict=True)
     )
 

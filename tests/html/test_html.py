@@ -8,6 +8,7 @@ import html5lib
 import jinja2
 import pytest
 
+from tbgen.board.kinds import MEN_LETTERS
 from tbgen.html.charts import FIRST_INK, figure, img_tag, png, set_log_scale, svg
 from tbgen.html.diagrams import diagram, sprites
 from tbgen.html.style import men_svg, prose, style_sheet, template_environment
@@ -76,6 +77,6 @@ def test_men_as_a_file() -> None:
     """The file has twelve men by side and kind, without styles, which a strict page would ignore."""
     root = ElementTree.fromstring(men_svg())
     assert {group.get("id") for group in root.iterfind(f"{SVG}defs/{SVG}g")} == {
-        side + kind for side in "wb" for kind in "kqrbnp"
+        side + kind for side in "wb" for kind in MEN_LETTERS.lower()
     }
     assert "style=" not in men_svg()

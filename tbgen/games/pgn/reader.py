@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
+from tbgen.board.kinds import PROMOTION_LETTERS
 from tbgen.board.rules import position_score, remove_impossible_en_passant, validate
 from tbgen.board.san import parse_san
 from tbgen.board.score import GScore
@@ -42,9 +43,11 @@ TOKEN: Final = re.compile(
 )
 """A token of plain movetext. Tokens outside the named groups are skipped. A brace in the group ``open`` is
 never closed."""
-_ATTACHED_ANNOTATIONS: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_ANNOTATION_WORDS}\b|[^\w]|_)+\Z")
+_ATTACHED_ANNOTATIONS: Final = re.compile(
+    rf"(?:(?<=[\W\dO{PROMOTION_LETTERS}]){_ANNOTATION_WORDS}\b|[^\w]|_)+\Z"
+)
 """Annotations that follow a move without a space."""
-_ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_PUBLISHER_CODES}\Z")
+_ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0{PROMOTION_LETTERS}]|[^\w=]){_PUBLISHER_CODES}\Z")
 MAX_PLIES: Final = 20_000
 """Maximum number of plies of one game. Real games of chess have a few hundred."""
 _MAX_MOVE_LENGTH: Final = 64

@@ -17,9 +17,10 @@ import codecs
 import re
 from typing import Final
 
+from tbgen.board.kinds import MEN
 from tbgen.text import UNUSUAL_CHARACTER, LegibleTable, sanitise
 
-_FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", "", *"KQRBN", ""], strict=True))
+_FIGURINES: Final = {figurine: man.name.strip("P") for man in MEN for figurine in man.figurines}
 _SYMBOLS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
 _SIGNS: Final = {"\u203c": "!!", "\u2047": "??", "\u2048": "?!", "\u2049": "!?"}
 _LETTERS_O: Final = "\u041e\u039f"
