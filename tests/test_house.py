@@ -53,6 +53,19 @@ def test_folders_of_kernels_hold_jitted_functions_alone(path: Path) -> None:
         assert len(node.args.args) <= MOST_PARAMETERS, node.name
 
 
+def test_kernels_assign_only_numbers_to_slices() -> None:
+    """numba takes more than a second to compile the assignment of an array to a slice: arrays are copied in
+    loops. A number is a literal, a constant, or marked by the comment ``# a number``."""
+    for path in KERNELS:
+        lines = path.read_text().splitlines()
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(part, ast.Slice) for target in node.targets for part in ast.walk(target)
+            ):
+                line = lines[node.lineno - 1]
+                assert re.search(r" = (\d+|[A-Z_]+|.*  # a number)$", line), f"{path}, line {node.lineno}"
+
+
 def test_kernels_lie_in_their_folders() -> None:
     for path in set(PACKAGE.rglob("*.py")) - {*KERNELS, PACKAGE / "compiler" / "jit.py"}:
         for node in ast.walk(tree_of(path)):

@@ -18,8 +18,18 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tbgen.probe.values import Values
 from tbgen.store.format import table_path
+from tbgen.store.schema import PACKED, TABLE
 from tbgen.store.table_file import TableFile
-from tests.support.damage import Change, edit, refused, replaced, set_attribute, shape_but, turn_a_bit
+from tests.support.damage import (
+    Change,
+    edit,
+    other_versions,
+    refused,
+    replaced,
+    set_attribute,
+    shape_but,
+    turn_a_bit,
+)
 from tests.support.exhaustive import sample
 from tests.support.packed_tables import PackedTables
 
@@ -117,8 +127,7 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
 
 
 CHANGES: list[tuple[Change, str]] = [
-    (set_attribute("format_version", 4), "its format version 4 is that of an older tbgen"),
-    (set_attribute("format_version", 6), "format version 6 and this tbgen reads version 5"),
+    *other_versions(PACKED),
     (set_attribute("complete", 0), "interrupted"),
     (set_attribute("stored_side", 5), "its stored_side 5 is not a side"),
     (lambda file: file.attrs.__delitem__("stored_side"), "damaged"),
@@ -145,8 +154,8 @@ def test_altered_and_truncated_files_are_refused(path: Path) -> None:
         edit(path, change)
         refused(path, word, reader=PackedFile)
     path.write_bytes(whole)
-    edit(path, set_attribute("format", np.bytes_("tbgen table")))  # it says that it is plain
-    edit(path, set_attribute("format_version", 3))
+    edit(path, set_attribute("format", np.bytes_(TABLE.format)))  # it says that it is plain
+    edit(path, set_attribute("format_version", TABLE.version))
     with pytest.raises(DamagedTableError, match="damaged"):
         TableFile(path)
 

@@ -14,8 +14,9 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.store.format import CHUNK_BYTES, GZIP_LEVEL, table_path
+from tbgen.store.schema import TABLE
 from tbgen.store.table_file import TableFile
-from tests.support.damage import Change, edit, refused, replaced, set_attribute, shape_but
+from tests.support.damage import Change, edit, other_versions, refused, replaced, set_attribute, shape_but
 from tests.support.exhaustive import sample
 
 
@@ -58,9 +59,7 @@ def leave_a_chunk_out(file: h5py.File) -> None:
 
 
 CHANGES: list[tuple[Change, str]] = [
-    (set_attribute("format_version", 4), "format version 4 and this tbgen reads version 3"),
-    (set_attribute("format_version", 2), "its format version 2 is that of an older tbgen"),
-    (set_attribute("format_version", 1), "its format version 1 is that of an older tbgen"),
+    *other_versions(TABLE),
     (set_attribute("format_version", 1.5), "damaged"),
     (set_attribute("complete", 0), "interrupted"),
     (set_attribute("complete", [1, 1]), "damaged"),

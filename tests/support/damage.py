@@ -14,6 +14,7 @@ from tbgen.board.material import Material
 from tbgen.errors import DamagedTableError
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import GZIP_LEVEL
+from tbgen.store.schema import Schema
 from tbgen.store.table_file import TableFile
 
 Change = Callable[[h5py.File], object]
@@ -36,6 +37,17 @@ def edit(path: Path, change: Change) -> None:
 
 def set_attribute(name: str, value: object) -> Change:
     return lambda file: file.attrs.__setitem__(name, value)
+
+
+def other_versions(schema: Schema) -> list[tuple[Change, str]]:
+    """Return the changes to a later and an earlier version, each with words of the error."""
+    now = schema.version
+    later = f"format version {now + 1} and this tbgen reads version {now}"
+    earlier = f"its format version {now - 1} is that of an older tbgen"
+    return [
+        (set_attribute("format_version", now + 1), later),
+        (set_attribute("format_version", now - 1), earlier),
+    ]
 
 
 def replaced(name: str, change: Callable[[AnyArray], AnyArray]) -> Change:
