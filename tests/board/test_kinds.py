@@ -73,6 +73,8 @@ OWN_LISTS = {
     "tbgen/verify/kernels/resets.py": [f"PROMOTIONS = {KINDS[-1].word.upper()}"],
     "native/tbgen.c": [f"enum {{ {WORDS}, KINDS,", f'"{MEN_LETTERS}"', f'"{FEN_LETTERS}") % {len(MEN)}'],
     "native/fuzz.c": [f'"{MEN_LETTERS}"'],
+    "tbgen/board/rules.py": [f"+ {len(PROMOTION_LETTERS) - 1} * (pawn_targets"],
+    "tbgen/packed/kernels/rows.py": [f"+ {len(PROMOTION_LETTERS) - 1} * popcount("],
     "tbgen/engine/compiled_search.py": [f'"{MEN_LETTERS[::-1]}{SMALL[::-1]}"'],
     "tbgen/web/page/board.js": [f'"{PROMOTION_LETTERS.lower()}"', f"/^[{SMALL}]$/i"],
     "tbgen/web/page/chessboard.js": [", ".join(f'{man.name.lower()}: "{man.word}"' for man in MEN)],
@@ -89,7 +91,7 @@ OWN_LISTS = {
     "tests/support/document_reader.py": [f'"{MEN_LETTERS}"'],
     "tests/support/reference_moves.py": [f'"{PROMOTION_LETTERS}"'],
 }
-"""The lists of men that do not follow from the kinds, as the text of each file has them."""
+"""The lists of men, and numbers of promotions, that do not follow from the kinds, as the files have them."""
 
 
 def test_other_lists_of_men_have_every_man() -> None:
