@@ -4,22 +4,11 @@ import random
 
 import chess
 
-from tbgen.board.kinds import (
-    FEN_LETTERS,
-    KINDS,
-    KING,
-    MEN,
-    MEN_LETTERS,
-    PIECE_ORDER,
-    PROMOTION_LETTERS,
-    attacks,
-    between,
-    reach,
-    ways,
-)
+from tbgen.board import kinds
+from tbgen.board.kinds import KINDS, KING, MEN, MEN_LETTERS, PIECE_ORDER, attacks, between, reach, ways
 from tbgen.board.material import described_kind
 from tbgen.retro.geometry import ORTHODOX
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, rows
 
 NUMBERS = range(len(KINDS))
 
@@ -58,52 +47,28 @@ def test_a_leap_passes_nothing_where_a_queen_would() -> None:
 
 def test_the_king_comes_first_and_is_no_promotion() -> None:
     assert PIECE_ORDER[KING] == "K"
-    assert set(PROMOTION_LETTERS) == {"Q", "R", "B", "N"}
+    assert set(kinds.PROMOTION_LETTERS) == {"Q", "R", "B", "N"}
     for kind in NUMBERS:
         for square in range(64):  # nothing leaves the board
             for way in ways(KINDS[kind], square):
                 assert set(way) <= set(range(64)) - {square}
 
 
-SMALL = MEN_LETTERS.lower()
-WORDS = ", ".join(man.word.upper() for man in MEN)
-OWN_LISTS = {
-    "tbgen/verify/geometry.py": [f"{WORDS} = range({len(MEN)})"],
-    "tbgen/verify/game.py": [f'"{MEN_LETTERS}"'],
-    "tbgen/verify/kernels/resets.py": [f"PROMOTIONS = {KINDS[-1].word.upper()}"],
-    "native/tbgen.c": [f"enum {{ {WORDS}, KINDS,", f'"{MEN_LETTERS}"', f'"{FEN_LETTERS}") % {len(MEN)}'],
-    "native/fuzz.c": [f'"{MEN_LETTERS}"'],
-    "tbgen/board/rules.py": [f"+ {len(PROMOTION_LETTERS) - 1} * (pawn_targets"],
-    "tbgen/packed/kernels/rows.py": [f"+ {len(PROMOTION_LETTERS) - 1} * popcount("],
-    "tbgen/engine/compiled_search.py": [f'"{MEN_LETTERS[::-1]}{SMALL[::-1]}"'],
-    "tbgen/web/page/board.js": [f'"{PROMOTION_LETTERS.lower()}"', f"/^[{SMALL}]$/i"],
-    "tbgen/web/page/chessboard.js": [", ".join(f'{man.name.lower()}: "{man.word}"' for man in MEN)],
-    "tbgen/web/page/men-plain.svg": [f'id="{side}{letter}"' for side in "wb" for letter in SMALL],
-    "tbgen/web/page/index.html": [f"<dt>while setting up: {' '.join(MEN_LETTERS)}</dt>"],
-    "tbgen/web/page/position.js": [f"[1-8{SMALL}]"],
-    "tbgen/web/page/static/chess.js": [f'"{FEN_LETTERS}"'],
-    "tbgen/web/page/static/draws.js": [f"[{MEN_LETTERS[1:]}]*K[{MEN_LETTERS[1:]}]*"],
-    "tbgen/web/page/static/games.js": [f"([{PIECE_ORDER}]?)", f"([{PROMOTION_LETTERS}]?)"],
-    "tbgen/web/page/static/tables.js": [f'"{MEN_LETTERS}"'],
-    "scripts/compare_tablebases.py": [f'"{MEN_LETTERS[::-1]}"'],
-    "tests/native/every.c": [f'"{FEN_LETTERS}") % {len(MEN)}'],
-    "tests/packed/test_format.py": [f'"K{PROMOTION_LETTERS[::-1]}"'],
-    "tests/support/document_reader.py": [f'"{MEN_LETTERS}"'],
-    "tests/support/reference_moves.py": [f'"{PROMOTION_LETTERS}"'],
-}
-"""The lists of men, and numbers of promotions, that do not follow from the kinds, as the files have them."""
-
-
 def test_other_lists_of_men_have_every_man() -> None:
-    """The proof, the C library, the compiled engine, the page and some tests have their own moves."""
-    missing = [
-        f"{name} lacks {text}"
-        for name, texts in OWN_LISTS.items()
-        for text in texts
-        if text not in (ROOT / name).read_text()
-    ]
+    """The proof, the C library, the compiled engine, the page and some tests have lists of their own."""
+    words, small, promoted = [man.word for man in MEN], MEN_LETTERS.lower(), kinds.PROMOTION_LETTERS
+    names = {
+        **{"WORDS": ", ".join(words).upper(), "LAST": words[-2].upper(), "last": small[-2]},
+        **{"words": ", ".join(f'{letter}: "{word}"' for letter, word in zip(small, words, strict=True))},
+        **{"reversed": MEN_LETTERS[::-1], "small": small, "small_reversed": small[::-1]},
+        **{"small_promotions": promoted.lower(), "promotions_reversed": promoted[::-1]},
+        **{"spaced": " ".join(MEN_LETTERS), "count": len(MEN), "more": len(promoted) - 1},
+    }
+    lists = [(name, text.format_map(vars(kinds) | names)) for name, text in rows("lists_of_men.txt", " -> ")]
+    missing = [f"{name} lacks {text}" for name, text in lists if text not in (ROOT / name).read_text()]
     assert not missing, "\n".join(missing)
     for man in MEN:
         assert man.word == chess.piece_name(chess.PIECE_SYMBOLS.index(man.name.lower()))
-        figurines = [chess.UNICODE_PIECE_SYMBOLS[letter] for letter in (man.name, man.name.lower())]
-        assert "".join(figurines) == man.figurines
+        assert [*man.figurines] == [
+            chess.UNICODE_PIECE_SYMBOLS[letter] for letter in man.name + man.name.lower()
+        ]
