@@ -72,7 +72,7 @@ class SolvingOptions(OptionGroup):
             self.solve_memory or Budget.memory,
             self.solve_threads or Budget.threads,
             self.solve_cells,
-            sources,
+            sources=sources,
         )
         with nullcontext() if file is None else open_results(file) as results:
             if self.solve:
@@ -107,7 +107,7 @@ class Resources:
 
     def make_solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
         """Return a solver that reports its progress to a watch."""
-        prover = CellProver(self.cells, self.sources, self.max_kept_bytes)
+        prover = CellProver(self.cells, sources=self.sources, max_bytes=self.max_kept_bytes)
         return Solver(
             seconds=self.seconds,
             memory=self.memory,
