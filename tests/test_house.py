@@ -1,6 +1,7 @@
 """The structure of the package, whose dependencies point one way, and the budget of code and tests."""
 
 import ast
+import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
