@@ -89,21 +89,29 @@ def _cached_parse(value_type: type, text: str) -> Any:
 
 
 @cache
-def _required_names(document_type: type[Struct]) -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(document_type) if field.required)
+def _copied_names(document_type: type[Struct], source_fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the fields that a document copies from a struct with these fields, if it is one."""
+    fields = msgspec.structs.fields(document_type)
+    return tuple(field.name for field in fields if field.required or field.name in source_fields)
 
 
 class Document(Struct, forbid_unknown_fields=True):
     """Base class of all documents."""
 
     @classmethod
-    def of(cls, source: object, **others: Any) -> Self:
-        """Return the document of an object, whose attributes have the names of fields.
+    def of(cls, *sources: Any, **others: Any) -> Self:
+        """Return the document of objects, whose attributes have the names of fields.
 
-        :param others: the values of fields that are not copied. An optional field is never copied.
+        The attribute of the first object that has it counts. An optional field is copied only from a
+        struct.
+
+        :param others: the values of fields that are not copied.
         """
-        copied = {name: getattr(source, name) for name in _required_names(cls) if name not in others}
-        return cls(**copied, **others)
+        for source in sources:
+            for name in _copied_names(cls, getattr(source, "__struct_fields__", ())):
+                if name not in others and (value := getattr(source, name, UNSET)) is not UNSET:
+                    others[name] = value
+        return cls(**others)
 
     @classmethod
     def read(cls, builtins: Any) -> Self:

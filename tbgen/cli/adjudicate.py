@@ -13,7 +13,7 @@ from tbgen.cli.answers import diagram, line_text, side_to_move
 from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
 from tbgen.cli.options import AsJson, Setting, TableDirectory, command
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
-from tbgen.cli.streams import fields, print_json, say
+from tbgen.cli.streams import fields, print_document, say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis, Outcome
@@ -121,7 +121,7 @@ def _adjudicate_position(text: str, adjudication: Adjudication, with_line: bool,
     if note := fen.note(report.arbiter.settings.variant):
         say(f"tbgen: {note}")
     if as_json:
-        print_json(_document(report, " ".join(text.split())))
+        print_document(_document(report, " ".join(text.split())))
     else:
         print("\n".join(_text(report)))
     adjudication.count(report.outcome, "the position")
@@ -156,7 +156,7 @@ def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool
     if not documents:
         raise UsageError(f"there is no game in {', '.join(adjudication.files)}")
     if as_json:
-        print_json({"games": documents})
+        print_document({"games": documents})
     return worst
 
 

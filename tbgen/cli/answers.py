@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import chess
 
@@ -53,7 +53,7 @@ class MobilityAnswer:
     note: str | None
     """A remark about an ignored part of the FEN."""
 
-    def document(self, fen: str) -> dict[str, Any]:
+    def document(self, fen: str) -> ProbeDocument:
         """Return the JSON document about the position, which the user entered as ``fen``."""
         line: list[PlyDocument] | UnsetType | None = UNSET
         if self.line is not None:
@@ -67,7 +67,7 @@ class MobilityAnswer:
             moves=UNSET if self.moves is None else list(map(MoveDocument.of, self.moves)),
             line=line,
             note=self.note or UNSET,
-        ).builtins()
+        )
 
     def text(self) -> Iterator[str]:
         """Yield the lines of text output."""
@@ -103,7 +103,7 @@ class ViewAnswer:
     result: ViewResult
     moves: list[ViewMove] | None
 
-    def document(self, fen: str) -> dict[str, Any]:
+    def document(self, fen: str) -> ViewDocument:
         """Return the JSON document about the position, which the user entered as ``fen``."""
         result = self.result
         own = self.moves or ()
@@ -113,7 +113,7 @@ class ViewAnswer:
             fen=fen,
             points=PointsDocument.of(result.points),
             moves=UNSET if self.moves is None else moves,
-        ).builtins()
+        )
 
     def text(self) -> Iterator[str]:
         """Yield the lines of text output."""

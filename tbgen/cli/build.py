@@ -23,7 +23,7 @@ from tbgen.cli.options import (
     command,
     material_list,
 )
-from tbgen.cli.streams import fields, print_json
+from tbgen.cli.streams import fields, print_document
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
 from tbgen.generator import BuiltTable, Estimate, build, check_memory, missing_tables
@@ -191,7 +191,7 @@ def run(
                 from tbgen.generator.cluster_build import build_on_cluster
             built = build_on_cluster(targets, directory, journal, scheduler, threads=threads, **options)
     if json:
-        print_json({"directory": directory, "built": list(map(_document, built))})
+        print_document({"directory": directory, "built": list(map(_document, built))})
     elif not built:
         print(f"nothing to build: the requested tables are already in {directory}")
 
@@ -206,7 +206,9 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
     if as_json:
         tables = [fields(entry, "material", "seconds", "memory", "disk") for entry in estimates]
         totals = fields(total, "jobs", "seconds", "memory")
-        print_json({"tables": tables, **totals, "disk": disk, "copies": copy_bytes, "scratch": scratch_bytes})
+        print_document(
+            {"tables": tables, **totals, "disk": disk, "copies": copy_bytes, "scratch": scratch_bytes}
+        )
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")

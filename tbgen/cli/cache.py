@@ -1,7 +1,7 @@
 """``tbgen cache``: the compiled kernels on disk."""
 
 from tbgen.cli.options import AsJson, command
-from tbgen.cli.streams import fields, print_json
+from tbgen.cli.streams import fields, print_document
 from tbgen.compiler.cache import cached_kernels
 from tbgen.compiler.cache import clear as clear_cache
 from tbgen.system.files import write_errors
@@ -30,7 +30,7 @@ def run(*, clear: bool, json: AsJson) -> None:
             clear_cache()
     if json:
         sizes = fields(kernels, "directory", "current_bytes", "other_bytes")
-        print_json({**sizes, "cleared": clear}, indent=None)
+        print_document({**sizes, "cleared": clear}, indent=None)
         return
     current, other = size_text(kernels.current_bytes), size_text(kernels.other_bytes)
     print(f"{kernels.directory}: {'removed ' if clear else ''}{current} of this version, {other} of others")

@@ -5,7 +5,7 @@ from pathlib import Path
 from tbgen.board.material import Material
 from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import AsJson, MaxMen, TableDirectory, VariantList, command, material_list
-from tbgen.cli.streams import fields, print_json
+from tbgen.cli.streams import fields, print_document
 from tbgen.exchange.export import ExportedTable, export
 from tbgen.text import counted, size_text
 
@@ -48,6 +48,6 @@ def run(
     if json:
         renamed = {"bytes": "size", "written": "is_new"}
         tables = [fields(table, "file", "material", "rules", **renamed) for table in exported]
-        print_json({"directory": target, "tables": tables, "bytes": size})
+        print_document({"directory": target, "tables": tables, "bytes": size})
     else:
         print(f"{target}: {counted(len(exported), 'table')}, {size_text(size)}, {written} written")

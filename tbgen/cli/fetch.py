@@ -22,7 +22,7 @@ from tbgen.cli.options import (
     material_list,
 )
 from tbgen.cli.publish import cell_filter
-from tbgen.cli.streams import print_json, say
+from tbgen.cli.streams import print_document, say
 from tbgen.errors import TbgenError, result_or_error
 from tbgen.exchange.cells import plan_cell_fetch
 from tbgen.exchange.fetch import FetchPlan, fetch, names_text, plan_tables, read_list
@@ -89,7 +89,7 @@ def run(
     with line:
         error = result_or_error(partial(fetch, to_do, files, jobs=jobs, report=report))
     if json:
-        print_json(_document(to_do, report, error))
+        print_document(_document(to_do, report, error))
     if error is not None:
         raise error
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.options import AsJson, Rules, TableDirectory, command
-from tbgen.cli.streams import fields, print_json, say
+from tbgen.cli.streams import fields, print_document, say
 from tbgen.errors import NoTablesError
 from tbgen.store.format import TableInfo, tables_in
 from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
@@ -68,7 +68,7 @@ def run(
     # In an overview, a missing table is information and not a failure.
     errors = [entry.error for entry in entries if entry.error and (selection or not entry.is_missing)]
     if json:
-        print_json(_manifest_document(entries) if manifest else _document(directory, variant, entries))
+        print_document(_manifest_document(entries) if manifest else _document(directory, variant, entries))
     else:
         overview = _details(entries) if materials else _list(directory, variant, entries)
         for text in _manifest(entries, variant) if manifest else overview:

@@ -27,7 +27,7 @@ from tbgen.cli.options import (
     command,
 )
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
-from tbgen.cli.streams import fields, print_json, say
+from tbgen.cli.streams import fields, print_document, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
@@ -282,7 +282,7 @@ def run(
             say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues from there")
             raise
     if json:
-        print_json(_document(summary, settings) | watch.document())
+        print_document(_document(summary, settings) | watch.document())
     else:
         _print_summary(summary, settings)
 

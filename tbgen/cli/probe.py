@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -18,9 +18,11 @@ from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import MobilityAnswer, ViewAnswer
 from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, TableDirectory, command
-from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
+from tbgen.cli.streams import batches_of_lines, print_document, say
+from tbgen.documents import Document
 from tbgen.errors import MissingLayerError, TbgenError, UsageError, printable, quote, result_or_error
 from tbgen.probe.moves import LinePly
+from tbgen.probe.probe_document import PositionErrorDocument
 from tbgen.probe.tablebase import BATCH_SIZE, MOVES_BATCH_SIZE, Tablebase, View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
@@ -156,12 +158,12 @@ def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
     all_answers = list(answers)
     documents = list(map(_document, texts, all_answers))
     if len(texts) > 1:
-        print_json(documents)
+        print_document(documents)
         names = map(printable, texts)
         return max(_say_remarks(answer, f"{text}: ") for text, answer in zip(names, all_answers, strict=True))
     if isinstance(all_answers[0], TbgenError):
         raise all_answers[0]
-    print_json(documents[0])
+    print_document(documents[0])
     return _say_remarks(all_answers[0], "")
 
 
@@ -171,7 +173,7 @@ def _print_lines(prober: _Prober) -> int:
     for batch in batches_of_lines(prober.batch_size):
         texts = [line.rstrip("\r\n") for line in batch if line.strip()]
         for text, answer in zip(texts, prober.answers(texts), strict=True):
-            print_json(_document(text, answer), indent=None)
+            print_document(_document(text, answer), indent=None)
             worst = max(worst, _say_remarks(answer, f"{text}: "))
     return worst
 
@@ -185,8 +187,10 @@ def _say_remarks(answer: Answer, prefix: str) -> int:
     return answer.exit_code if isinstance(answer, TbgenError) else 0
 
 
-def _document(text: str, answer: Answer) -> dict[str, Any]:
-    return error_document(text, answer) if isinstance(answer, TbgenError) else answer.document(text)
+def _document(text: str, answer: Answer) -> Document:
+    if isinstance(answer, TbgenError):
+        return PositionErrorDocument.of_error(text, answer)
+    return answer.document(text)
 
 
 @dataclass(frozen=True, slots=True)

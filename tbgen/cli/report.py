@@ -20,7 +20,7 @@ from tbgen.cli.options import (
     Url,
     command,
 )
-from tbgen.cli.streams import print_json, say
+from tbgen.cli.streams import print_document, say
 from tbgen.errors import UsageError, quote
 from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, size_text
@@ -160,7 +160,7 @@ def run(
         print(f"{save}: data of {counted(count, 'table')}, {duration(time.monotonic() - start_time)}")
         return
     if json:
-        print_json(report_document(report), indent=1)
+        print_document(report_document(report), indent=1)
     elif out is not None:
         pages = counted(len(report.pages), "page")
         print(f"{out / 'index.html'}: {pages}, {duration(time.monotonic() - start_time)}")
@@ -181,7 +181,7 @@ def _print_mating(
     with progress.line:
         report = make_mating_report(directories, words, rules=variant, threads=threads, reporter=progress)
     if json:
-        print_json(report.builtins(), indent=1)
+        print_document(report, indent=1)
         return
     rows = [MATING_HEAD, *(row for entry in report.entries for row in mating_rows(entry))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -19,7 +19,7 @@ from tbgen.board.fen import Fen
 from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.cells.cell import mobile_squares
 from tbgen.cli.answers import board_text, diagram, line_text, side_to_move
-from tbgen.cli.streams import print_json
+from tbgen.cli.streams import print_document
 from tbgen.errors import TbgenError
 from tbgen.html.diagrams import board_picture
 from tbgen.progress import SolveStage
@@ -37,7 +37,7 @@ _MAX_GAPS: Final = 3
 
 def print_stage(stage: SolveStage) -> None:
     """Print the progress as a line of JSON, for programs that wait for the result."""
-    print_json(StageDocument.of(stage).builtins(), indent=None)
+    print_document(StageDocument.of(stage), indent=None)
 
 
 def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:

@@ -18,7 +18,8 @@ from tbgen.beyond.results import SolveResults, StateName, open_results
 from tbgen.beyond.structures import MobileChoice
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.rules import validate
-from tbgen.board.scoring import ANYTHING
+from tbgen.board.score import GScore
+from tbgen.board.scoring import ANYTHING, ProvedValue
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.cli.bars import ProgressLine, stage_text
@@ -39,11 +40,11 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.solver_options import Resources, SourceOptions, Watch
-from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
-from tbgen.documents import EndsDocument
+from tbgen.cli.streams import batches_of_lines, print_document, say
+from tbgen.documents import UNSET, Document, EndsDocument, Plies, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
-from tbgen.probe.probe_document import points_document
+from tbgen.probe.probe_document import PointsDocument, PositionErrorDocument, points_document
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import read_file
 from tbgen.text import counted, duration, number, size_text
@@ -166,6 +167,20 @@ def _lines_of(name: str) -> Iterator[str]:
         raise TbgenError(f"{quote(name)} cannot be read: {error.strerror}") from None
 
 
+class ProvedDocument(Document):
+    """What is proved about one of many positions."""
+
+    fen: str
+    accrued: GScore
+    value: GScore | None
+    lower: GScore
+    upper: GScore
+    depth: Plies | None
+    points: EndsDocument[PointsDocument]
+    stopped_by: Stop | None
+    """None if the value is exact, or if nothing more was tried."""
+
+
 @dataclass(frozen=True)
 class PositionBatch:
     """Solves positions and prints the proved result of each.
@@ -175,7 +190,7 @@ class PositionBatch:
 
     options: SolveOptions
     is_stopped: bool
-    _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _documents: dict[int, ProvedDocument | PositionErrorDocument] = field(default_factory=dict)
     """Maps the number of each position to its answer."""
 
     def run(self, texts: Sequence[str]) -> int:
@@ -192,7 +207,7 @@ class PositionBatch:
                 worst = self._solve(texts, tables, solver, solver_watch)
             finally:  # even if results can no longer be stored
                 if options.json:
-                    print_json([document for _, document in sorted(self._documents.items())])
+                    print_document([document for _, document in sorted(self._documents.items())])
         say(f"tbgen: {self._summary()}")
         if solver_watch.interrupted and options.results is not None:
             say(f"tbgen: the proved results are in {options.results}: the same command continues from there")
@@ -209,7 +224,7 @@ class PositionBatch:
                 self.options.warn_of_ignored_field(text, job.name)
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
-                self._report(position_number, error_document(text, error))
+                self._report(position_number, PositionErrorDocument.of_error(text, error))
         with solver_watch.line as line:
             for finished_job in solver.work_on([entries[0][1] for entries in jobs.values()]):
                 line.clear()
@@ -219,29 +234,26 @@ class PositionBatch:
                         self._report(position_number, self._document(text, job, solver))
                     except TbgenError as error:
                         worst = max(worst, error.exit_code)
-                        self._report(position_number, error_document(text, error))
+                        self._report(position_number, PositionErrorDocument.of_error(text, error))
         return worst
 
-    def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
-        proved = solver.result_of(job)
-        bounds = ANYTHING if proved is None else proved.bounds
-        scoring = self.options.scoring_options.scoring
-        points = EndsDocument(*(points_document(scoring, score) for score in bounds))
-        return {
-            "fen": text,
-            "accrued": job.accrued,
-            "value": bounds.lower if bounds.exact else None,
-            "lower": bounds.lower,
-            "upper": bounds.upper,
-            "depth": None if proved is None else proved.depth,
-            "points": points.builtins(),
-            "stopped_by": solver.stopped_by(job),  # None if the value is exact, or if nothing more was tried
-        }
+    def _document(self, text: str, job: Job, solver: Solver) -> ProvedDocument:
+        proved, scoring = solver.result_of(job) or ProvedValue(ANYTHING), self.options.scoring_options.scoring
+        bounds = proved.bounds
+        return ProvedDocument.of(
+            job,
+            bounds,
+            fen=text,
+            value=bounds.lower if bounds.exact else None,
+            depth=proved.depth,
+            points=EndsDocument(*(points_document(scoring, score) for score in bounds)),
+            stopped_by=solver.stopped_by(job),
+        )
 
-    def _report(self, position_number: int, document: dict[str, Any]) -> None:
+    def _report(self, position_number: int, document: ProvedDocument | PositionErrorDocument) -> None:
         self._documents[position_number] = document
         if not self.options.json:
-            print_json(document, indent=None)
+            print_document(document, indent=None)
 
     def _summary(self) -> str:
         """Return the numbers of exact, bounded, unknown and invalid positions, in words."""
@@ -250,12 +262,18 @@ class PositionBatch:
         return f"{counted(len(self._documents), 'position')}: {numbers}"
 
 
-def _status(document: dict[str, Any]) -> str:
-    if "error" in document:
+def _status(document: ProvedDocument | PositionErrorDocument) -> str:
+    if isinstance(document, PositionErrorDocument):
         return "with an error"
-    if document["value"] is not None:
+    if document.value is not None:
         return "exact"
-    return "not known" if (document["lower"], document["upper"]) == tuple(ANYTHING) else "bounded"
+    return "not known" if (document.lower, document.upper) == ANYTHING else "bounded"
+
+
+class EstimateAnswer(EstimateDocument, kw_only=True):
+    """An estimate, and the positions that it leaves out."""
+
+    errors: list[PositionErrorDocument] | UnsetType = UNSET
 
 
 _MAX_STRUCTURES: Final = 20
@@ -268,7 +286,7 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
     :raises TbgenError: if the only position has an error.
     """
     roots: list[list[Cell]] = []
-    errors: list[dict[str, Any]] = []
+    errors: list[PositionErrorDocument] = []
     worst = 0
     with Tablebase(options.directory) as tables:
         for text in texts:
@@ -280,12 +298,12 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
                 if len(texts) == 1:
                     raise
                 worst = max(worst, error.exit_code)
-                errors.append(error_document(text, error))
+                errors.append(PositionErrorDocument.of_error(text, error))
                 if not options.json:
                     say(f"tbgen: {text}: {error}")
         document = estimate(roots, tables, options.threads, MAX_COUNTED_CELLS)
     if options.json:
-        print_json(document.builtins() | ({"errors": errors} if errors else {}))
+        print_document(EstimateAnswer.of(document, errors=errors or UNSET))
     else:
         print("\n".join(_estimate_lines(document)))
     return worst
@@ -413,7 +431,7 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     if failure is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:
-        print_json(solution_document(text, solution, scoring).builtins(), None if options.stream else 2)
+        print_document(solution_document(text, solution, scoring), None if options.stream else 2)
     else:
         print("\n".join(solution_text(fen, solution, scoring)))
         if options.mobile is not None:

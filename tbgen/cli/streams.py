@@ -13,6 +13,7 @@ from threading import Timer
 from types import FrameType
 from typing import Any, Final, NoReturn
 
+from tbgen.documents import to_builtins
 from tbgen.errors import TbgenError, printable
 from tbgen.system.signals import TERMINATION_WORDS, has_input, make_blocking, send_to_main_thread
 
@@ -93,19 +94,17 @@ def ensure_output_open(*, needed: bool) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
-def print_json(document: Any, indent: int | None = 2) -> None:
-    """Print one document on stdout in the form of :func:`json_text`."""
+def print_document(document: Any, indent: int | None = 2) -> None:
+    """Print a document, or a container of documents, on stdout as :func:`json_text` returns it."""
     print(json_text(document, indent), flush=True)
 
 
 def json_text(document: Any, indent: int | None = 2) -> str:
-    """Return a document as JSON. Scores, paths and materials become strings."""
-    return json.dumps(document, indent=indent, default=str)
+    """Return a document, or a container of documents, as JSON with only ASCII characters.
 
-
-def error_document(fen: str, error: TbgenError) -> dict[str, Any]:
-    """Return the JSON document about an invalid position; ``fen`` is the text as the user entered it."""
-    return {"fen": fen, "error": str(error), "code": error.code}
+    File names may contain lone surrogates, which :func:`tbgen.documents.encoded` could not encode.
+    """
+    return json.dumps(to_builtins(document), indent=indent)
 
 
 def fields(source: object, *names: str, **renamed: str) -> dict[str, Any]:

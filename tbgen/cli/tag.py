@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from tbgen.cli.games import Adjudication, AdjudicationOptions
 from tbgen.cli.options import AsJson, Setting, command
-from tbgen.cli.streams import print_json, say
+from tbgen.cli.streams import print_document, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.files import is_stream, matching_files, open_for_writing
@@ -97,7 +97,7 @@ def run(
                 code = error.exit_code
     work.say_remarks()
     if json:
-        print_json({"sources": sources, "target": target, **work.document()})
+        print_document({"sources": sources, "target": target, **work.document()})
     else:
         say(f"tbgen: {_summary(work.tally)}")
     return code

@@ -10,7 +10,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, WholeNumber, command
-from tbgen.cli.streams import fields, print_json
+from tbgen.cli.streams import fields, print_document
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.store.format import tables_in
 from tbgen.system.memory import processor_count
@@ -89,7 +89,7 @@ def run(
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_json({"directory": directory, "rules": variant, "tables": list(map(_document, completed))})
+        print_document({"directory": directory, "rules": variant, "tables": list(map(_document, completed))})
     elif len(completed) > 1 and sample is None:
         reporter.line.note(f"{sum(p.proved for p in completed)} of {len(completed)} tables without errors")
     _raise_failure(completed)

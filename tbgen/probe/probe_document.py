@@ -11,6 +11,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Document, Plies, Share, SideName, UnsetType
+from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import View
 
 
@@ -186,3 +187,16 @@ class RefusalDocument(Document):
     """The kind of error."""
     message: str
     """A sentence that says what is wrong and what to do."""
+
+
+class PositionErrorDocument(Document):
+    """A position, as the user entered it, with the reason why it has no answer."""
+
+    fen: str
+    error: str
+    code: str
+
+    @classmethod
+    def of_error(cls, fen: str, error: TbgenError) -> "PositionErrorDocument":
+        """Return the document about a position that a command cannot answer."""
+        return cls(fen, str(error), error.code)
