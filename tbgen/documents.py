@@ -78,9 +78,11 @@ def _builtin(value: object) -> float | str:
     return float(value) if isinstance(value, Fraction) else str(value)
 
 
-def _parsed(value_type: type, text: str) -> Any:
-    """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
-    return Path(expanduser(text)) if value_type is Path else _cached_parse(value_type, text)
+def _parsed(value_type: type, builtin: Any) -> Any:
+    """Return a value of a type that msgspec does not support; most such types have a method ``parse``."""
+    if value_type is Fraction:
+        return Fraction(builtin)
+    return Path(expanduser(builtin)) if value_type is Path else _cached_parse(value_type, builtin)
 
 
 @lru_cache(1 << 12)  # a report repeats the same few scores thousands of times

@@ -385,11 +385,11 @@ def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[
 
 
 def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
-    from tbgen.games.standings.json_files import document
+    from tbgen.games.standings.json_files import StandingsDocument
 
     return {
         "pgn": settings.pgn,
         **fields(summary, "games", games_of_broken_encounters="uncounted", winner="winner", faults="faults"),
         "verified_adjudications": summary.verified_count,
-        "standings": summary.standings and document(summary.standings),
+        "standings": summary.standings and StandingsDocument.of_standings(summary.standings),
     }

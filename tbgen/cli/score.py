@@ -23,7 +23,7 @@ from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.encounters import event_result, finished_game
-from tbgen.games.standings.json_files import TcecEvent, document
+from tbgen.games.standings.json_files import StandingsDocument, TcecEvent
 from tbgen.games.standings.orders import ORDERS, Order, order_of
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.render import comma_separated, markdown, text_lines
@@ -278,7 +278,7 @@ def _render(
 
             return page(standings, tables, title, _plots(standings))
         case "json":
-            return json_text(document(standings) | remarks)
+            return json_text(StandingsDocument.of_standings(standings).builtins() | remarks)
         case "csv":
             return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in tables)
         case "markdown":

@@ -21,7 +21,7 @@ _DEVIATIONS_95: Final = 1.959964
 """95 % of a normal distribution lies within this number of standard deviations of the mean."""
 
 
-class Elo(Struct, frozen=True, rename={"superiority": "los"}):
+class Elo(Struct, frozen=True):
     """A difference in Elo points, with its uncertainty."""
 
     difference: float

@@ -12,111 +12,234 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import isfinite
+from typing import Any, Final, Literal, Self
 
 import msgspec
-from msgspec import structs
+from msgspec.structs import astuple
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
+from tbgen.documents import UNSET, Document, EndsDocument, SideName, UnsetType
 from tbgen.errors import printable
-from tbgen.games.outcome import RESULTS, Basis, Outcome
+from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn.reader import read_game
-from tbgen.games.standings.elo import Sprt
-from tbgen.games.standings.players import GamesOfPlayer, PairResults, Player, Seat
+from tbgen.games.standings.elo import Elo, EloModel, Sprt
+from tbgen.games.standings.players import GamesOfPlayer, PairResults, Player, Results, Seat
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, TieData
-from tbgen.games.standings.tournament import Certainty, Standings
+from tbgen.games.standings.tournament import Certainty, EventResult, LeftOutCounts, Standings
 from tbgen.games.tagging import TaggedGame
+from tbgen.probe.probe_document import PointsDocument, points_document
 
-_SIDES: Final = {"white": True, "black": False}
-
-
-def document(standings: Standings) -> dict[str, Any]:
-    """Return standings and games for JSON. Numbers are not rounded, and infinite numbers become null."""
-    fewest_games, most_games = standings.game_count_range
-    answer: dict[str, Any] = {
-        "scoring": standings.scheme,
-        "order": standings.order.name,
-        "tiebreaks": [tiebreak.key for tiebreak in standings.tiebreaks],
-        "rules": standings.order.rules,
-        "source": standings.order.source,
-        "settings": standings.settings,
-        "left_out": standings.left_out,
-        "games_per_player": {"least": fewest_games, "most": most_games},
-        "games": [_game_document(game, standings) for game in standings.games],
-        "players": [_player_document(player, standings.certainty) for player in standings.players],
-        "bases": standings.bases,
-        "unproven": {
-            "count": len(standings.certainty.unproven_games),
-            "games": [f"{game.file} {game.number}" for game in standings.certainty.unproven_games],
-            "sentence": standings.certainty.sentence,
-        },
-        "gains": standings.gains(),
-        "result": standings.result,
-    }
-    if standings.sprt is not None:
-        answer["sprt"] = _sprt_document(standings.sprt, standings)
-    # Encoding and decoding turns every Fraction into a float.
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))
-    return decoded
+_SIDES: Final[Mapping[SideName, bool]] = {"white": True, "black": False}
+_SUMS: Final = ("points", "rmobility")
+"""The tiebreaks whose possible sums are in the document of a player."""
 
 
-def _sprt_document(test: Sprt, standings: Standings) -> dict[str, Any]:
-    first, second = standings.names
-    fields = structs.asdict(test)
-    unit = "pairs" if fields.pop("pairs") else "games"
-    return {"player": first, "opponent": second, "unit": unit, **fields, "verdict": test.verdict}
+class EloDocument(Document):
+    """A difference in Elo points, as in :class:`Elo`; None stands for numbers that are not finite."""
+
+    difference: float | None
+    margin: float | None
+    los: float | None
+    normalised: float | None
+    normalised_margin: float | None
 
 
-def _game_document(game: GameRecord, standings: Standings) -> dict[str, Any]:
-    outcome, scoring = game.outcome, game.outcome.settings.scoring
-    fields: dict[str, Any] = {
-        name: getattr(game, name) for name in ("file", "number", "round", "white", "black", "classical")
-    }
-    fields |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
-    fields["points"] = replace(scoring, scheme=standings.scheme).points(outcome.value)._asdict()
-    if outcome.bounds is not None:
-        fields["bounds"] = outcome.bounds.document()
-    if outcome.doubts:
-        fields["doubts"] = outcome.doubts
-    return fields
+def elo_document(elo: Elo | None) -> EloDocument | None:
+    """Return the document of a difference; None if there is none."""
+    if elo is None:
+        return None
+    return EloDocument(*(number if isfinite(number) else None for number in astuple(elo)))
 
 
-def _player_document(player: Player, certainty: Certainty) -> dict[str, Any]:
-    results = player.results
-    return {
-        "name": player.name,
-        "place": player.place,
-        "possible_places": certainty.places[player.name]._asdict(),
-        **asdict(results),
-        "classical": results.classical,
-        "share": results.share,
-        "points": player.points,
-        "lead": 2 * results.points - results.games,
-        "byes": player.byes,
-        "direct": player.tiebreaks.get("direct"),
-        "tiebreaks": player.tiebreaks,
-        "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},
-        "elo": player.elo,
-        "pairs": _pairs_document(player.pairs),
-        "colours": {side: player.by_side[white].results for side, white in _SIDES.items()},
-        "given": {side: _by_rank(player.by_side[white].held_counts) for side, white in _SIDES.items()},
-        "suffered": {side: _by_rank(player.by_side[white].suffered_counts) for side, white in _SIDES.items()},
-        "meetings": {
-            name: {**asdict(meeting.results), "pairs": _pairs_document(meeting.pairs)}
-            for name, meeting in player.meetings.items()
-        },
-    }
+class PairsDocument(Document):
+    """The results of pairs of games, as in :class:`PairResults`."""
+
+    count: int
+    pentanomial: Sequence[int]
+    elo: EloDocument | None
+
+    @classmethod
+    def of_pairs(cls, pairs: PairResults) -> Self:
+        """Return the document of pairs."""
+        return cls.of(pairs, elo=elo_document(pairs.elo))
 
 
-def _pairs_document(pairs: PairResults) -> dict[str, Any]:
-    return {"count": len(pairs.shares), "pentanomial": pairs.pentanomial, "elo": pairs.elo}
+class MeetingDocument(Results):
+    """The results of a player against one opponent."""
+
+    pairs: PairsDocument
 
 
-def _by_rank(counts: Mapping[int, int]) -> dict[str, int]:
-    return {str(GScore(rank, True)): counts[rank] for rank in sorted(counts)}
+class SumsDocument(Document):
+    """The least and the greatest possible number, as in :class:`Sums`."""
+
+    least: float
+    most: float
+
+
+class PlacesDocument(Document):
+    """The best and the worst possible place."""
+
+    best: int
+    worst: int
+
+
+class StandingsGame(Document):
+    """A game of standings, with its points under the scheme of the standings."""
+
+    file: str
+    number: int
+    round: str
+    white: str
+    black: str
+    classical: str
+    accrued: GScore
+    value: GScore
+    basis: Basis
+    points: PointsDocument
+    bounds: EndsDocument[GScore] | UnsetType = UNSET
+    doubts: Sequence[Doubt] | UnsetType = UNSET
+
+    @classmethod
+    def of_game(cls, game: GameRecord, scheme: Scheme) -> Self:
+        """Return the document of a game."""
+        outcome, scoring = game.outcome, replace(game.outcome.settings.scoring, scheme=scheme)
+        return cls.of(
+            game,
+            outcome,
+            points=points_document(scoring, outcome.value),
+            bounds=UNSET if outcome.bounds is None else EndsDocument.of(outcome.bounds),
+            doubts=outcome.doubts or UNSET,
+        )
+
+
+class PlayerDocument(Document):
+    """A player of standings: attributes of :class:`Player` and :class:`Results`, and sums of them."""
+
+    name: str
+    place: int
+    possible_places: PlacesDocument
+    games: int
+    points: Mapping[Scheme, Fraction | None]
+    wins: int
+    draws: int
+    losses: int
+    classical: Fraction
+    share: Fraction
+    lead: Fraction
+    byes: int
+    direct: float | None
+    tiebreaks: Mapping[str, float | None]
+    sums: Mapping[str, SumsDocument]
+    elo: EloDocument | None
+    pairs: PairsDocument
+    colours: Mapping[SideName, Results]
+    given: Mapping[SideName, Mapping[GScore, int]]
+    suffered: Mapping[SideName, Mapping[GScore, int]]
+    meetings: Mapping[str, MeetingDocument]
+
+    @classmethod
+    def of_player(cls, player: Player, certainty: Certainty) -> Self:
+        """Return the document of a player."""
+        results, sides = player.results, {side: player.by_side[white] for side, white in _SIDES.items()}
+        return cls.of(
+            player,
+            results,
+            possible_places=PlacesDocument.of(certainty.places[player.name]),
+            lead=2 * results.points - results.games,
+            direct=player.tiebreaks.get("direct"),
+            sums={key: SumsDocument.of(certainty.sums(TIEBREAKS[key], player)) for key in _SUMS},
+            elo=elo_document(player.elo),
+            pairs=PairsDocument.of_pairs(player.pairs),
+            colours={side: games.results for side, games in sides.items()},
+            given={side: _by_score(games.held_counts) for side, games in sides.items()},
+            suffered={side: _by_score(games.suffered_counts) for side, games in sides.items()},
+            meetings={
+                name: MeetingDocument.of(meeting.results, pairs=PairsDocument.of_pairs(meeting.pairs))
+                for name, meeting in player.meetings.items()
+            },
+        )
+
+
+def _by_score(counts: Mapping[int, int]) -> dict[GScore, int]:
+    return {GScore(rank, True): counts[rank] for rank in sorted(counts)}
+
+
+class UnprovenDocument(Document):
+    """The games whose values are not proved, by file and number."""
+
+    count: int
+    games: list[str]
+    sentence: str
+
+
+class SprtDocument(Document):
+    """A test of the strength of a player, as in :class:`Sprt`."""
+
+    player: str
+    opponent: str
+    unit: Literal["games", "pairs"]
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    model: EloModel
+    count: int
+    wins: float
+    losses: float
+    draws: float
+    llr: float
+    lower: float
+    upper: float
+    verdict: Literal["H0", "H1", "continue"]
+
+    @classmethod
+    def of_test(cls, test: Sprt, player: str, opponent: str) -> Self:
+        """Return the document of a test of one of two players."""
+        return cls.of(test, player=player, opponent=opponent, unit="pairs" if test.pairs else "games")
+
+
+class StandingsDocument(Document):
+    """Standings and their games. Numbers are not rounded."""
+
+    scoring: Scheme
+    order: str
+    tiebreaks: list[str]
+    rules: str
+    source: str
+    settings: Mapping[str, Sequence[str]]
+    left_out: LeftOutCounts
+    games_per_player: SumsDocument
+    games: list[StandingsGame]
+    players: list[PlayerDocument]
+    bases: Mapping[Basis, int]
+    unproven: UnprovenDocument
+    gains: Mapping[str, Fraction]
+    result: EventResult | None
+    sprt: SprtDocument | UnsetType = UNSET
+
+    @classmethod
+    def of_standings(cls, standings: Standings) -> Self:
+        """Return the document of standings."""
+        certainty, test = standings.certainty, standings.sprt
+        unproven = [game.location for game in certainty.unproven_games]
+        return cls.of(
+            standings,
+            standings.order,
+            scoring=standings.scheme,
+            order=standings.order.name,
+            tiebreaks=[tiebreak.key for tiebreak in standings.tiebreaks],
+            games_per_player=SumsDocument(*standings.game_count_range),
+            games=[StandingsGame.of_game(game, standings.scheme) for game in standings.games],
+            players=[PlayerDocument.of_player(player, certainty) for player in standings.players],
+            unproven=UnprovenDocument(len(unproven), unproven, certainty.sentence),
+            sprt=UNSET if test is None else SprtDocument.of_test(test, *standings.names),
+        )
 
 
 _K_FACTOR: Final = 32

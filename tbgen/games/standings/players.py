@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from tbgen.board.scoring import Scheme
+from tbgen.documents import Document
 from tbgen.errors import UsageError
 from tbgen.games.outcome import RESULTS
 from tbgen.games.standings.elo import Elo, elo
@@ -41,8 +42,7 @@ class Seat:
         return self.game.value.white == self.white
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Document):
     """Sums over all or some games of a player."""
 
     games: int

@@ -186,7 +186,7 @@ def changed_games(standings: Standings) -> StandingsTable:
 
 def changed_players(standings: Standings) -> StandingsTable:
     """Return the points that players have won or lost through changed results, if there are any."""
-    gains = standings.gains()
+    gains = standings.gains
     columns = [
         _PLAYER_COLUMN,
         Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),

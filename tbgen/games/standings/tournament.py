@@ -315,8 +315,9 @@ class Standings:
         numbers = [player.results.games for player in self.players]
         return min(numbers), max(numbers)
 
-    def gains(self) -> dict[str, Fraction]:
-        """Return the points that each player has gained through the changes; losses are negative."""
+    @cached_property
+    def gains(self) -> Mapping[str, Fraction]:
+        """The points that each player has gained through the changes; losses are negative."""
         gains: dict[str, Fraction] = defaultdict(Fraction)
         for change in self.changes:
             gain = change.new_points - change.old_points

@@ -13,7 +13,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, standings
-from tbgen.games.standings.json_files import document
+from tbgen.games.standings.json_files import StandingsDocument
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.tables import tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, OrderBy, Tiebreak
@@ -206,7 +206,7 @@ def test_certainty_is_in_the_document_and_in_a_table() -> None:
     open_ = game("A", "B", "G1.0", basis=Basis.PLAYED, bounds="G1.5 G0.5")
     records = [open_, game("B", "A", "G1.0", number=2)]
     found = standings(records, order=ORDERS["tcec"].with_tiebreaks(("rmobility",)))
-    told = document(found)
+    told = StandingsDocument.of_standings(found).builtins()
     sentence = "1 of 2 values is not proved, and places 1 to 2 may depend on that."
     assert told["unproven"] == {"count": 1, "games": ["x.pgn 1"], "sentence": sentence}
     player = told["players"][0]

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme, Scoring
+from tbgen.documents import UNSET, EndsDocument
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.elo import EloModel, elo, sprt
-from tbgen.games.standings.json_files import document
+from tbgen.games.standings.json_files import StandingsDocument, StandingsGame
 from tbgen.games.standings.orders import ranked_players
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.record import find_pairs
@@ -70,8 +71,8 @@ def test_a_tiebreak_is_order_and_column() -> None:
     parted = ranked_players(found.players, [blacks], field)
     assert [(player.place, player.name) for player in parted] == [(1, "A"), (2, "B"), (3, "C")]
     assert [blacks.column.cell(player) for player in parted] == [2, 1, 1]
-    told = document(replace(found, players=parted))["players"]
-    assert {player["name"]: player["tiebreaks"]["blacks"] for player in told} == {"A": 2, "B": 1, "C": 1}
+    told = StandingsDocument.of_standings(replace(found, players=parted)).players
+    assert {player.name: player.tiebreaks["blacks"] for player in told} == {"A": 2, "B": 1, "C": 1}
 
 
 def test_each_tiebreak_alone_decides() -> None:
@@ -129,8 +130,10 @@ def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
         assert found.bases == {basis: 2, Basis.SOLVED: 1}
         assert len(found.changes) == changes
         assert [str(record.value) for record in found.games] == ["G4.5", "G4.5", "G1.0"]
-    told = [record.get("bounds") for record in document(standings(records, Scheme.WINNER))["games"]]
-    assert told == [*[{"lower": "G5.0", "upper": "G4.5"}] * 2, None]
+    told = [
+        StandingsGame.of_game(each, Scheme.WINNER).bounds for each in standings(records, Scheme.WINNER).games
+    ]
+    assert told == [*[EndsDocument(GScore("G5.0"), GScore("G4.5"))] * 2, UNSET]
 
 
 def test_results_changed_by_tables() -> None:
@@ -138,7 +141,7 @@ def test_results_changed_by_tables() -> None:
     same = game("A", "B", "G1.5", basis=Basis.TABLEBASE)
     found = standings([changed, same, game("A", "B", "-G0.0", accrued="G3.5", basis=Basis.FORFEIT)])
     assert [change.game for change in found.changes] == [changed]
-    assert found.gains()["A"] == 0.25 - (0.5 + 0.5**8)
+    assert found.gains["A"] == 0.25 - (0.5 + 0.5**8)
     assert found.bases == {Basis.TABLEBASE: 2, Basis.FORFEIT: 1}
 
 

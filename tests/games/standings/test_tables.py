@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
-from tbgen.games.standings.json_files import document
+from tbgen.games.standings.json_files import PlayerDocument, StandingsDocument, StandingsGame
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
 from tbgen.games.standings.tables import KEYS, overview_keys, tables
@@ -86,11 +87,22 @@ def test_the_documentation_has_every_table_and_every_key_of_games_and_players() 
     _, names, keys = re.split(r"^\| (?:name \| content|key \| content) \|$", SCORING, flags=re.MULTILINE)
     assert set(KEYS) <= set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.*?) \|", names, re.MULTILINE))))
     named = {key: set(re.findall(r"`(\w+)`", text)) for key, text in re.findall(r"\n\| `(\w+)` \|(.*)", keys)}
+    for part, document in (("games", StandingsGame), ("players", PlayerDocument)):
+        assert set(document.__struct_fields__) - named[part] == set(), part
+
+
+def test_the_document_has_what_tables_show_and_is_read_as_it_is_written() -> None:
     bounded = game("A", "B", "G1.0", basis=Basis.PLAYED, bounds="G2.0 G1.0")
     bounded = replace(bounded, outcome=replace(bounded.outcome, doubts=(Doubt.RESULT,)))
-    found = document(standings([bounded]))
-    for part in ("games", "players"):
-        assert found[part][0].keys() - named[part] == set(), part
+    found = standings([bounded])
+    found = replace(found, sprt=found.test(0, 5))
+    told = json.loads(json.dumps(StandingsDocument.of_standings(found).builtins(), allow_nan=False))
+    assert json.loads(json.dumps(StandingsDocument.read(told).builtins())) == told
+    names = {"player": "name", "result": "value", "elo_margin": "elo", "los": "elo"}
+    for part, key in (("games", "games"), ("players", "standings")):
+        (table,) = tables(found, {key})
+        keys = {names.get(column.key, column.key) for column in (table.csv_table or table).columns}
+        assert keys - told[part][0].keys() - set(told["tiebreaks"]) == set()
 
 
 def test_a_large_crosstable_is_shown_only_on_request() -> None:
