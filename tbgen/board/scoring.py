@@ -345,10 +345,6 @@ class ScoreInterval(NamedTuple):
         """
         return scoring.tag(self.lower) == scoring.tag(self.upper)
 
-    def document(self) -> dict[str, str]:
-        """Return the bounds for JSON."""
-        return {"lower": str(self.lower), "upper": str(self.upper)}
-
 
 ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
 """The interval of all scores."""

@@ -13,7 +13,8 @@ from tbgen.cli.answers import diagram, line_text, side_to_move
 from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
 from tbgen.cli.options import AsJson, Setting, TableDirectory, command
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
-from tbgen.cli.streams import fields, print_document, say
+from tbgen.cli.streams import print_document, say
+from tbgen.documents import EndsDocument
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis, Outcome
@@ -21,7 +22,7 @@ from tbgen.games.pgn.files import matching_files
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter
 from tbgen.probe.moves import LinePly
-from tbgen.probe.probe_document import PlyDocument
+from tbgen.probe.probe_document import PlyDocument, points_document
 from tbgen.text import plies
 
 
@@ -166,24 +167,30 @@ def _document(report: _GameReport, fen: str) -> dict[str, Any]:
     document = {
         "fen": fen,
         "rules": settings.variant,
-        **fields(settings, "fifty_move_rule", "bare_kings"),
+        "fifty_move_rule": settings.fifty_move_rule,
+        "bare_kings": settings.bare_kings,
         "accrued": outcome.accrued,
         "clock": report.arbiter.clock,
         "value": outcome.value,
         "holder": outcome.value.holder,
-        **fields(outcome, "basis", "ending", "proven", "depth", "classical"),
-        "scoring": scoring.scheme.value,
-        **fields(scoring, "cutoff", "komi"),
-        "points": scoring.points(outcome.value)._asdict(),
+        "basis": outcome.basis,
+        "ending": outcome.ending,
+        "proven": outcome.proven,
+        "depth": outcome.depth,
+        "classical": outcome.classical,
+        "scoring": scoring.scheme,
+        "cutoff": scoring.cutoff,
+        "komi": str(scoring.komi),
+        "points": points_document(scoring, outcome.value),
     }
-    optional = {
-        "bounds": outcome.bounds and outcome.bounds.document(),
+    optional: dict[str, object] = {
+        "bounds": outcome.bounds and EndsDocument.of(outcome.bounds),
         "doubts": list(outcome.doubts) or None,
         "unsolvable": outcome.unsolvable or None,
         "missing": outcome.missing and outcome.missing.material,
         "missing_syzygy": outcome.missing_syzygy or None,
         "unknown_scoring": settings.unknown_scoring,
-        "line": None if report.line is None else [PlyDocument.of(ply).builtins() for ply in report.line],
+        "line": None if report.line is None else list(map(PlyDocument.of, report.line)),
     }
     return document | {name: value for name, value in optional.items() if value is not None}
 

@@ -1,10 +1,10 @@
 """``tbgen build``: build tables. It prints a row for each finished table, and progress or a dated log."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
@@ -23,7 +23,8 @@ from tbgen.cli.options import (
     command,
     material_list,
 )
-from tbgen.cli.streams import fields, print_document
+from tbgen.cli.streams import print_document
+from tbgen.documents import Document
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
 from tbgen.generator import BuiltTable, Estimate, build, check_memory, missing_tables
@@ -191,9 +192,30 @@ def run(
                 from tbgen.generator.cluster_build import build_on_cluster
             built = build_on_cluster(targets, directory, journal, scheduler, threads=threads, **options)
     if json:
-        print_document({"directory": directory, "built": list(map(_document, built))})
+        print_document({"directory": directory, "built": list(map(BuiltDocument.of_table, built))})
     elif not built:
         print(f"nothing to build: the requested tables are already in {directory}")
+
+
+class TableEstimate(Document):
+    """The estimated cost of building one table alone; sizes are in bytes."""
+
+    material: Material
+    seconds: float
+    memory: int
+    disk: int
+
+
+class BuildEstimate(Document):
+    """The estimated cost of a build; sizes are in bytes."""
+
+    tables: list[TableEstimate]
+    jobs: int
+    seconds: float
+    memory: int
+    disk: int
+    copies: int
+    scratch: int
 
 
 def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: int, as_json: bool) -> None:
@@ -204,11 +226,9 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
     disk = sum(entry.disk for entry in estimates)
     scratch_bytes = max((entry.scratch for entry in estimates), default=0)
     if as_json:
-        tables = [fields(entry, "material", "seconds", "memory", "disk") for entry in estimates]
-        totals = fields(total, "jobs", "seconds", "memory")
-        print_document(
-            {"tables": tables, **totals, "disk": disk, "copies": copy_bytes, "scratch": scratch_bytes}
-        )
+        tables = list(map(TableEstimate.of, estimates))
+        needs_bytes = {"disk": disk, "copies": copy_bytes, "scratch": scratch_bytes}
+        print_document(BuildEstimate.of(total, tables=tables, **needs_bytes))
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
@@ -224,13 +244,31 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
     print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(total.seconds)}, {needs}")
 
 
-def _document(built: BuiltTable) -> dict[str, Any]:
-    info = built.info
-    return {
-        **fields(info, "material", rules="variant"),
-        "positions": sum(info.positions) + info.ep_positions,
-        "layers": built.layer_count,
-        "max_depth": info.max_depth,
-        **fields(built, "seconds", "stages", peak_memory="process_peak"),
-        **fields(info, "bytes", accrued="stores_accrued", digest="digest"),
-    }
+class BuiltDocument(Document):
+    """A table that has been built, and its cost; sizes are in bytes."""
+
+    material: Material
+    rules: Variant
+    positions: int
+    layers: int
+    max_depth: int
+    seconds: float
+    stages: Mapping[str, float]
+    peak_memory: int
+    bytes: int
+    accrued: bool
+    digest: str
+
+    @classmethod
+    def of_table(cls, built: BuiltTable) -> Self:
+        """Return the document of a table."""
+        info = built.info
+        return cls.of(
+            built,
+            info,
+            rules=info.variant,
+            positions=sum(info.positions) + info.ep_positions,
+            layers=built.layer_count,
+            peak_memory=built.process_peak,
+            accrued=info.stores_accrued,
+        )

@@ -1,11 +1,23 @@
 """``tbgen cache``: the compiled kernels on disk."""
 
+from pathlib import Path
+
 from tbgen.cli.options import AsJson, command
-from tbgen.cli.streams import fields, print_document
+from tbgen.cli.streams import print_document
 from tbgen.compiler.cache import cached_kernels
 from tbgen.compiler.cache import clear as clear_cache
+from tbgen.documents import Document
 from tbgen.system.files import write_errors
 from tbgen.text import size_text
+
+
+class CacheDocument(Document):
+    """The directory and the sizes of compiled kernels on disk, in bytes."""
+
+    directory: Path
+    current_bytes: int
+    other_bytes: int
+    cleared: bool
 
 
 @command
@@ -29,8 +41,7 @@ def run(*, clear: bool, json: AsJson) -> None:
         with write_errors(kernels.directory, remedy="remove it by hand"):
             clear_cache()
     if json:
-        sizes = fields(kernels, "directory", "current_bytes", "other_bytes")
-        print_document({**sizes, "cleared": clear}, indent=None)
+        print_document(CacheDocument.of(kernels, cleared=clear), indent=None)
         return
     current, other = size_text(kernels.current_bytes), size_text(kernels.other_bytes)
     print(f"{kernels.directory}: {'removed ' if clear else ''}{current} of this version, {other} of others")

@@ -5,9 +5,18 @@ from pathlib import Path
 from tbgen.board.material import Material
 from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import AsJson, MaxMen, TableDirectory, VariantList, command, material_list
-from tbgen.cli.streams import fields, print_document
+from tbgen.cli.streams import print_document
+from tbgen.documents import Document
 from tbgen.exchange.export import ExportedTable, export
 from tbgen.text import counted, size_text
+
+
+class ExportDocument(Document):
+    """The flat files of an export, and their total size in bytes."""
+
+    directory: Path
+    tables: list[ExportedTable]
+    bytes: int
 
 
 @command
@@ -46,8 +55,6 @@ def run(
     size = sum(table.size for table in exported)
     written = sum(table.is_new for table in exported)
     if json:
-        renamed = {"bytes": "size", "written": "is_new"}
-        tables = [fields(table, "file", "material", "rules", **renamed) for table in exported]
-        print_document({"directory": target, "tables": tables, "bytes": size})
+        print_document(ExportDocument(target, exported, size))
     else:
         print(f"{target}: {counted(len(exported), 'table')}, {size_text(size)}, {written} written")

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.options import AsJson, Rules, TableDirectory, command
-from tbgen.cli.streams import fields, print_document, say
+from tbgen.cli.streams import print_document, say
+from tbgen.documents import Document
 from tbgen.errors import NoTablesError
 from tbgen.store.format import TableInfo, tables_in
 from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
@@ -161,7 +162,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
     return {
         "directory": directory,
         "rules": variant,
-        "tables": [entry.document().builtins() for entry in entries if entry.info],
+        "tables": [entry.document() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
         **_unusable_tables(entries),
@@ -175,17 +176,25 @@ def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
     return text
 
 
+class ManifestLine(Document):
+    """The digests of a table."""
+
+    material: Material
+    rules: Variant
+    fresh: str
+    accrued: bool
+    form: str
+    digest: str
+
+    @classmethod
+    def of_table(cls, info: TableInfo) -> Self:
+        """Return the digests of a table."""
+        return cls.of(info, rules=info.variant, fresh=info.manifest.fresh, accrued=info.stores_accrued)
+
+
 def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
     fresh, digest = combined_digests(entries) or (None, None)
-    tables = [
-        {
-            **fields(info, "material", rules="variant"),
-            "fresh": info.manifest.fresh,
-            **fields(info, accrued="stores_accrued", form="form", digest="digest"),
-        }
-        for entry in entries
-        if (info := entry.info)
-    ]
+    tables = [ManifestLine.of_table(entry.info) for entry in entries if entry.info]
     return {"tables": tables, "fresh": fresh, "digest": digest, **_unusable_tables(entries)}
 
 

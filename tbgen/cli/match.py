@@ -27,7 +27,7 @@ from tbgen.cli.options import (
     command,
 )
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
-from tbgen.cli.streams import fields, print_document, say
+from tbgen.cli.streams import print_document, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
@@ -389,7 +389,10 @@ def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
 
     return {
         "pgn": settings.pgn,
-        **fields(summary, "games", games_of_broken_encounters="uncounted", winner="winner", faults="faults"),
+        "games": summary.games,
+        "games_of_broken_encounters": summary.uncounted,
+        "winner": summary.winner,
+        "faults": summary.faults,
         "verified_adjudications": summary.verified_count,
         "standings": summary.standings and StandingsDocument.of_standings(summary.standings),
     }

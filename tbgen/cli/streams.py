@@ -107,16 +107,6 @@ def json_text(document: Any, indent: int | None = 2) -> str:
     return json.dumps(to_builtins(document), indent=indent)
 
 
-def fields(source: object, *names: str, **renamed: str) -> dict[str, Any]:
-    """Return attributes of an object for a document.
-
-    :param names: attributes whose keys in the document have the same name.
-    :param renamed: maps further keys of the document to attributes.
-    """
-    attributes = {name: name for name in names} | renamed
-    return {key: getattr(source, name) for key, name in attributes.items()}
-
-
 def say(sentence: str) -> None:
     """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written to.
 

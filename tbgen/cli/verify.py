@@ -10,7 +10,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, WholeNumber, command
-from tbgen.cli.streams import fields, print_document
+from tbgen.cli.streams import print_document
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.store.format import tables_in
 from tbgen.system.memory import processor_count
@@ -18,7 +18,6 @@ from tbgen.text import counted
 
 if TYPE_CHECKING:
     from tbgen.verify.directory import TableProof
-    from tbgen.verify.report import Finding
 
 
 @command
@@ -123,17 +122,11 @@ def _document(proof: TableProof) -> dict[str, Any]:
         table["waits_for"] = proof.blocked_by.name
     if (record := proof.earlier_proof) is not None:
         table |= {"earlier": True, "sample": None if record.in_full else record.proved_positions}
-        table |= fields(record, "positions", "states", "seconds")
-    if proof.result is not None:
-        table |= fields(proof.result, "sample", "positions", "states", "seconds", "wrong")
-        table["findings"] = list(map(_finding_document, proof.result.findings))
+        table |= {"positions": record.positions, "states": record.states, "seconds": record.seconds}
+    if (result := proof.result) is not None:
+        table |= {"sample": result.sample, "positions": result.positions, "states": result.states}
+        table |= {"seconds": result.seconds, "wrong": result.wrong, "findings": result.findings}
     return table
-
-
-def _finding_document(finding: Finding) -> dict[str, Any]:
-    states = {"stored": finding.stored, "recomputed": finding.recomputed}
-    entries = {name: state and fields(state, "value", "depth") for name, state in states.items()}
-    return fields(finding, "fen", "accrued", "problem") | entries
 
 
 def _raise_failure(proofs: list[TableProof]) -> None:

@@ -9,13 +9,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import permutations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant, unlisted_error
+from tbgen.documents import Document
 from tbgen.errors import DamagedTableError, LimitError, MissingTableError
 from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
@@ -302,7 +303,7 @@ def _context_entries(levels: "Levels", first_step: NDArray[np.uint16]) -> NDArra
     return entries
 
 
-class ExportedTable(NamedTuple):
+class ExportedTable(Document, rename={"size": "bytes", "is_new": "written"}):
     """A flat file in the target directory.
 
     :ivar file: name of the file.

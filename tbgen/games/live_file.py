@@ -23,7 +23,7 @@ from msgspec import Meta, Struct
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
-from tbgen.documents import Count
+from tbgen.documents import Count, Document
 from tbgen.errors import UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
@@ -141,7 +141,7 @@ class GameStart(PairingLine, frozen=True, tag="started"):
     """The start position: ``fen``, ``accrued`` and ``position_score``."""
 
 
-class Ply(Struct, frozen=True):
+class Ply(Document, forbid_unknown_fields=False):
     """A move of a game."""
 
     uci: str

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, GScore, to_gscore
+from tbgen.documents import Document
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.position import any_board_of, locate
 from tbgen.index.table import Table
@@ -36,8 +37,7 @@ _MAX_EXAMINED_POSITIONS: Final = 1000
 """Maximum number of contradicted positions whose moves are examined to find the cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateEntry:
+class StateEntry(Document):
     """An entry for a state: a value and the number of plies to it."""
 
     value: GScore | None
@@ -51,19 +51,18 @@ class StateEntry:
         return f"{'no value' if self.value is None else self.value} in {plies(self.depth)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Document):
     """A wrong state: its own entry is wrong, or it contradicts a wrong entry that a move leads to."""
 
     fen: str
     """The position as a FEN; if two men share a square, a description of the slot and the side to move."""
     accrued: GScore | None
     """The accrued score of the state; None if it is fresh."""
+    problem: str
     stored: StateEntry | None
     """The entry of the table; None if it has no value."""
     recomputed: StateEntry | None
     """The entry that follows from the entries after all moves; None if it was not computed."""
-    problem: str
 
     def __str__(self) -> str:
         layer = "fresh" if self.accrued is None else f"accrued {self.accrued}"
@@ -166,9 +165,9 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
     return Finding(
         fen,
         None if fresh else score_of(pivot),
+        PROBLEM_TEXTS[problem],
         None if problem in (problems.MISSING, problems.UNREAD) else entry_of(stored, pivot, with_depth),
         None if problem not in _RECOMPUTED_PROBLEMS else entry_of(recomputed, pivot, with_depth),
-        PROBLEM_TEXTS[problem],
     )
 
 

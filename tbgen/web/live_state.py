@@ -11,17 +11,20 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from io import BytesIO
 from itertools import dropwhile
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import chess
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
+from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
+from tbgen.documents import UNSET, Document, SideName, UnsetType, to_builtins
 from tbgen.errors import UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import (
@@ -34,20 +37,25 @@ from tbgen.games.live_file import (
     LiveFile,
     LiveLine,
     Participant,
+    Ply,
+    StartPosition,
     Termination,
     live_path,
 )
-from tbgen.games.outcome import RESULTS
+from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.reader import read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, adjudicate, replay
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, event_result, finished_game
+from tbgen.games.standings.json_files import EloDocument, elo_document
 from tbgen.games.standings.record import EventFormat, GameRecord
 from tbgen.games.standings.tables import tables
+from tbgen.games.standings.tournament import EventResult
 from tbgen.games.tagging import TaggedGame
+from tbgen.probe.probe_document import PointsDocument, points_document
 
-Change: TypeAlias = tuple[str, dict[str, Any]]
+Change: TypeAlias = tuple[str, Any]
 """The name and the document of a server-sent event."""
 
 _MAX_LISTED: Final = 50
@@ -58,12 +66,78 @@ _REREAD_PAUSE_FACTOR: Final = 20
 reading took."""
 
 
+class FinishedGame(Document):
+    """The row of a finished game in the list of games."""
+
+    number: int
+    white: str
+    black: str
+    classical: str
+    key: str
+    value: GScore
+    holder: SideName
+    basis: Basis
+    accrued: GScore
+    points: PointsDocument
+    plies: int
+    reason: str
+
+    @classmethod
+    def of_game(cls, raw: RawGame, record: GameRecord, reason: str) -> Self:
+        """Return the row of a game; ``reason`` says how it ended."""
+        return cls.of(
+            record,
+            record.outcome,
+            key=record.round,
+            holder=record.value.holder,
+            points=points_document(record.outcome.settings.scoring, record.value),
+            plies=raw.ply_count or 0,
+            reason=reason,
+        )
+
+
+class FinishedGames(Document):
+    """Some of the finished games, the last ones first, and the number of all."""
+
+    total: int
+    games: list[FinishedGame]
+
+
+class LivePly(Ply, kw_only=True):
+    """A move of a game, with the position after it."""
+
+    fen: str
+
+
+class ThoughtDocument(Document):
+    """The last report of an engine that thinks."""
+
+    comment: str
+    line: str
+
+
+class LiveGame(Document, kw_only=True):
+    """A game in play or a finished game, with its moves."""
+
+    time: float | UnsetType = UNSET
+    key: str
+    number: int | UnsetType = UNSET
+    white: str
+    black: str
+    start: StartPosition
+    fen: str | UnsetType = UNSET
+    left: Mapping[str, float | None]
+    plies: list[LivePly]
+    thought: ThoughtDocument | None = None
+    since: float = 0
+
+
 class ListedGame(NamedTuple):
     """A finished game of the PGN file, its row in the list of games, and the span of its bytes in the
     file."""
 
     game: GameRecord
-    row: dict[str, Any]
+    row: FinishedGame
     span: slice
 
 
@@ -130,7 +204,7 @@ class EventFiles:
             game = finished_game(raw, self._pgn.name, self.options)
             if game is not None:
                 self._games += 1
-                yield ListedGame(game, _row(raw, game), span)
+                yield ListedGame(game, FinishedGame.of_game(raw, game, _reason(raw)), span)
 
     def _raw_games(self, start: int, end: int) -> Iterator[tuple[RawGame, slice]]:
         """Yield the games in a part of the PGN file, each with its span of the file."""
@@ -168,7 +242,8 @@ class EventFiles:
                 if game is not None:
                     if not continues:
                         games, first_tags, keys, self.options = [], tags, set(), options
-                    games.append(ListedGame(game, _row(raw, game), span))
+                    row = FinishedGame.of_game(raw, game, _reason(raw))
+                    games.append(ListedGame(game, row, span))
                     keys.add(key)
                     break
         if not games:
@@ -197,7 +272,8 @@ class EventFiles:
             record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
             if record is not None and outcome.recorded in RESULTS:
                 record = dataclasses.replace(record, round=str(GameId(raw.number, 1, 1)))
-                games.append(ListedGame(record, _row(raw, record) | {"reason": game.ending.text}, span))
+                row = FinishedGame.of_game(raw, record, game.ending.text)
+                games.append(ListedGame(record, row, span))
                 last_tags = raw.values
         return games, last_tags
 
@@ -228,16 +304,81 @@ class _GameInPlay:
                 sans.append(board.san_and_push(board.parse_uci(uci)))  # noqa: PERF401 - keeps legal moves
         return " ".join(sans)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> LiveGame:
         """Return the game with its moves as a document."""
-        last = self.moves[-1] if self.moves else None
-        return asdict(self.start) | {
-            "fen": self.fen,
-            "left": last.left if last else {},
-            "plies": [asdict(move.ply) | {"fen": move.fen} for move in self.moves],
-            "thought": self.thought and _fields(self.thought, "comment", "line"),
-            "since": round(perf_counter() - self.last_change, 1),
-        }
+        return LiveGame.of(
+            self.start,
+            fen=self.fen,
+            left=self.moves[-1].left if self.moves else {},
+            plies=[LivePly.of(move.ply, fen=move.fen) for move in self.moves],
+            thought=self.thought and ThoughtDocument.of(self.thought),
+            since=round(perf_counter() - self.last_change, 1),
+        )
+
+
+class TestState(Document):
+    """The state of the test of a match."""
+
+    llr: float
+    lower: float
+    upper: float
+    verdict: str
+
+
+class LiveScore(Document):
+    """The score of a match."""
+
+    player: str
+    opponent: str
+    games: int
+    elo: EloDocument | None
+    points: Fraction
+    test: TestState | None
+
+    @classmethod
+    def of_score(cls, score: MatchScore | None) -> Self | None:
+        """Return the document of a score; None if there is none."""
+        if score is None:
+            return None
+        return cls.of(score, elo=elo_document(score.elo), test=score.test and TestState.of(score.test))
+
+
+class LiveColumn(Document, rename={"is_text": "word"}):
+    """A column of a table; ``word`` says whether it contains text."""
+
+    title: str
+    is_text: bool
+
+
+class LiveTable(Document, rename={"summary": "first"}):
+    """A table of standings; ``first`` is the most important part of its explanation."""
+
+    key: str
+    title: str
+    note: str
+    summary: str
+    columns: list[LiveColumn]
+    rows: list[list[str]]
+
+
+class LiveStandings(Document):
+    """The standings of an event, from its complete encounters."""
+
+    games: int
+    scoring: Scheme
+    score: LiveScore | None
+    result: EventResult | None
+    tables: list[LiveTable]
+
+
+class LiveDocument(Document):
+    """The state of an event, with its games in play and its last finished games."""
+
+    event: EventStart | None
+    playing: list[LiveGame]
+    standings: LiveStandings | None
+    finished: FinishedGames
+    over: Termination | None
 
 
 class LiveState:
@@ -255,9 +396,9 @@ class LiveState:
         """Whether games have been finished, or the event has ended, since the standings were computed."""
         self._playing: dict[str, _GameInPlay] = {}
         """Maps the key of each game in play to the game."""
-        self._finished: list[dict[str, Any]] = []
+        self._finished: list[FinishedGame] = []
         self._encounters: Encounters | None = None
-        self._standings: dict[str, Any] | None = None
+        self._standings: LiveStandings | None = None
 
     def apply(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
         """Apply a line of the live file to the state, and return the change to send to spectators.
@@ -266,7 +407,7 @@ class LiveState:
         """
         rows = [each.row for each in games]
         self._finished += rows
-        self.spans |= {each.row["key"]: each.span for each in games}
+        self.spans |= {each.row.key: each.span for each in games}
         self.unranked_games += [each.game for each in games]
         self.needs_ranking |= bool(games) or isinstance(line, EventEnd)
         match line:
@@ -284,10 +425,11 @@ class LiveState:
                 game.thought = line = replace(line, line=game.line_in_san(line.line))
             case GameEnd():
                 self._playing.pop(line.key, None)
-                return "finished", asdict(line) | {"total": len(self._finished), "games": rows}
             case EventEnd():
                 self.termination = line.how
-        return str(line.__struct_config__.tag), asdict(line)
+        finished = {"total": len(self._finished), "games": rows} if isinstance(line, GameEnd) else {}
+        fields = to_builtins(line)
+        return fields.pop("type"), fields | finished
 
     def update_standings(self, games: Iterable[GameRecord]) -> Change | None:
         """Add games to the standings, and return the new standings; this may take seconds."""
@@ -299,33 +441,33 @@ class LiveState:
         standings = self._encounters.standings(scheme)
         is_over = self.termination is Termination.FINISHED
         event = None if self.termination is Termination.UNTOLD else self.start.event_format
-        self._standings = {
-            "games": 0 if standings is None else len(standings.games),
-            "scoring": scheme,
-            "score": score and _score_fields(score),
-            "result": None if standings is None else event_result(standings, event, is_over=is_over),
-            "tables": [] if standings is None else list(_table_documents(standings)),
-        }
+        self._standings = LiveStandings(
+            games=0 if standings is None else len(standings.games),
+            scoring=scheme,
+            score=LiveScore.of_score(score),
+            result=None if standings is None else event_result(standings, event, is_over=is_over),
+            tables=[] if standings is None else _table_documents(standings),
+        )
         return "standings", self._standings
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> LiveDocument:
         """Return the complete state as a document, with the last finished games."""
-        return {
-            "event": self.start,
-            "playing": [game.document() for game in self._playing.values()],
-            "standings": self._standings,
-            "finished": self.finished_games(),
-            "over": self.termination,
-        }
+        return LiveDocument(
+            event=self.start,
+            playing=[game.document() for game in self._playing.values()],
+            standings=self._standings,
+            finished=self.finished_games(),
+            over=self.termination,
+        )
 
-    def finished_games(self, before: int | None = None) -> dict[str, Any]:
+    def finished_games(self, before: int | None = None) -> FinishedGames:
         """Return some of the finished games as a document, the last ones first.
 
         :param before: the number of a game; the games before it are returned. None stands for the last
             games.
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
-        return {"total": len(self._finished), "games": self._finished[max(0, end - _MAX_LISTED) : end][::-1]}
+        return FinishedGames(len(self._finished), self._finished[max(0, end - _MAX_LISTED) : end][::-1])
 
 
 def _moment_of(line: GameStart | GameMove) -> float:
@@ -334,25 +476,14 @@ def _moment_of(line: GameStart | GameMove) -> float:
     return perf_counter() - max(0.0, time() - line.time)
 
 
-def _score_fields(score: MatchScore) -> dict[str, Any]:
-    test = score.test and _fields(score.test, "llr", "lower", "upper", "verdict")
-    points = {"points": float(score.points), "test": test}
-    return _fields(score, "player", "opponent", "games", "elo") | points
-
-
-def _table_documents(standings: Standings) -> Iterator[dict[str, Any]]:
+def _table_documents(standings: Standings) -> list[LiveTable]:
     keys = {"standings"}
     if 2 < len(standings.players) <= _MAX_CROSSTABLE_PLAYERS:
         keys.add("crosstable")
-    for table in tables(standings, keys):
-        columns = [{"title": column.title, "word": column.is_text} for column in table.columns]
-        columns_and_rows = {"first": table.summary, "columns": columns, "rows": table.formatted_rows()}
-        yield _fields(table, "key", "title", "note") | columns_and_rows
-
-
-def _fields(source: object, *names: str) -> dict[str, Any]:
-    """Return attributes of an object as fields of a document."""
-    return {name: getattr(source, name) for name in names}
+    return [
+        LiveTable.of(table, columns=list(map(LiveColumn.of, table.columns)), rows=table.formatted_rows())
+        for table in tables(standings, keys)
+    ]
 
 
 def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
@@ -387,24 +518,14 @@ def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> Event
     )
 
 
-def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
-    """Return a game's row in the list of finished games."""
+def _reason(raw: RawGame) -> str:
+    """Return the reason for the end of a game of ``tbgen match``, from its last comment."""
     start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
     comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
-    outcome = record.outcome
-    return _fields(record, "number", "white", "black", "classical") | {
-        "key": record.round,
-        "value": str(record.value),
-        "holder": record.value.holder,
-        "basis": outcome.basis,
-        "accrued": str(outcome.accrued),
-        "points": outcome.settings.scoring.points(record.value)._asdict(),
-        "plies": raw.ply_count or 0,
-        "reason": " ".join(comment.split()).rpartition(", ")[2],
-    }
+    return " ".join(comment.split()).rpartition(", ")[2]
 
 
-def game_document(pgn: bytes, options: GameOptions) -> dict[str, Any]:
+def game_document(pgn: bytes, options: GameOptions) -> LiveGame:
     """Return a finished game as a document.
 
     :param pgn: one sound game.
@@ -414,33 +535,15 @@ def game_document(pgn: bytes, options: GameOptions) -> dict[str, Any]:
     game = read_game(raw)
     comments = read_variations(raw, game).comments
     arbiter = Arbiter.of(game.start, options.settings(game.tags))
-    start = _position_fields(arbiter)
-    plies = []
+    start, plies = _position(arbiter), []
     for number, move in enumerate(game.moves, 1):
-        move_fields = {
-            "uci": move.uci(),
-            "san": arbiter.board.san(move),
-            "comment": comments.get(number, ""),
-            "line": "",
-        }
+        uci, san = move.uci(), arbiter.board.san(move)
         arbiter.push(move)
-        plies.append(move_fields | _position_fields(arbiter))
-    return {
-        "key": game.tags.get("Round", ""),
-        "white": game.tags.get("White", ""),
-        "black": game.tags.get("Black", ""),
-        "start": start,
-        "plies": plies,
-        "left": {},
-        "thought": None,
-        "since": 0,
-    }
+        plies.append(LivePly.of(_position(arbiter), uci=uci, san=san, comment=comments.get(number, "")))
+    key, white, black = (game.tags.get(tag, "") for tag in ("Round", "White", "Black"))
+    return LiveGame(key=key, white=white, black=black, start=start, left={}, plies=plies)
 
 
-def _position_fields(arbiter: Arbiter) -> dict[str, str]:
-    """Return the fields of the current position of a game."""
-    return {
-        "fen": arbiter.board.fen(),
-        "accrued": str(arbiter.accrued),
-        "position_score": str(arbiter.position_score),
-    }
+def _position(arbiter: Arbiter) -> StartPosition:
+    """Return the current position of a game."""
+    return StartPosition(arbiter.board.fen(), str(arbiter.accrued), str(arbiter.position_score))

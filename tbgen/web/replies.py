@@ -248,7 +248,7 @@ _SEND_SECONDS: Final = 60.0
 """Time after which a client that reads no data is disconnected."""
 
 
-def event_text(name: str, document: dict[str, Any]) -> str:
+def event_text(name: str, document: Document | dict[str, Any]) -> str:
     """Return a server-sent event with a document.
 
     >>> event_text("over", {"how": "finished"})

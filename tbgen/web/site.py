@@ -80,11 +80,11 @@ class Archive:
             yield f"games/{key}.html", _redirect_page(f"../../{explorer_query(pgn, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
-        listed = document["finished"]["games"]
-        while listed and (before := listed[-1]["number"]) > 1:
+        listed = document.finished.games
+        while listed and (before := listed[-1].number) > 1:
             games = self._state.finished_games(before)
             yield f"games-{before}.json", encoded(games)
-            listed = games["games"]
+            listed = games.games
         yield EVENT_DOCUMENT, encoded(document)
 
 

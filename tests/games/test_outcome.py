@@ -25,7 +25,6 @@ def members(interval: ScoreInterval) -> list[GScore]:
 @given(intervals)
 def test_printed_intervals_can_be_parsed(interval: ScoreInterval) -> None:
     assert ScoreInterval.parse(str(interval)) == interval
-    assert interval.document() == dict(zip(("lower", "upper"), str(interval).split(), strict=True))
 
 
 def test_intervals_in_words_and_invalid_ones() -> None:

@@ -70,14 +70,16 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
         file.write(text[20:] + b"{nonsense\n")
     fresh, ((_, (second,)),) = files.read()
     assert not fresh
-    told = [[each.row[name] for name in ("number", "key", "reason", "plies")] for each in (first, second)]
+    told = [
+        [getattr(each.row, name) for name in ("number", "key", "reason", "plies")] for each in (first, second)
+    ]
     assert told == [[1, "1.1.1", "End by 3-fold repetition", 8], [2, "2.1.1", "Black mates", 4]]
     assert files.read_span(first.span) + files.read_span(second.span) == pgn.read_bytes()[:whole]
     live_path(pgn).unlink()
     assert files.read() == (False, [])
     live_path(pgn).write_bytes(encode_line(replace(START, size=whole)))
     fresh, ((_, games),) = files.read()
-    assert (fresh, [each.row["number"] for each in games]) == (True, [1, 2])
+    assert (fresh, [each.row.number for each in games]) == (True, [1, 2])
     files.live.close()
 
 
@@ -131,12 +133,12 @@ def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.Monke
     for line, games in lines:
         state.apply(line, games)
     state.update_standings(state.unranked_games)
-    found = state.document()
+    found = state.document().builtins()
     assert (found["over"], found["finished"]["total"]) == ("untold", 2)
     assert state.start is not None
     assert {player.name for player in state.start.players} == {"A", "B"}
     assert (state.start.rules, state.start.scoring, state.start.games) == ("r", "exponential", 1)
-    assert (found["standings"]["games"], found["standings"]["result"].leaders) == (2, ["B"])
+    assert (found["standings"]["games"], found["standings"]["result"]["leaders"]) == (2, ["B"])
     with pgn.open("ab") as file:
         file.write(b"gibberish")
     assert files.read()[0]
@@ -172,10 +174,10 @@ def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Pat
         for line, listed in files.read()[1]:
             state.apply(line, listed)
         state.update_standings(state.unranked_games)
-        found = state.document()
+        found = state.document().builtins()
         assert [game["key"] for game in found["finished"]["games"]] == list(state.spans) == keys
-        assert found["finished"]["total"] == found["standings"]["games"] == found["event"].finished == 1
-        assert found["event"].name == name
+        assert found["finished"]["total"] == found["standings"]["games"] == found["event"]["finished"] == 1
+        assert found["event"]["name"] == name
         assert [game["number"] for game in found["finished"]["games"]] == [1]
         assert files.read_span(state.spans[keys[0]]) == text[-len(files.read_span(state.spans[keys[0]])) :]
 
@@ -189,8 +191,8 @@ def test_games_of_others_are_shown(tmp_path: Path) -> None:
     (start, listed), _ = files.read()[1]
     state.apply(start, listed)
     state.update_standings(state.unranked_games)
-    found = state.document()
-    assert (found["event"].name, found["event"].rounds, found["standings"]["games"]) == ("Club", 2, 2)
+    found = state.document().builtins()
+    assert (found["event"]["name"], found["event"]["rounds"], found["standings"]["games"]) == ("Club", 2, 2)
     assert [(row["key"], row["value"], row["basis"]) for row in reversed(found["finished"]["games"])] == [
         ("1.1.1", "-G0.0", "mate"),
         ("2.1.1", "G20.5", "played"),
@@ -237,16 +239,16 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     for count, leaders in enumerate([[], ["B"], ["A", "B"]]):
         change = state.update_standings(state.unranked_games[count - 1 : count])
         assert change is not None
-        assert sorted(change[1]["result"].leaders if change[1]["result"] else []) == leaders
-        assert [len(table["rows"]) for table in change[1]["tables"]] == ([3, 3] if leaders else [])
+        assert sorted(change[1].result.leaders if change[1].result else []) == leaders
+        assert [len(table.rows) for table in change[1].tables] == ([3, 3] if leaders else [])
         if count == 1:
-            assert change[1]["result"].sentence == "B is first: 1 to 0 points."
+            assert change[1].result.sentence == "B is first: 1 to 0 points."
             state.apply(EventEnd(Termination.FINISHED), ())
             assert state.needs_ranking
             change = state.update_standings(())
             assert change is not None
-            assert change[1]["result"].sentence == "B wins: 1 to 0 points."
-    last = state.document()["standings"]["tables"][0]["rows"][-1]
+            assert change[1].result.sentence == "B wins: 1 to 0 points."
+    last = state.document().builtins()["standings"]["tables"][0]["rows"][-1]
     assert (last[1:4], last[-3:]) == (["C", "0", "0"], ["", "", ""])
     files.live.close()
 
@@ -287,8 +289,8 @@ def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
         for uci, told in (("g1f3", ""), ("g8f6", line)):
             board.push_uci(uci)
             _, change = state.apply(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
-        assert change["ply"].line == wanted
-        (game,) = state.document()["playing"]
+        assert change["ply"]["line"] == wanted
+        (game,) = state.document().builtins()["playing"]
         assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
         assert game["plies"][1]["line"] == wanted
 
@@ -297,14 +299,14 @@ def test_a_clock_that_is_set_changes_no_duration(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(live_state, "time", lambda: 7.0)
     state = begun()
     monkeypatch.setattr(live_state, "time", lambda: 7200.0)
-    assert 7 <= state.document()["playing"][0]["since"] < 3600
+    assert 7 <= state.document().builtins()["playing"][0]["since"] < 3600
 
 
 def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
     state = begun()
 
     def thought() -> object:
-        return state.document()["playing"][0]["thought"]
+        return state.document().builtins()["playing"][0]["thought"]
 
     assert thought() is None
     name, change = state.apply(GameThought(0, "1.1.1", "+0.12/3 1.000s", "g1f3 g8f6 a1a5"), ())
