@@ -17,10 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.documents import to_builtins
 from tbgen.errors import TbgenError
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
 from tbgen.store.table_file import StoredFile
@@ -71,7 +70,7 @@ def _table_data(directory: Path, table: PublishedTable) -> dict[str, Any]:
     if (info.bytes, info.digest) != (table.bytes, table.digest):
         raise TbgenError(f"{info.path} is not the file of the list: publish the set again")
     return {
-        **msgspec.to_builtins(table),
+        **to_builtins(table),
         "positions": sum(info.positions) + info.ep_positions,
         "max_depth": info.max_depth,
         "build_seconds": round(info.build_seconds, 1),

@@ -6,8 +6,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
 
-import msgspec
-
 from tbgen.board.material import Material
 from tbgen.cli.bars import ProgressLine
 from tbgen.cli.options import (
@@ -146,7 +144,7 @@ class _FetchReport:
 
 def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
     return {
-        "fetched": [msgspec.to_builtins(file) for file in report.fetched],
+        "fetched": report.fetched,
         "there": [file.file for file in fetch_plan.present_files],
         "other_content": [file.file for file in fetch_plan.differing_files],
         "missing": [file.file for file in fetch_plan.files_to_fetch if file not in report.fetched],

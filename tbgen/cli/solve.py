@@ -168,7 +168,7 @@ def _lines_of(name: str) -> Iterator[str]:
 
 
 class ProvedDocument(Document):
-    """What is proved about one of many positions."""
+    """The proved bounds of the value of one of many positions."""
 
     fen: str
     accrued: GScore

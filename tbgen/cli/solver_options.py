@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -194,7 +194,7 @@ class Watch:
 
     def document(self) -> dict[str, Any]:
         """Return the counts of the games to solve, for JSON; an empty dict if there is no solver."""
-        return {} if self.solver is None else {"solving": asdict(self.counts)}
+        return {} if self.solver is None else {"solving": self.counts}
 
 
 def summary(counts: SolveCounts) -> str:

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 import chess
 import numpy as np
-from msgspec.structs import asdict
 
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
@@ -156,8 +155,8 @@ def puzzle(
                     each for each, numbers in _TEMPTING_COUNTS.items() if len(tempting) in numbers
                 )
                 if required in (None, found_level):
-                    fields = asdict(position(stock, board.fen(), None))
-                    return PuzzleDocument(**fields, level=found_level, tempting=tempting)
+                    found = position(stock, board.fen(), None)
+                    return PuzzleDocument.of(found, level=found_level, tempting=tempting)
         return None
 
     day_key = date_of_day and date_of_day.toordinal() % _REMEMBERED_DAYS

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import asdict
-
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.documents import Count, Document, encoded
@@ -226,15 +224,8 @@ def _table_document(path: Path, material: Material) -> bytes:
         if info.packed:
             raise UsageError(f"{path} is packed, and the page of a site reads plain tables: leave it out")
         counted = Entry(material, info, tuple(table.counts()), deepest_state(table)).document()
-        document = SiteTableDocument(
-            **asdict(counted),
-            free_men=info.free_men,
-            pawns=info.pawns,
-            size=info.size,
-            phase_size=info.phase_size,
-            datasets={each.name: _pieces(table, each) for each in TABLE.datasets},
-        )
-    return encoded(document)
+        pieces = {each.name: _pieces(table, each) for each in TABLE.datasets}
+        return encoded(SiteTableDocument.of(counted, info, datasets=pieces))
 
 
 def _pieces(table: StoredFile, schema: DatasetSchema) -> PiecesDocument:
