@@ -189,7 +189,7 @@ def _say_remarks(answer: Answer, prefix: str) -> int:
 
 def _document(text: str, answer: Answer) -> Document:
     if isinstance(answer, TbgenError):
-        return PositionErrorDocument.of_error(text, answer)
+        return PositionErrorDocument(text, str(answer), answer.code)
     return answer.document(text)
 
 

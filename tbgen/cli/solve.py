@@ -224,7 +224,7 @@ class PositionBatch:
                 self.options.warn_of_ignored_field(text, job.name)
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
-                self._report(position_number, PositionErrorDocument.of_error(text, error))
+                self._report(position_number, PositionErrorDocument(text, str(error), error.code))
         with solver_watch.line as line:
             for finished_job in solver.work_on([entries[0][1] for entries in jobs.values()]):
                 line.clear()
@@ -234,7 +234,7 @@ class PositionBatch:
                         self._report(position_number, self._document(text, job, solver))
                     except TbgenError as error:
                         worst = max(worst, error.exit_code)
-                        self._report(position_number, PositionErrorDocument.of_error(text, error))
+                        self._report(position_number, PositionErrorDocument(text, str(error), error.code))
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> ProvedDocument:
@@ -298,7 +298,7 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
                 if len(texts) == 1:
                     raise
                 worst = max(worst, error.exit_code)
-                errors.append(PositionErrorDocument.of_error(text, error))
+                errors.append(PositionErrorDocument(text, str(error), error.code))
                 if not options.json:
                     say(f"tbgen: {text}: {error}")
         document = estimate(roots, tables, options.threads, MAX_COUNTED_CELLS)

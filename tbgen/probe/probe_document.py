@@ -11,7 +11,6 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Document, Plies, Share, SideName, UnsetType
-from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import View
 
 
@@ -195,8 +194,3 @@ class PositionErrorDocument(Document):
     fen: str
     error: str
     code: str
-
-    @classmethod
-    def of_error(cls, fen: str, error: TbgenError) -> "PositionErrorDocument":
-        """Return the document about a position that a command cannot answer."""
-        return cls(fen, str(error), error.code)
