@@ -47,6 +47,7 @@ class EloDocument(Document):
     los: float | None
     normalised: float | None
     normalised_margin: float | None
+    """Elo, its margin, LOS, and normalised Elo with its margin; null for infinite numbers."""
 
 
 def elo_document(elo: Elo | None) -> EloDocument | None:
@@ -61,7 +62,9 @@ class PairsDocument(Document):
 
     count: int
     pentanomial: Sequence[int]
+    """Number of pairs: in all, and with 0, 1/2, 1, 1 1/2 and 2 points in chess."""
     elo: EloDocument | None
+    """Elo by pairs."""
 
     @classmethod
     def of_pairs(cls, pairs: PairResults) -> Self:
@@ -97,13 +100,18 @@ class StandingsGame(Document):
     round: str
     white: str
     black: str
+    """The file, the number in it, the tag ``Round``, and the players."""
     classical: str
+    """The result in chess."""
     accrued: GScore
     value: GScore
     basis: Basis
+    """The accrued score, the result and its grounds."""
     points: PointsDocument
+    """The points of ``white`` and ``black``."""
     bounds: EndsDocument[GScore] | UnsetType = UNSET
     doubts: Sequence[Doubt] | UnsetType = UNSET
+    """If there are any: proved bounds, with ``lower`` and ``upper``, and doubts."""
 
     @classmethod
     def of_game(cls, game: GameRecord, scheme: Scheme) -> Self:
@@ -124,24 +132,36 @@ class PlayerDocument(Document):
     name: str
     place: int
     possible_places: PlacesDocument
+    """Name and place; the ``best`` and the ``worst`` place that unproven values leave possible."""
     games: int
+    """Number of games."""
     points: Mapping[Scheme, Fraction | None]
+    """Points by every scoring."""
     wins: int
     draws: int
     losses: int
     classical: Fraction
+    """Results and points in chess."""
     share: Fraction
     lead: Fraction
+    """Points per game, and points minus those of the opponents."""
     byes: int
     direct: float | None
+    """Number of byes, and the direct encounters."""
     tiebreaks: Mapping[str, float | None]
+    """All tiebreaks by their names, beginning with what the order counts first."""
     sums: Mapping[str, SumsDocument]
+    """For ``points`` by the scoring and for ``rmobility``, the possible ``least`` and ``most``."""
     elo: EloDocument | None
     pairs: PairsDocument
+    """Elo by games, and the pairs of games."""
     colours: Mapping[SideName, Results]
+    """The results with each colour."""
     given: Mapping[SideName, Mapping[GScore, int]]
     suffered: Mapping[SideName, Mapping[GScore, int]]
+    """By colour, the number of games with each score for the player, and against him."""
     meetings: Mapping[str, MeetingDocument]
+    """The results and pairs against each opponent."""
 
     @classmethod
     def of_player(cls, player: Player, certainty: Certainty) -> Self:
@@ -210,18 +230,29 @@ class StandingsDocument(Document):
     scoring: Scheme
     order: str
     tiebreaks: list[str]
+    """The scoring, the order and its tiebreaks."""
     rules: str
     source: str
+    """The origin of the order."""
     settings: Mapping[str, Sequence[str]]
+    """The rules of play."""
     left_out: LeftOutCounts
+    """Numbers of games that are ``unfinished``, ``broken``, and ``lost_by_both`` sides (0-0)."""
     games_per_player: SumsDocument
+    """The ``least`` and the ``most``."""
     games: list[StandingsGame]
     players: list[PlayerDocument]
+    """The games, and the players in order."""
     bases: Mapping[Basis, int]
+    """Number of results by basis."""
     unproven: UnprovenDocument
+    """The ``count`` of games whose value is not proved, the ``games``, and the ``sentence`` about places."""
     gains: Mapping[str, Fraction]
+    """Gains and losses by best play."""
     result: EventResult | None
+    """Who has won the event, or is first (docs/match.md)."""
     sprt: SprtDocument | UnsetType = UNSET
+    """The test, if there is one."""
 
     @classmethod
     def of_standings(cls, standings: Standings) -> Self:
