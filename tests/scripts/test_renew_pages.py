@@ -29,7 +29,7 @@ def test_an_outdated_block_is_found_and_renewed(
     assert ran(capsys, renew_pages, "--check") == (1, sentence, "")
     assert page.read_text() == old
     assert ran(capsys, renew_pages) == (0, "docs/page.md is renewed\n", "")
-    assert "\nfloor 0    errors\n" in page.read_text()
+    assert "\nfloor 0    documents   errors\n" in page.read_text()
     assert renew_pages.without_blocks(page.read_text()) == renew_pages.without_blocks(old)
     assert ran(capsys, renew_pages, "--check") == (0, "", "")
 
