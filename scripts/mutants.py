@@ -3,18 +3,20 @@
 
     scripts/mutate --out /tmp/mutants
     scripts/mutate --out /tmp/mutants --count 8 --list
+    scripts/mutate --out /tmp/mutants --count 20 --packages cli web --tests tests/cli tests/web
+    scripts/mutate --out /tmp/again --like /tmp/mutants
 
 A mutant is the package with one change in the body of one function: another operator, comparison or number,
 or a negated condition. A digest of seed, function and change chooses the mutants, equally many of each
 package. So another commit has the same mutants wherever the code is the same. The tests run in copies of the
 checkout, which is not changed.
 
-First, all tests run once with coverage, except exhaustive tests and tests with a browser. Then each mutant
-runs the tests whose coverage reaches it until one fails; tests of its own package come first. A mutant of a
-compiled function runs the tests that reach a call of the function. A mutant of another function first uses
-the existing kernels. If it survives, it compiles its own kernels, because kernels can depend on its results.
-All this takes twice the time of the tests, and then a minute for each mutant, or five for a mutant that
-compiles. Exit code 0 even if mutants survive; 1 if the tests cannot be run.
+First, all tests, or those of --tests, run once with coverage, except exhaustive tests and tests with a
+browser. Then each mutant runs the tests whose coverage reaches it until one fails; tests of its own package
+come first. A mutant of a compiled function runs the tests that reach a call of the function. A mutant of
+another function first uses the existing kernels. If it survives, it compiles its own kernels, because kernels
+can depend on its results. All this takes twice the time of the tests, and then a minute for each mutant, or
+five for a mutant that compiles. Exit code 0 even if mutants survive; 1 if the tests cannot be run.
 """
 
 import argparse
@@ -39,7 +41,8 @@ from typing import Final, NamedTuple
 from tbgen.system.processes import APART, kill_tree
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGES: Final = ("index", "retro", "packed", "probe", "verify", "games", "solve", "cells")
+OUTCOMES: Final = "outcomes.jsonl"
+"""Name of the file of outcomes, one line for each mutant."""
 PLUGIN: Final = ("-p", "tests.support.chosen", "-p", "no:cacheprovider", "-q", "--no-header")
 _OPERATOR_PAIRS: Final = (
     (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot),
@@ -174,10 +177,15 @@ def _replacements(node: ast.expr) -> Iterator[ast.AST]:
             yield ast.Constant(value + 1)
 
 
-def choose(count: int, seed: int, root: Path) -> list[Mutant]:
-    """Return ``count`` mutants, taken from the packages in turn."""
+def packages_of(root: Path) -> list[str]:
+    """Return the names of the packages of a checkout."""
+    return sorted({path.parent.name for path in (root / "tbgen").glob("*/*.py")})
+
+
+def choose(count: int, seed: int, root: Path, packages: Sequence[str] | None = None) -> list[Mutant]:
+    """Return ``count`` mutants, taken in turn from the packages, by default from all of them."""
     queues = []
-    for package in PACKAGES:
+    for package in packages or packages_of(root):
         modules = sorted((root / "tbgen" / package).rglob("*.py"))
         mutants = [mutant for path in modules for mutant in mutants_of(path, root)]
         queues.append(_shuffled(mutants, seed))
@@ -185,6 +193,32 @@ def choose(count: int, seed: int, root: Path) -> list[Mutant]:
     while len(chosen) < count and any(queues):
         chosen += [queue.pop() for queue in queues if queue]
     return chosen[:count]
+
+
+def same_mutants(names: Sequence[str], root: Path) -> list[Mutant]:
+    """Return the mutants that another commit had under these names.
+
+    A change is found in its function, if the module is another one now, too. If it is gone, it is left out.
+    """
+    by_change: defaultdict[str, list[Mutant]] = defaultdict(list)
+    for path in sorted((root / "tbgen").rglob("*.py")):
+        for mutant in mutants_of(path, root):
+            by_change[mutant.name.partition(" ")[2]].append(mutant)
+    found: list[Mutant] = []
+    for name in names:
+        position, _, change = name.partition(" ")
+        module, line, column = position.split(":")
+        distances = {
+            (
+                mutant.path != module,
+                abs(mutant.place[0] - int(line)),
+                abs(mutant.place[1] - int(column)),
+            ): mutant
+            for mutant in by_change[change]
+        }
+        if distances:
+            found.append(distances[min(distances)])
+    return found
 
 
 def _shuffled(mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
@@ -422,14 +456,16 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def observe(out: Path) -> None:
-    """Run all tests once with coverage, except exhaustive tests and tests with a browser.
+def observe(out: Path, tests: Sequence[str]) -> None:
+    """Run tests once with coverage, except exhaustive tests and tests with a browser.
 
+    :param tests: paths of the tests within the checkout.
     :raises SystemExit: if pytest fails to run them.
     """
     with tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory:
         checkout = Copy(Path(directory, "checkout"), sys.executable)
         words = (
+            *tests,
             "-n",
             "auto",
             "--dist",
@@ -448,6 +484,13 @@ def observe(out: Path) -> None:
     (out / "complete").touch()
 
 
+def _read_outcomes(directory: Path) -> dict[str, Outcome]:
+    """Return the outcomes of a run so far, by the names of the mutants."""
+    path = directory / OUTCOMES
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {row[0]: Outcome(*row) for row in rows}
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -460,19 +503,30 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--limit", type=float, default=1200, help="time limit in seconds for the tests of one mutant (1200)"
     )
+    parser.add_argument(
+        "--packages", nargs="+", choices=packages_of(ROOT), metavar="NAME", help="packages to change (all)"
+    )
+    parser.add_argument(
+        "--tests", nargs="+", default=["tests"], metavar="PATH", help="tests that look for the mutants (all)"
+    )
+    parser.add_argument(
+        "--like", type=Path, metavar="DIR", help="take the mutants of another run, with its results"
+    )
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     options = parser.parse_args(words)
-    mutants = choose(options.count, options.seed, ROOT)
+    if options.like:
+        mutants = same_mutants(list(_read_outcomes(options.like)), ROOT)
+    else:
+        mutants = choose(options.count, options.seed, ROOT, options.packages)
     if options.list:
         print(*(mutant.name for mutant in mutants), sep="\n")
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     if not (options.out / "complete").exists():
-        print("running all tests with coverage", file=sys.stderr)
-        observe(options.out)
-    observed, calls, log = CoverageRun(options.out), Calls(ROOT), options.out / "outcomes.jsonl"
-    rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    outcomes = {row[0]: Outcome(*row) for row in rows}
+        print("running the tests with coverage", file=sys.stderr)
+        observe(options.out, options.tests)
+    observed, calls = CoverageRun(options.out), Calls(ROOT)
+    outcomes = _read_outcomes(options.out)
     start, remaining = time.monotonic(), [mutant for mutant in mutants if mutant.name not in outcomes]
     with (
         tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory,
@@ -491,7 +545,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
         for number, outcome in enumerate(pool.map(work, remaining), 1):
             outcomes[outcome.mutant] = outcome
-            with log.open("a") as file:
+            with (options.out / OUTCOMES).open("a") as file:
                 file.write(json.dumps(outcome) + "\n")
             minutes = (time.monotonic() - start) / 60 * (len(remaining) / number - 1)
             print(f"{number} of {len(remaining)}, {minutes:.0f} min left", file=sys.stderr)

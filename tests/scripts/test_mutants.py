@@ -89,6 +89,10 @@ def test_the_same_mutants_are_chosen_wherever_the_code_is_the_same(tmp_path: Pat
         )
     assert [each for each in places[1] if each.function != "first"] == places[0]
     assert mutants.choose(99, 2, tmp_path / "one") != mutants.choose(99, 1, tmp_path / "one")
+    again = mutants.same_mutants(
+        [each.name for each in mutants.choose(99, 1, tmp_path / "one")], tmp_path / "other"
+    )
+    assert [each._replace(place=(0, 0), start=0, end=0) for each in again] == places[0]
 
 
 def test_calls_of_compiled_functions_are_followed_to_python(tmp_path: Path) -> None:
