@@ -14,6 +14,7 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
+COPIED = "navigator.clipboard.readText()"
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 
 
@@ -56,15 +57,6 @@ def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> Non
     again.close()
 
 
-def copy(page: Page) -> str:
-    """Return the PGN that the page copies to the clipboard."""
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("#copy-pgn").click()
-    expect(page.locator("#said")).to_have_text("PGN copied")
-    copied: str = page.evaluate("navigator.clipboard.readText()")
-    return copied
-
-
 def _fen_at(visit: Visit, ply: int) -> str:
     visit.page.locator("#played .step").nth(ply).click()
     expect(visit.page.locator("#played .step").nth(ply)).to_have_attribute("aria-current", "step")
@@ -73,19 +65,13 @@ def _fen_at(visit: Visit, ply: int) -> str:
 
 def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Browser, address: str) -> None:
     """The address contains everything besides moves that decides the result."""
-    page = visit.page
+    page, outcome = visit.page, visit.page.locator("#outcome")
     pgn = '[White "Ada"]\n[Black "Ben \\"B\\" B."]\n[Result "1-0"]\n[RMobilityFiftyMoveRule "none"]\n'
     page.locator("#pgn").fill(f'{pgn}[SetUp "1"]\n[FEN "{KBK}"]\n\n1... Kh5 2. Kf4 {{Black resigns}} 1-0\n')
     page.get_by_role("button", name="Referee it").click()
-    outcome = page.locator("#outcome")
     expect(outcome).to_contain_text("Result G0.0 (resignation)")
-    expect(page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again = Visit(browser, address, page.url.removeprefix(address).lstrip("/"))
-    expect(again.page.locator("#outcome")).to_have_text(outcome.inner_text())
-    expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
-    again.page.locator("[data-uci=g5h4]").click()
-    expect(again.page.locator("#played .variation")).to_have_text("(1... Kh4 G1.5)")
-    expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
+    again.sees({"#outcome": outcome.inner_text(), "#game-label": 'Ada – Ben "B" B.'})
     again.close()
     # With one more move the resignation is gone; the browser's back button returns to the game.
     page.locator("#played .step").last.click()
@@ -99,54 +85,62 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     expect(outcome).to_contain_text("Result G0.0 (resignation)")
 
 
-VARIED = f"""[White "Ada"]
-[Result "*"]
-[SetUp "1"]
-[FEN "{KBK}"]
-
-1... Kh5 (1... Kh6 2. Kf6 (2. Bg6 Kxg6)) 2. Kf4 {{or (2. Kf5)}} Kh6 *
-"""
+HEAD = f'[White "Ada"]\n[Result "*"]\n[SetUp "1"]\n[FEN "{KBK}"]\n\n'
+VARIED = f"{HEAD}1... Kh5 (1... Kh6 2. Kf6 (2. Bg6 Kxg6)) 2. Kf4 {{or (2. Kf5)}} Kh6 *\n"
+ANNOTATED = (
+    f"{HEAD}1... Kh5!? {{To the edge:}} {{safest}} (1... Kh6 $3 2. Kf6 {{Or so}} (2. Bg6! $14 $240 Kxg6)) "
+    f"2. Kf4 $6 {{held}} Kh6??{' ' * 16_000}*"
+)
 
 
 @pytest.mark.everywhere
-def test_another_move_is_a_variation(visit: Visit) -> None:
-    """The game keeps its other moves, players, result and variations; the address has all of them."""
-    page = visit.page
-    page.locator("#pgn").fill(VARIED)
+def test_a_game_keeps_variations_comments_and_glyphs(visit: Visit) -> None:
+    """Another move is a variation. The address has the whole game, after a reload too, and so has the PGN.
+
+    Marks of mistakes stand with the values where a move has a glyph. Blanks before the end of a game do not
+    slow the page down.
+    """
+    page, steps, here = (
+        visit.page,
+        visit.page.locator("#played .step"),
+        visit.page.locator("#played [aria-current]"),
+    )
+    comment = page.locator("#comment")
+    page.locator("#pgn").fill(ANNOTATED)
     page.get_by_role("button", name="Referee it").click()
-    steps, here = page.locator("#played .step"), page.locator("#played [aria-current]")
-    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
-    expect(page.locator("#played .mistake")).to_have_text("G1.5 → G5.5")
+    wanted = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
+    expect(steps).to_have_text(wanted)
+    expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
     outcome = page.locator("#outcome").inner_text()
     visit.settle()  # the moves are those of what is shown
     page.locator("[data-uci=g5h5]").click()
-    expect(here).to_have_text("Kh5")  # the move of the game
+    expect(here).to_have_text("Kh5!?")  # the move of the game
+    expect(comment).to_have_text("To the edge: safest")
     visit.press("ArrowDown", "ArrowRight", "ArrowDown")
-    expect(here).to_have_text("Bg6?")
+    expect(here).to_have_text("Bg6!⩲")
     visit.press("ArrowUp", "ArrowLeft", "ArrowUp")
-    expect(here).to_have_text("Kh5")
+    expect(here).to_have_text("Kh5!?")
     visit.settle()  # the moves are those of what is shown
     page.locator("[data-uci=e5f6]").click()
-    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Kf6", "Bg6?", "Kxg6", "Kf4", "Kf6", "Kh6"])
+    expect(steps).to_have_text([*wanted[:7], "Kf6", wanted[7]])
     expect(page.locator("#graph .here")).to_have_count(1)
     page.reload()
-    expect(page.locator("#game-label")).to_have_text("Ada – ?")
-    expect(here).to_have_text("Kf6")
+    expect(steps).to_have_text([*wanted[:7], "Kf6", wanted[7]])
+    visit.sees(
+        {"#game-label": "Ada – ?", "#played [aria-current]": "Kf6", "#comment": "", "#outcome": outcome}
+    )
     expect(page.locator("#fen")).to_have_value("8/8/5K2/5B1k/8/8/8/8 b - - 2 2")
-    expect(page.locator("#outcome")).to_have_text(outcome)
-    copied = chess.pgn.read_game(io.StringIO(copy(page)))
-    assert copied is not None
-    assert copied.headers["White"] == "Ada"
-    moves = "1... Kh5 ( 1... Kh6 2. Kf6 ( 2. Bg6 Kxg6 ) ) 2. Kf4 ( 2. Kf6 ) 2... Kh6 *"
-    exporter = chess.pgn.StringExporter(headers=False, comments=False, columns=None)
-    assert copied.accept(exporter) == moves
     page.locator("#delete").click()
-    expect(here).to_have_text("Kh5")
-    expect(steps).to_have_count(8)
-    page.locator("#played .step", has_text="Kf6").click()
-    page.locator("#delete").click()
-    expect(steps).to_have_text(["start", "Kh5", "Kh6", "Bg6?", "Kxg6", "Kf4", "Kh6"])
-    expect(page.locator("#outcome")).to_have_text(outcome)
+    expect(here).to_have_text("Kh5!?")
+    page.reload()
+    expect(steps).to_have_text(wanted)
+    expect(page.locator("#played .said")).to_have_text(["Kh5!?", "Kf6", "Kf4?!"])
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit.click("#copy-pgn", "PGN copied", "#said")
+    copied, pasted = (
+        str(chess.pgn.read_game(io.StringIO(text))) for text in (page.evaluate(COPIED), ANNOTATED)
+    )
+    assert copied == pasted
 
 
 def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
@@ -183,45 +177,3 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
     expect(page.locator("#games")).to_be_hidden()
     page.evaluate(dropping, "x" * (3 << 20))
     expect(page.locator("#pgn-problem")).to_have_text("The PGN has 3.0 MiB: give at most 2 MiB at once.")
-
-
-@pytest.mark.everywhere
-def test_comments_and_glyphs_of_a_game_are_kept(visit: Visit) -> None:
-    """Comments and glyphs stay at their moves after a reload and another move; address and PGN have them.
-
-    Marks of mistakes then stand with the values. Blanks before the end of a game do not slow the page down.
-    """
-    page, steps = visit.page, visit.page.locator("#played .step")
-    comment = page.locator("#comment")
-    pgn = VARIED.partition("1...")[0] + (
-        "1... Kh5!? {To the edge:} {safest} (1... Kh6 $3 2. Kf6 {Or so} (2. Bg6! $14 $240 Kxg6)) "
-        f"2. Kf4 $6 {{held}} Kh6??{' ' * 16_000}*"
-    )
-    page.locator("#pgn").fill(pgn)
-    page.get_by_role("button", name="Referee it").click()
-    wanted = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
-    expect(steps).to_have_text(wanted)
-    assert "#game=" in page.url
-    expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
-    steps.filter(has_text="Kh5").first.click()
-    expect(comment).to_have_text("To the edge: safest")
-    page.reload()
-    expect(steps).to_have_text(wanted)
-    expect(comment).to_have_text("To the edge: safest")
-    steps.filter(has_text="Kf6").click()
-    expect(comment).to_have_text("Or so")
-    page.locator("[data-uci=h6h5]").click()  # this changes the game
-    expect(steps).to_have_text([*wanted[:6], "Kh5", *wanted[6:]])
-    expect(comment).to_have_text("")
-    page.locator("#delete").click()
-    page.reload()
-    expect(steps).to_have_text(wanted)
-    expect(page.locator("#played .said")).to_have_text(["Kh5!?", "Kf6", "Kf4?!"])
-    pasted, copied = (
-        chess.pgn.read_game(io.StringIO(text)) or chess.pgn.Game() for text in (pgn, copy(page))
-    )
-    exported, again = (
-        game.accept(chess.pgn.StringExporter(headers=False, columns=None)) for game in (pasted, copied)
-    )
-    assert exported == again
-    assert "2. Kf6 { Or so } ( 2. Bg6 $1 $14 $240 Kxg6 ) )" in exported

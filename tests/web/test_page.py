@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import chess
 import pytest
-from playwright.sync_api import Response, Route, expect
+from playwright.sync_api import Route, expect
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 PAWN = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
+ROOKS = "8/8/8/4k3/8/8/8/K1Q4R w - - 0 1"
 BEYOND = "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"
 """A position of a table that is missing."""
 
@@ -66,8 +67,7 @@ def test_keys(visit: Visit) -> None:
 
     A refused move and its message disappear with the position, but not when the board is turned.
     """
-    page, sentence = visit.page, visit.page.locator("#sentence")
-    typed, problem = page.locator("#typed"), page.locator("#typing-problem")
+    page, problem = visit.page, visit.page.locator("#typing-problem")
     page.keyboard.press("Tab")
     while not page.evaluate("document.activeElement.classList.contains('chessboard')"):
         page.keyboard.press("Tab")
@@ -76,9 +76,8 @@ def test_keys(visit: Visit) -> None:
     visit.go_to_square("h5", "g5")
     page.keyboard.press("Enter")
     visit.has_depth(3)
-    for text in ("nonsense", "Kz9"):
-        visit.enter("#typed", text)
-        expect(problem).to_have_text(f"{text} is not a legal move here.")
+    visit.enter("#typed", "Kz9")
+    expect(problem).to_have_text("Kz9 is not a legal move here.")
     page.locator("#flip").click()
     expect(problem).to_have_text("Kz9 is not a legal move here.")
     page.locator("#flip").click()
@@ -99,18 +98,13 @@ def test_keys(visit: Visit) -> None:
     visit.press("ArrowRight")
     visit.has_depth(3)
     expect(page.locator("#board .marker-focus")).to_have_count(0)
-    for leave in (
-        page.get_by_role("link", name="Bare kings").click,
-        lambda: visit.enter("#fen", f"{PAWN} -G2.5"),
-    ):
-        visit.enter("#typed", "Kz9")
-        expect(problem).to_have_text("Kz9 is not a legal move here.")
-        leave()
-        expect(problem).to_have_text("")
-        expect(typed).to_have_value("")
-    expect(sentence).to_have_text(
-        "Black wins by very little: in 2 moves White gets down to three legal moves."
-    )
+    visit.enter("#typed", "Kz9")
+    expect(problem).to_have_text("Kz9 is not a legal move here.")
+    page.get_by_role("link", name="Bare kings").click()
+    expect(problem).to_have_text("")
+    expect(page.locator("#typed")).to_have_value("")
+    visit.enter("#fen", f"{PAWN} -G2.5")
+    visit.sees({"#accrued-text": "-G2.5", "#value": "-G3.5"})
 
 
 @pytest.mark.everywhere
@@ -120,14 +114,8 @@ def test_set_up(visit: Visit) -> None:
     Invalid positions cause no request and cannot be played.
     """
     page, value, fen = visit.page, visit.page.locator("#value"), visit.page.locator("#fen")
-    problem, refused = page.locator("#problem"), list[str]()
-
-    def answered(response: Response) -> None:
-        if response.status == 400:
-            refused.append(response.url)
-
-    page.on("response", answered)
-    expect(page.locator("#play-on")).to_be_visible()
+    problem, answered = page.locator("#problem"), list[int]()
+    page.on("response", lambda response: answered.append(response.status))
     page.locator("#clear").click()
     expect(problem).to_have_text("White has no king; each side needs exactly one.")
     expect(page.locator("#play-on")).to_be_hidden()
@@ -143,7 +131,8 @@ def test_set_up(visit: Visit) -> None:
     visit.drag("h5", "g5")
     expect(value).to_have_text("-G8.5")
     expect(page.locator("#play-on")).to_be_visible()
-    assert (visit.asked(), refused) == ({"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}, [])
+    assert visit.asked() == {"fen": "8/8/8/2K3k1/8/8/8/8 w - - 0 1", "setup": ""}
+    assert 400 not in answered
     page.locator("#board svg.chessboard").focus()
     visit.go_to_square("b2", "h5")
     page.keyboard.press("P")
@@ -176,7 +165,7 @@ def test_set_up(visit: Visit) -> None:
 def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Path) -> None:
     """The address has position, score, moves, ply, rules and side; a long line is in its hash.
 
-    Errors in the address are shown. The slider has every accrued score, and writes it into the address.
+    An error in the address is shown. The slider has every accrued score, and writes it into the address.
     """
     page, problem, value = visit.page, visit.page.locator("#problem"), visit.page.locator("#value")
     query = f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5&line=Kh7_Kf7_f6&at=2&rules=wg&side=black"
@@ -189,26 +178,8 @@ def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Pa
     expect(page).to_have_url(re.compile("rules=wg$"))
     page.go_back()
     expect(page).to_have_url(f"{address}/{query}")
-    kept = """async () => {
-        const {DEFAULT, read, written} = await import("/page/state.js")
-        const line = Array(1500).fill("Rh8+"), head = '[White "é & #1"]'
-        return [{}, {line, head, at: 3}, {line: ["O-O", "0.b8=Q"], at: 2, setup: true}].map(given => {
-            const state = {...DEFAULT, ...given}
-            const url = new URL(written(state), location)
-            const same = JSON.stringify(read(url.search, url.hash)) === JSON.stringify(state)
-            return [same, url.search.length < 5000]
-        })
-    }"""
-    assert page.evaluate(kept) == [[True, True]] * 3
-    plus = 'import("/page/state.js").then(page => page.read("?fen=8/8/8/8/8/8/8/K1k5+w&line=Kb1+_Kd2"))'
-    read = page.evaluate(plus)
-    assert (read["fen"], read["line"]) == ("8/8/8/8/8/8/8/K1k5 w - - 0 1", ["Kb1+", "Kd2"])
-    visit.go("?fen=garbage")
-    expect(problem).to_contain_text("'garbage' is not a FEN")
     visit.go("?line=Kh9")
-    expect(problem).to_contain_text("'Kh9' is not a legal move")
-    expect(problem).not_to_contain_text("line")
-
+    expect(problem).to_have_text(re.compile("^(?!.*line).*'Kh9' is not a legal move"))
     visit.go(f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5")
     expect(value).to_have_text("-G3.5")
     with open_tablebase(tables) as known:
@@ -245,11 +216,9 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     page.on("console", lambda message: errors.append(message.text))
     page.on("request", lambda request: asked.append(urlsplit(request.url).path))
     visit.drag("e2", "e4")
-    expect(played).to_have_text(re.compile(r"start 1\. e4"))
     visit.enter("#typed", "e5")
     page.locator("[data-uci=d1h5]").click()
     expect(played).to_have_text(re.compile(r"start 1\. e4 e5 2\. Qh5"))
-    expect(page.locator("#moves button").first).to_be_visible()
     board = chess.Board()
     for san in ("e4", "e5", "Qh5"):
         board.push_san(san)
@@ -279,11 +248,8 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     visit.enter("#fen", BEYOND)
     expect(problem).to_contain_text(missing(visit))
     assert verdict.evaluate(stripe) == wrong
-    page.locator("[data-uci=a1a2]").click()
-    expect(problem).to_contain_text(missing(visit))
     page.locator("#rules").select_option("classical")
     expect(page.locator("#moves h3")).to_have_text("without values")
-
     page.locator("#rules").select_option("r")
     visit.enter("#fen", "4k3/8/8/8/8/8/7P/4K2R w K - 0 1")
     expect(problem).to_contain_text("castling rights")
@@ -292,16 +258,14 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     visit.sees({"#sentence": "White mates in 11 moves.", "#moves h3": "gets G0.0 1.0000-0.0000"})
     expect(problem).to_be_empty()
     visit.drag("e1", "g1")
-    expect(played).to_have_text(re.compile("O-O"))
     expect(sentence).to_contain_text("mates in")
     expect(page.locator("#board [data-man=R]")).to_have_attribute("data-square", "f1")
 
     visit.enter("#fen", "8/1P6/8/8/8/2k5/8/K7 w - - 0 1")
     expect(page.locator("[data-uci=b7b8r]")).to_be_visible()
-    for typed in ("b8", "b7b8"):
-        visit.enter("#typed", typed)
-        expect(page.locator(".promotion button")).to_have_count(4)
-        page.keyboard.press("Escape")
+    visit.enter("#typed", "b8")
+    expect(page.locator(".promotion button")).to_have_count(4)
+    page.keyboard.press("Escape")
     page.locator("#board").scroll_into_view_if_needed()
     visit.drag("b7", "b8")
     page.locator(".promotion [data-man=R]").click()
@@ -314,15 +278,15 @@ def test_every_best_move_has_an_arrow(visit: Visit, tables: Path) -> None:
 
     The reply to the move under the pointer has an arrow, too. A view names the side that mates.
     """
-    page, found, sentence = visit.page, set(), visit.page.locator("#sentence")
+    page, sentence = visit.page, visit.page.locator("#sentence")
     with open_tablebase(tables) as known:
-        for fen in ("8/8/3k4/8/8/8/8/R3K3 w - - 0 1", "8/8/8/4k3/8/8/8/K1Q4R w - - 0 1", KBK):
-            first, *others = known.moves(fen)
-            best = [each for each in others if (each.value, each.depth) == (first.value, first.depth)]
-            visit.enter("#fen", fen)
-            expect(page.locator("#board .arrow")).to_have_count(1 + len(best))
-            found.add(1 + len(best))
-    assert found == {1, 4, 6}
+        moves = known.moves(ROOKS)
+    best = [move for move in moves if (move.value, move.depth) == (moves[0].value, moves[0].depth)]
+    assert len(best) > 1
+    visit.enter("#fen", ROOKS)
+    expect(page.locator("#board .arrow")).to_have_count(len(best))
+    visit.enter("#fen", KBK)
+    visit.has_depth(4)
     visit.settle()  # so that nothing is drawn under the pointer later
     page.locator("[data-uci=g5h5]").hover()
     visit.sees({"#reply": "Kh5, and the reply is Kf4", "#board .arrow": 2})
@@ -335,7 +299,6 @@ def test_every_best_move_has_an_arrow(visit: Visit, tables: Path) -> None:
     expect(page.locator("#accruing")).to_be_hidden()
     page.locator("#step").click()
     expect(page.locator("#played")).to_contain_text("Kb2")
-    expect(sentence).to_have_text("Black wins in 5 moves.")  # nine plies, of which White makes four
     expect(page.locator("#end")).to_be_disabled()
     page.locator("#rules").select_option("r")
     expect(page.locator("#value")).to_have_text("-G0.0")

@@ -17,7 +17,6 @@ from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
 KBK = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=white"
-KRK = "play?fen=8/8/8/8/2k5/8/8/2KR4_w_-_-_0_1&side=white"
 GAMES = """async ([number, plies]) => {
     const {bestScores, firstPly, isOver, keepsAccrued, plyAfter, reply} = await import("/page/contest.js")
     const {fresh} = await import("/page/api.js")
@@ -81,7 +80,10 @@ def test_the_page_gets_its_value_or_better(visit: Visit, tables: Path) -> None:
 
 @pytest.mark.everywhere
 def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> None:
-    """The page answers with the best move; hint, take back, offer and review agree with the tables."""
+    """The page answers with the best move; hint, take back, offer and review agree with the tables.
+
+    An end that gives the value away has to be requested twice in a row, and is listed as a mistake.
+    """
     referee = arbiter("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     rows = list[tuple[str, ...]]()
     with open_tablebase(tables) as known:
@@ -108,7 +110,7 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
         left = known.probe(referee.board, referee.accrued).value
     visit = opened(KBK)
     page, said, played = visit.page, visit.page.locator("#said"), visit.page.locator("#played")
-    name = page.locator("#name")
+    name, problem = page.locator("#name"), page.locator("#typing-problem")
     expect(name).to_have_text("Your move: White")
     expect(played).to_have_text(f"start 1... {replied} ")
     expect(page.locator("#mobility")).to_have_text("White has 18 legal moves: -G18.5")
@@ -124,14 +126,24 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
         page.locator("#board").click()
         visit.press("ArrowLeft", "ArrowLeft")
         expect(name).to_have_text("Looking back")
+        visit.enter("#typed", worst.san)
+        expect(problem).to_have_text(
+            "The board looks back: the right arrow (→) or the last move returns to the game."
+        )
+        page.locator("#board").click()
         visit.press("ArrowRight", "ArrowRight")
-        expect(name).to_have_text("Your move: White")
+        visit.sees({"#name": "Your move: White", "#typing-problem": ""})
         if taken_back:
             visit.press("b")
             expect(played).to_have_text(f"start 1... {replied} ")
     page.reload()  # the address has the game
     expect(played).to_have_text(line)
-    visit.press("o", "o")  # the offer gives something away
+    warning = f"{referee.accrued} has accrued; best play gives {left}. Offer the result again to end the game"
+    for keys in ("o",), ("ArrowLeft", "ArrowRight", "o"):  # what gives something away is confirmed at once
+        visit.press(*keys)
+        expect(said).to_have_text(f"{warning} at {referee.accrued}.")
+        expect(name).to_have_text("Your move: White")
+    visit.press("o")
     points = Scoring.parse("exponential").points(referee.accrued)
     expect(name).to_have_text(f"{referee.accrued} {points.white:.4f}-{points.black:.4f}")
     winner = "You win" if referee.accrued.white else "The page wins"
@@ -151,77 +163,20 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
     visit.press("ArrowLeft")
     expect(page.locator("#plies [aria-current]")).to_have_text(rows[1][0])
     visit.audit()
-
-
-def begin(visit: Visit, fen: str) -> None:
-    """Begin a new game from a position, playing the side to move."""
     visit.press("n")
-    visit.enter("#fen", fen)
-    expect(visit.page.locator("#choosing")).to_be_hidden()
-    expect(visit.page.locator("#name")).to_contain_text("Your move: ")
-
-
-OFFER = (
-    "{0} has accrued; best play gives G1.5. Offer the result again to end the game at {0}.",
-    "{0}",
-    "Offering the result",
-)
-RESIGNATION = (
-    "Resigning gives the page -G0.0, as mate does. Press Resign again to do so.",
-    "-G0.0",
-    "Resigning",
-)
-
-
-@pytest.mark.everywhere
-def test_an_end_that_gives_the_value_away(opened: Opener) -> None:
-    """Such an end has to be requested twice in a row, and is listed as a mistake.
-
-    A move typed while the board shows an earlier position is refused with the reason. A lost value is no
-    longer promised: a queen is given away, and bare kings do not mate.
-    """
-    visit = opened(KRK)
-    page, said, problem = visit.page, visit.page.locator("#said"), visit.page.locator("#typing-problem")
-    name = page.locator("#name")
-    expect(name).to_have_text("Your move: White")
-    visit.enter("#typed", "Kb2")
-    expect(page.locator("#played .step")).to_have_count(3)
-    page.locator("#board").click()
-    visit.press("ArrowLeft", "ArrowLeft")
-    expect(name).to_have_text("Looking back")
-    visit.enter("#typed", "Kb1")
-    expect(problem).to_have_text(
-        "The board looks back: the right arrow (→) or the last move returns to the game."
-    )
-    page.locator("#board").click()
-    visit.press("ArrowRight", "ArrowRight")
-    expect(name).to_have_text("Your move: White")
-    expect(problem).to_have_text("")
+    visit.enter("#fen", "8/8/8/8/4k3/8/3QK3/8 w - - 0 1")
+    expect(said).to_have_text("Best play from the start: G0.0. White mates in 5 moves.")
     visit.enter("#typed", "Rd9")
     expect(problem).to_have_text("Rd9 is not a legal move here.")
-    page.locator("#board").click()
-    for key, (warning, result, named) in {"o": OFFER, "r": RESIGNATION}.items():
-        begin(visit, "8/8/8/4KBk1/8/8/8/8 w - - 0 1")
-        visit.enter("#typed", "Bc8")
-        expect(page.locator("#played")).to_have_text(re.compile(r"^start 1\. Bc8 \S+ $"))
-        accrued = page.locator("#white-held").inner_text()
-        assert accrued != "G1.5"
-        page.locator("#board").click()
-        visit.press(key)
-        expect(said).to_have_text(warning.format(accrued))
-        visit.press("ArrowLeft", "ArrowRight", key)
-        expect(said).to_have_text(warning.format(accrued))
-        expect(name).to_have_text("Your move: White")
-        visit.press(key)
-        end = result.format(accrued)
-        expect(name).to_contain_text(f"{end} ")
-        expect(page.locator("#mistakes li")).to_have_text([f"{named} G1.5 → {end}; best was to play on"])
-        expect(page.locator("#no-mistakes")).to_be_hidden()
-    visit.audit()
-    begin(visit, "8/8/8/8/4k3/8/3QK3/8 w - - 0 1")
-    expect(said).to_have_text("Best play from the start: G0.0. White mates in 5 moves.")
-    visit.enter("#typed", "Qd4+")
+    visit.enter("#typed", "Qd4+")  # bare kings do not mate: the value of the start is no longer promised
     expect(said).to_have_text("Best play from the start was G0.0.")
+    page.locator("#board").click()
+    visit.press("r")
+    expect(said).to_have_text("Resigning gives the page -G0.0, as mate does. Press Resign again to do so.")
+    visit.press("r")
+    expect(name).to_have_text("-G0.0 0.0000-1.0000")
+    expect(page.locator("#mistakes li").last).to_have_text(re.compile("^Resigning .* → -G0.0; best was"))
+    expect(page.locator("#no-mistakes")).to_be_hidden()
 
 
 def test_an_engine_plays_from_the_initial_position(opened: Opener) -> None:
