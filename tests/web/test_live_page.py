@@ -11,7 +11,7 @@ from typing import NamedTuple
 import chess
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from tbgen.games.live_file import (
     GameEnd,
@@ -35,14 +35,10 @@ from tests.support.watching import stands_still
 
 pytestmark = pytest.mark.slow
 
-SCORE = """async ([games, tables]) => {
+SCORES = """async tables => {
     const {showStandings} = await import("/page/live.js")
-    const score = {player: "A", opponent: "B", points: games / 2, games, elo: null, test: null}
-    showStandings({score, tables, games}, 2)
-    return document.getElementById("score").textContent
+    showStandings({tables, games: 2}, 2)
 }"""
-
-
 FITS = "() => [document.querySelector('#crosstable .wide')].every(e => e.scrollWidth <= e.clientWidth)"
 SLEEPLESS = """const {setTimeout: real} = window
 window.setTimeout = (call, time) => time > 30000 ? (window.wake = call, 0) : real(call, time)"""
@@ -53,7 +49,7 @@ LOWEST = """graph => Math.max(...[...graph.querySelectorAll("line, path, text")]
 
 
 @contextmanager
-def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
+def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Visit, Callable[..., None]]]:
     """The page of an invented event with two simultaneous games, and the writer of its messages."""
     pgn = tmp_path / "games.pgn"
     with LiveWriter(pgn, print) as writer, served(tmp_path, live_file=pgn) as address:
@@ -64,7 +60,7 @@ def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable
 
         told(replace(START, concurrency=2))
         visit = Visit(browser, address, "live", SLEEPLESS)
-        yield visit.page, told
+        yield visit, told
         visit.audit()
         visit.close()
 
@@ -167,30 +163,22 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
     columns = [{"title": title, "word": title != "sum"} for title in ["", "player", "sum", *"123456"]]
     rows = [["1", "KomodoDragon-3.3-MCTS", "7.5", *["1=0="] * 6]] * 6
     crosstable = {"key": "crosstable", "title": "", "note": "", "first": "", "columns": columns, "rows": rows}
-    with following(browser, tmp_path) as (page, told):
+    with following(browser, tmp_path) as (visit, told):
+        page = visit.page
         stage = page.locator("#stage")
         shown = page.locator("#board svg.chessboard")
         told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
-        expect(page.locator("#black-evaluation")).to_have_text("-0.31")
-        expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")
-        expect(page.locator("#black")).to_have_text("B-0.31")  # Black's own evaluation
-        expect(page.locator("#black-line")).to_have_text("1... e5 2. g4")
-        expect(page.locator("#white-evaluation")).to_have_text("–")
-        expect(page.locator(".thinks h3")).to_have_text(["B"])
+        visit.sees({"#black": "B-0.31", "#black-depth": "depth 9, 2.500s"})  # Black's own evaluation
+        visit.sees({"#black-line": "1... e5 2. g4", "#white-evaluation": "–", ".thinks h3": "B"})
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#black-evaluation")).to_have_text("–")
         page.locator("#last").click()
         expect(page.locator("#black-evaluation")).to_have_text("-0.31")
         told(move("1.1.1", 1))
-        expect(page.locator("#played .step")).to_have_count(2)
-        expect(page.locator("#black-evaluation")).to_have_text("–")
-        expect(page.locator(".thinks")).to_have_count(0)
+        visit.sees({"#played .step": 2, "#black-evaluation": "–", ".thinks": 0})
         told(GameThought(0, "1.1.1", "-0.42/7 1.000s", "g2g4"))
-        expect(page.locator("#white")).to_have_text("A-0.42")
-        expect(page.locator("#white-depth")).to_have_text("depth 7, 1.000s")
-        graph, drawn = (page.locator(each).bounding_box() for each in ("#graph", "#graph svg"))
-        assert graph is not None
-        assert drawn is not None
+        visit.sees({"#white": "A-0.42", "#white-depth": "depth 7, 1.000s"})
+        graph, drawn = visit.box("#graph"), visit.box("#graph svg")
         assert graph["y"] + graph["height"] == pytest.approx(drawn["y"] + drawn["height"], abs=0.5)
         assert page.locator("#graph").evaluate(LOWEST) <= drawn["y"] + drawn["height"]
         expect(shown).to_have_attribute("aria-label", "Board after 1... e5")
@@ -200,27 +188,22 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         expect(shown).to_have_attribute("aria-label", "Board after 1. f3")
         expect(page.locator("#played [aria-current]")).to_have_text("f3")
         page.locator("#played .step", has_text="e5").click()
-        expect(page.locator("#now")).to_have_text("Accrued -G19.5")
-        expect(page.locator("#last")).to_have_text("Now")
+        visit.sees({"#now": "Accrued -G19.5", "#last": "Now"})
         page.locator("#last").click()
         expect(shown).to_have_attribute("aria-label", "Board after 2. g4")
         told(move("1.1.1", 3), end_of("1.1.1"))
-        expect(page.locator("#last")).to_have_text("End")
-        expect(page.locator("#banner")).to_have_text("Black mates")
-        board, banner = (page.locator(each).bounding_box() for each in ("#board", "#banner"))
-        assert board is not None
-        assert banner is not None
-        assert banner["y"] >= board["y"] + board["height"]
-        assert page.evaluate(SCORE, [2, [crosstable]]) == "A against B: 1.0000 of 2"
-        assert page.evaluate(SCORE, [0, []]) == ""  # no pair is complete
+        visit.sees({"#last": "End", "#banner": "Black mates"})
+        board = visit.box("#board")
+        assert visit.box("#banner")["y"] >= board["y"] + board["height"]
+        page.evaluate(SCORES, [crosstable])
         for width in (1440, 1024, 390, 1200):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate(FITS), width
         expect(page.locator(".engine:visible")).to_have_count(0)  # no move has told anything
-        back = page.locator("#back").bounding_box()
+        back = visit.box("#back")
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
-        assert page.locator("#back").bounding_box() == back
+        assert visit.box("#back") == back
         told(replace(START, concurrency=2), start("1.1.1"), move("1.1.1", 0), start("1.1.2"))
         expect(page.locator("#played .step")).to_have_text(["f3"])
         expect(stage).to_have_attribute("aria-label", "Game 1.1.1")
