@@ -7,7 +7,7 @@ from pathlib import Path
 import chess
 import chess.pgn
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from tests.support.browsing import Visit
 from tests.support.paths import ROOT
@@ -16,51 +16,6 @@ pytestmark = pytest.mark.slow
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 COPIED = "navigator.clipboard.readText()"
 GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
-
-
-def expect_outcome(page: Page, said: str) -> None:
-    """Expect the outcome of a game, which only a server gives."""
-    if page.evaluate("'static' in document.documentElement.dataset"):
-        expect(page.locator("#outcome")).to_have_text("")
-    else:
-        expect(page.locator("#outcome")).to_contain_text(said)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.everywhere
-def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> None:
-    """A pasted game is stepped through with its accrued scores; the address restores it."""
-    page = visit.page
-    page.locator("#pgn").fill(GAME)
-    page.get_by_role("button", name="Referee it").click()
-    expect_outcome(page, "Result -G5.5 (by the tables), accrued at the end G2.0.")
-    moves = page.locator("#played .step")
-    expect(moves).to_have_count(168)
-    with_tables = page.url
-    here = page.locator("#played [aria-current]")
-    first = int(visit.asked()["at"])
-    assert chess.Board(page.locator("#fen").input_value()).occupied.bit_count() == 4
-    assert chess.Board(_fen_at(visit, first - 1)).occupied.bit_count() == 5
-    expect(page.locator("#sentence")).to_have_text(re.compile("has accrued so far"))
-    expect(page.locator("#problem")).to_contain_text(re.compile("tbgen build K|KQPvKQ is not here"))
-    assert chess.Board(_fen_at(visit, 0)) == chess.Board()
-    expect(page.locator("#problem")).to_contain_text("32 men")
-    moves.last.click()
-    expect(page.locator("#value")).to_have_text("-G5.5")
-    expect(page.locator("#graph path")).to_have_count(2)
-    expect(here).to_have_text(moves.last.inner_text())
-    again = Visit(browser, address, with_tables.removeprefix(address).lstrip("/"))
-    expect(again.page.locator("#played .step")).to_have_count(168)
-    expect(again.page.locator("#fen")).to_have_value(chess.Board(_fen_at(visit, first)).fen())
-    expect_outcome(again.page, "Result -G5.5 (by the tables), accrued at the end")
-    expect(again.page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
-    again.close()
-
-
-def _fen_at(visit: Visit, ply: int) -> str:
-    visit.page.locator("#played .step").nth(ply).click()
-    expect(visit.page.locator("#played .step").nth(ply)).to_have_attribute("aria-current", "step")
-    return visit.page.locator("#fen").input_value()
 
 
 def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Browser, address: str) -> None:
@@ -158,9 +113,15 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
     rows.nth(2).get_by_role("button").click()
     expect(page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
     expect(page.locator("#games-rows .here")).to_contain_text("Stockfish")
-    expect(page.locator("#played .mistake")).to_have_text("G2.0 → -G5.5")
-    expect(page.locator("#played .step").last).to_have_text(re.compile(r"\?\?$"))
-    expect(page.locator("#graph .mistake")).to_have_count(1)
+    visit.sees(
+        {"#played .mistake": "G2.0 → -G5.5", "#graph .mistake": 1, "#graph path": 2, "#played .step": 168}
+    )
+    assert chess.Board(page.locator("#fen").input_value()).occupied.bit_count() == 4  # where tables begin
+    page.locator("#back").click()
+    expect(page.locator("#problem")).to_contain_text("tbgen build K")
+    page.locator("#played .step").last.click()
+    expect(page.locator("#value")).to_have_text("-G5.5")
+    expect(page.locator("#played [aria-current]")).to_have_text(re.compile(r"\?\?$"))
     assert not visit.too_wide()
     page.reload()
     expect(rows).to_have_count(3)

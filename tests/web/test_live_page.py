@@ -246,11 +246,9 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
         page = visit.page
         expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no")
         Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
-        expect(page.locator("#winner")).to_have_text("B is first: 1 to 0 points.")
-        expect(page.locator("#event")).to_have_text("A, B; round-robin, 1 game played.")
+        visit.sees({"#winner": "B is first: 1 to 0 points.", "#event": "A, B; round-robin, 1 game played."})
         expect(page.locator("#status")).to_contain_text("no readable live file beside it")
-        expect(page.locator("#banner")).to_have_text("-G0.0, 0.0000-1.0000: Black mates")
-        expect(page.locator("#finished tbody tr")).to_have_count(1)
+        visit.sees({"#banner": "-G0.0, 0.0000-1.0000: Black mates", "#finished tbody tr": 1})
         Path(shutil.copy(live_path(events.over), tmp_path / "other.live")).rename(live_path(pgn))
         expect(page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
         expect(page.locator("#event")).to_contain_text("round-robin")
@@ -281,8 +279,7 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
         expect(page.locator("#mobility")).to_have_text("White has 20 legal moves: -G20.5")
         assert moves.evaluate("each => each.scrollTop") == 0
         page.locator("#last").click()
-        expect(page.locator("#banner")).to_have_text("-G0.0, 0.0000-1.0000: Black mates")
-        expect(page.locator("#black-depth")).to_have_text(re.compile("^depth 3, "))
+        visit.sees({"#banner": "-G0.0, 0.0000-1.0000: Black mates", "#black-depth": re.compile("^depth 3, ")})
         assert not visit.too_wide()
         visit.audit()
         visit.close()

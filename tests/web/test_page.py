@@ -185,19 +185,16 @@ def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Pa
     with open_tablebase(tables) as known:
         own = known.probe(PAWN).position_score
         stops = sorted(GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False))
-        worth = {str(stop): str(known.probe(PAWN, accrued=stop).value) for stop in stops}
+        worth = [str(known.probe(PAWN, accrued=stop).value) for stop in stops]
         fresh = str(known.probe(PAWN).value)
     slider = page.locator("#accrued")
     expect(slider).to_have_attribute("max", str(len(stops) - 1))
     assert slider.input_value() == str(stops.index(GScore("-G2.5")))
     slider.focus()
-    for key, stop in (("Home", stops[0]), ("End", stops[-1])):
+    for key, stop in (("Home", 0), ("End", -1)):
         page.keyboard.press(key)
-        expect(page).to_have_url(re.compile(f"accrued={stop}$"))
-        expect(value).to_have_text(worth[str(stop)])
-    shown = set(page.locator("#band .segment").all_inner_texts())
-    assert shown - {"kept", ""} <= set(worth.values())
-    assert any(str(stop) == value for stop, value in worth.items()) == bool(shown & {"kept", *worth})
+        expect(page).to_have_url(re.compile(f"accrued={stops[stop]}$"))
+        expect(value).to_have_text(worth[stop])
     slider.fill(str(stops.index(own)))
     expect(value).to_have_text(fresh)
     assert "accrued" not in visit.asked()
@@ -310,7 +307,6 @@ def test_examples_samples_and_reports(visit: Visit, tables: Path) -> None:
     page, report = visit.page, visit.page.locator("#material-report")
     expect(page.locator("#examples a")).to_have_count(12)
     if visit.is_served():
-        expect(page.get_by_role("link", name="Reports")).to_be_visible()
         expect(report).to_be_visible()
         assert report.evaluate("link => link.href").endswith("/report/tables/KBvK.r.html")
     page.get_by_role("link", name="In classical chess").click()
@@ -320,27 +316,17 @@ def test_examples_samples_and_reports(visit: Visit, tables: Path) -> None:
     (entry,) = inventory(tables, Variant.R_MOBILITY, [Material.parse("KBvK")], counts=True)
     assert entry.counts is not None
     counted = entry.counts[0][GScore("G0.5")]
-    for material, value, shown in (
-        (
-            "KBvK",
-            "G0.5",
-            {
-                "#stats .note a": "23 moves",
-                "#stats .here th": "G0.5",
-                "#stats .here td >> nth=0": f"{counted:,}",
-            },
-        ),
-        ("", "-G0.0", {"#value": "-G0.0"}),
-        (
-            "KBvK",
-            "G60.5",
-            {"#sampling-problem": "no such position of KBvK was found: there is none, or it is rare"},
-        ),
-    ):
-        page.locator("#sample-material").fill(material)
+    shown = {
+        "#stats .note a": "23 moves",
+        "#stats .here th": "G0.5",
+        "#stats .here td >> nth=0": f"{counted:,}",
+    }
+    none = {"#sampling-problem": "no such position of KBvK was found: there is none, or it is rare"}
+    for value, seen in ("G0.5", shown), ("G60.5", none):
+        page.locator("#sample-material").fill("KBvK")
         page.locator("#sample-value").fill(value)
         page.locator("#sampling button").click()
-        visit.sees(shown)
+        visit.sees(seen)
 
 
 STATES = {
