@@ -14,6 +14,8 @@ TODAY = """async () => {
     const {fresh} = await import("/page/api.js")
     return await fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)})
 }"""
+MEN = """Object.fromEntries([...document.querySelectorAll("#board [data-man]")]
+    .map(each => [each.dataset.square, each.dataset.man]))"""
 OF_A_DAY = """async day => {
     const {fresh} = await import("/page/api.js")
     return (await fresh("r/puzzle", {day})).fen.replaceAll(" ", "_")
@@ -84,10 +86,9 @@ def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
     assert page.url == sent
 
     def stands() -> None:
-        """Expect the same men on the page's board as on a board here."""
-        for square, man in board.piece_map().items():
-            name = chess.square_name(square)
-            expect(page.locator(f'[data-square="{name}"][data-man="{man.symbol()}"]')).to_have_count(1)
+        """Wait until the same men are on the page's board as on a board here."""
+        men = {chess.square_name(square): man.symbol() for square, man in board.piece_map().items()}
+        visit.until(lambda: page.evaluate(MEN) == men)
 
     board = chess.Board(sent.partition("fen=")[2].partition("&")[0].replace("_", " "))
     stands()
