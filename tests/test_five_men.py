@@ -39,7 +39,7 @@ def five(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 
 
 def test_it_is_the_published_table(five: Path) -> None:
-    """Of which the figures are compared with lists of others (tests/scripts/test_check_records.py)."""
+    """Of which the figures are compared with lists of others (tests/published/test_records.py)."""
     with StoredFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
         info = file.info
         file.check()

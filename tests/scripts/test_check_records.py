@@ -1,40 +1,18 @@
 """The published longest mates and numbers of positions, and the script that compares tables with them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.report import save_report
-from tbgen.report.data import SavedData
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
-from tests.support.exhaustive import exhaustive, sample
-from tests.support.paths import ROOT
 from tests.support.script_modules import load_script, ran
 
 check_records = load_script("check_records")
-
-
-def test_every_material_has_a_record() -> None:
-    """The names are canonical and in build order."""
-    assert list(check_records.published()) == [material.name for material in all_materials(5)[1:]]
-
-
-def test_records_are_possible() -> None:
-    for name, record in check_records.published().items():
-        assert record.material == Material.parse(name)
-        for plies in record.mates:
-            assert plies == 0 or plies % 2 == 1, name
-        assert record.longest is None or record.longest >= max(record.mates), name
-        assert all(number > 0 for number in record.positions), name
-        if record.material.symmetric:
-            assert len(set(record.mates)) == len(set(record.positions)) == 1, name
 
 
 def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,33 +21,6 @@ def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) ->
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines] == [[name, "agrees:"] for name in names]
     assert "8/8/8/8/4k3/8/1Q6/K7 b" in lines[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", [Variant.R_MOBILITY, *exhaustive([Variant.WHOLE_GAME])])
-def test_published_data_agree(variant: Variant, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of whatever is in docs/tables, five men too."""
-    data = SavedData(ROOT / "docs" / "tables").materials(variant)
-    names = [material.name for material in data[1 :: sample(40, 1)]]
-    assert check_records.run(ROOT / "docs" / "tables", names, variant, saved=True) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
-
-
-def test_saved_data_say_what_tables_do(
-    three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = ["KQvK", "KNvK", "KPvK"]
-    save_report(three_men, names, tmp_path, rules="r")
-    said = []
-    for directory, saved in ((three_men, False), (tmp_path, True)):
-        assert check_records.run(directory, names, saved=saved) == 0
-        # Of equally long mates each names one.
-        said.append([line.rpartition(";")[0] for line in capsys.readouterr().out.splitlines()])
-    assert said[0] == said[1]
-    records = check_records.published()
-    found = check_records.in_data(tmp_path, records["KQvK"], Variant.R_MOBILITY)
-    assert not check_records.compare(found, replace(records["KQvK"], mates=(21, 0)))
-    assert "DIFFERS: mates in plies 19 (published 21) White to move" in capsys.readouterr().out
 
 
 def test_differences_are_found(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

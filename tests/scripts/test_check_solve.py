@@ -1,7 +1,6 @@
 """The script finds that solutions agree with tables, and when they do not."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,6 @@ def test_solutions_agree_and_the_run_goes_on(
     monkeypatch.setattr(check_solve, "solve_one", lambda *_: pytest.fail("all is solved already"))
     assert check_solve.run(three_men, ["KPvK", "KRvK"], TASK, results) == 0
     assert capsys.readouterr().out == said
-
-
-@pytest.mark.exhaustive
-def test_mobile_men_are_chosen_and_proved(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    task = replace(TASK, positions=1, budget=Budget(cells=6), mobile=2, verify=True)
-    assert check_solve.run(tables, ["KBvKP"], task, None) == 0
-    assert re.search(r"[1-9][0-9,]* states proved", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(("field", "material"), [("value", "KPvK"), ("depth", "KRvK")])

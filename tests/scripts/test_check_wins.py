@@ -13,15 +13,12 @@ from tests.support.script_modules import load_script
 check_wins = load_script("check_wins")
 
 
-def test_mates_are_those_of_the_table(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Tablebase(tables) as opened:
-        assert check_wins.check(tables, opened, Material.parse("KRvKP"), 3000)
-    assert capsys.readouterr().out.startswith("KRvKP  agrees: ")
-
-
 def test_a_wrong_mate_is_reported(
     tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with Tablebase(tables) as opened:
+        assert check_wins.check(tables, opened, Material.parse("KRvKP"), 3000)
+    assert capsys.readouterr().out.startswith("KRvKP  agrees: ")
     compare = check_wins.compare
     monkeypatch.setattr(
         check_wins,

@@ -1,23 +1,16 @@
 """The page of surprising endings is made of its saved data, chosen from results of the benchmark."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
-import chess
 import pytest
 
 from tbgen.board.scoring import points
 from tbgen.errors import UsageError
-from tbgen.games.referee import Arbiter
-from tests.support.paths import ROOT
 from tests.support.script_modules import load_script
 
 endings = load_script("endings")
-PAGE = ROOT / "docs" / "endings.md"
-SAVED = ROOT / "docs" / "endings"
 
 
 def row(number: int, accrued: str, lower: str, upper: str, men: int = 6) -> dict[str, Any]:
@@ -85,27 +78,3 @@ def test_files_without_results(text: str, tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text(text)
     with pytest.raises(UsageError, match=r"is no file of results|has no solved position"):
         endings.collected(tmp_path / "results.jsonl")
-
-
-def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
-    data = tmp_path / "endings"
-    shutil.copytree(SAVED, data)
-    endings.write_page(data, tmp_path / "endings.md")
-    assert (tmp_path / "endings.md").read_text() == PAGE.read_text()
-    assert {path.name: path.read_bytes() for path in data.iterdir()} == {
-        path.name: path.read_bytes() for path in SAVED.iterdir()
-    }
-
-
-def test_lines_can_be_played() -> None:
-    """And their scores are those of the arbiter."""
-    found = endings.read(SAVED)
-    assert 0 < len(found.shown) <= 20
-    for ending in found.shown:
-        assert ending.surprise > 0
-        arbiter = Arbiter(chess.Board(ending.fen), accrued=ending.accrued)
-        for ply in ending.line:
-            arbiter.push(chess.Move.from_uci(ply.uci))
-            assert arbiter.accrued == ply.accrued
-    for path in SAVED.glob("*.svg"):
-        assert ElementTree.parse(path).getroot().tag.endswith("svg")

@@ -6,25 +6,9 @@ from pathlib import Path
 import pytest
 
 from tbgen.report import save_report
-from tests.support.paths import ROOT
 from tests.support.script_modules import load_script, ran
 
 overview = load_script("overview")
-
-
-@pytest.mark.exhaustive
-@pytest.mark.slow
-def test_the_page_is_what_the_data_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The one in the documentation is that of its data."""
-    page = tmp_path / "findings.md"
-    assert ran(capsys, overview, "--data", ROOT / "docs" / "tables", "--out", page) == (0, "", "")
-    assert page.read_text() == (ROOT / "docs" / "findings.md").read_text()
-    for folder in (tmp_path, ROOT / "docs"):
-        assert {path.name for path in (folder / "findings").iterdir()} == set(
-            re.findall(r"findings/([\w.]+\.svg)", page.read_text())
-        )
-    for picture in (tmp_path / "findings").iterdir():
-        assert picture.read_bytes() == (ROOT / "docs" / "findings" / picture.name).read_bytes()
 
 
 def test_few_tables_make_a_page(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

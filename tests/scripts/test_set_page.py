@@ -6,27 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.board.variant import Variant
 from tbgen.cli.main import main
-from tests.support.digests import published_digests
-from tests.support.paths import ROOT
 from tests.support.script_modules import load_script, ran
 
 set_page = load_script("set_page")
-
-
-def test_the_page_is_what_the_data_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The one in the documentation is that of its data."""
-    page = tmp_path / "set.md"
-    assert ran(capsys, set_page, "--out", page) == (0, "", "")
-    assert page.read_text() == (ROOT / "docs" / "set.md").read_text()
-
-
-def test_the_data_are_those_whose_digests_stand_beside_them() -> None:
-    tables = json.loads((ROOT / "docs" / "tables" / "set.json").read_text())["tables"]
-    for rules in Variant:
-        found = {table["material"]: table["digest"] for table in tables if table["rules"] == rules}
-        assert found == published_digests(rules)
 
 
 @pytest.fixture
