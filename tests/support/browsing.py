@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -181,7 +182,7 @@ class Visit:
         self.page.locator(selector).click()
         expect(self.page.locator(where)).to_contain_text(says)
 
-    def sees(self, shown: Mapping[str, str | int]) -> None:
+    def sees(self, shown: Mapping[str, str | re.Pattern[str] | int]) -> None:
         """Wait until elements have their texts, or until there are as many of them."""
         for selector, wanted in shown.items():
             found = expect(self.page.locator(selector))

@@ -71,9 +71,6 @@ def test_comments_are_written_changed_and_deleted_by_keys(visit: Visit) -> None:
     expect(edit).to_be_focused()
     assert comments(page) == {"1": "the (edge) -- of the board"}
     expect(page.locator("#played .said")).to_have_text("Kh5")
-    visit.press("ArrowRight")
-    expect(shown).to_have_text("")
-    visit.press("ArrowLeft")
     page.reload()
     expect(shown).to_have_text("the (edge) -- of the board")
     edit.focus()
