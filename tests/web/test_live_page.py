@@ -155,10 +155,10 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
 def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: Path) -> None:
     """Keys, buttons and moves step through a game; meanwhile its moves are not shown, but its end is.
 
-    An engine's thought is shown until it moves (test_modules.py has what is shown while stepping). Other games
-    are on small boards: a click brings one to the large board, and a finished game is replaced unless the visitor
-    steps through it. The whole crosstable of six players is seen at every width. While the server is silent, the
-    clocks stand still.
+    An engine's thought is shown until it moves (test_modules.py has what is shown while stepping). Other
+    games are on small boards: a click brings one to the large board, and a finished game is replaced unless
+    the visitor steps through it. The whole crosstable of six players is seen at every width. While the server
+    is silent, the clocks stand still.
     """
     columns = [{"title": title, "word": title != "sum"} for title in ["", "player", "sum", *"123456"]]
     rows = [["1", "KomodoDragon-3.3-MCTS", "7.5", *["1=0="] * 6]] * 6
