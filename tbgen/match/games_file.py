@@ -26,9 +26,9 @@ from tbgen.games.pgn import tags
 from tbgen.games.pgn.files import open_for_reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
+from tbgen.games.result_tags import tags_of
 from tbgen.games.standings.encounters import GameId, finished_game
 from tbgen.games.standings.record import Format, GameRecord
-from tbgen.games.tagging import tags_of
 from tbgen.match.event_settings import EventSettings
 from tbgen.match.game import MatchGame
 from tbgen.system.files import check_target, write_errors

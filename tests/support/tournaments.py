@@ -7,8 +7,8 @@ from tbgen.board.scoring import EXPONENTIAL, ScoreInterval, Scoring
 from tbgen.board.variant import Variant
 from tbgen.games.game_options import FiftyMoveRule, GameSettings
 from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.result_tags import tags_of
 from tbgen.games.standings import GameRecord
-from tbgen.games.tagging import tags_of
 
 
 def game(

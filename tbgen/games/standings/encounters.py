@@ -18,11 +18,12 @@ from tbgen.board.scoring import Scheme
 from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.splitter import RawGame
+from tbgen.games.result_tags import outcome_of_tags
 from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
 from tbgen.games.standings.record import EventFormat, Format, GameRecord
 from tbgen.games.standings.tables import lead_text
 from tbgen.games.standings.tournament import Decision, EventResult, Standings, standings
-from tbgen.games.tagging import TaggedGame, outcome_of_tags
+from tbgen.games.tagging import TaggedGame
 from tbgen.text import join_words
 
 _NOUNS: Final = {

@@ -13,7 +13,8 @@ from tbgen.errors import GameError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.splitter import split_games
-from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, outcome_of_tags, tag_games, tags_of
+from tbgen.games.result_tags import outcome_of_tags, tags_of
+from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tests.support.solving import CASTLING, LOCKED, WALL, Prover, proved
 
 R = Variant.R_MOBILITY

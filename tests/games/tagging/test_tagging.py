@@ -19,7 +19,8 @@ from tbgen.games.game_options import FiftyMoveRule, GameOptions
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.splitter import RawGame, split_games
-from tbgen.games.tagging import Adjudicator, TaggedGame, outcome_of_tags, tag_games, tags_of, with_tags
+from tbgen.games.result_tags import outcome_of_tags, tags_of, with_tags
+from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tests.support.exhaustive import sample
 from tests.support.made_up_pgn import pgn_like
 from tests.support.paths import DATA
