@@ -1,7 +1,6 @@
 """``tbgen adjudicate``: the results of stopped games."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, side_to_move
-from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
+from tbgen.cli.games import AdjudicationOptions, GameRun, RefereeOptions, Requirements
 from tbgen.cli.options import AsJson, Setting, TableDirectory, command
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.cli.streams import print_document, say
@@ -19,8 +18,9 @@ from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.files import matching_files
-from tbgen.games.pgn.reader import Game, read_games
-from tbgen.games.referee import Arbiter
+from tbgen.games.pgn.reader import Game, read_game
+from tbgen.games.pgn.splitter import RawGame
+from tbgen.games.referee import Arbiter, replay
 from tbgen.probe.moves import LinePly
 from tbgen.probe.probe_document import PlyDocument, points_document
 from tbgen.text import plies
@@ -68,12 +68,12 @@ def run(
     options = AdjudicationOptions(False, requirements, solving, sources, 1, referee, directory)
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)
     worst = 0
-    with options.open_adjudication(names, rule) as adjudication:
+    with options.open_run(names, None, rule) as game_run:
         if is_position:
-            _adjudicate_position(text, adjudication, line, json)
+            _adjudicate_position(text, game_run, line, json)
         else:
-            worst = _adjudicate_files(adjudication, line, json)
-    adjudication.say_remarks()
+            worst = _adjudicate_files(game_run, line, json)
+    game_run.say_remarks()
     return worst
 
 
@@ -86,76 +86,63 @@ class _GameReport:
     line: list[LinePly] | None
 
 
-def _adjudicate(game: Game, adjudication: Adjudication, with_line: bool) -> _GameReport:
-    """Adjudicate a game."""
-    adjudicator, line = adjudication.adjudicator, None
-    with adjudication.solver_watch.line:
-        arbiter, outcome = adjudicator.outcome_of_moves(game)
+def _report_on(game_run: GameRun, arbiter: Arbiter, outcome: Outcome, with_line: bool) -> _GameReport:
+    """Return the report on a game, with best play if that is wanted and comes from a table."""
+    line = None
     if with_line and outcome.basis is Basis.TABLEBASE:
         try:
-            line = adjudicator.tables.line(arbiter.board, outcome.accrued)
+            line = game_run.adjudicator.tables.line(arbiter.board, outcome.accrued)
         except TbgenError as error:
             say(f"tbgen: the line cannot be shown: {error}")
     return _GameReport(arbiter, outcome, line)
 
 
-def _games(adjudication: Adjudication) -> Iterator[tuple[str, Game]]:
-    """Yield each game with the name of its file, and report it as the current game."""
-    for name in adjudication.files:
-        with adjudication.open_file(name) as source:
-            for game in read_games(source):
-                adjudication.solver_watch.set_game(game.number, game.tags)
-                yield name, game
-
-
-def _solve(adjudication: Adjudication) -> None:
-    """Solve the final positions of all games whose points the tables do not determine."""
-    with adjudication.collect_positions() as (adjudicator, _):
-        for _, game in _games(adjudication):
-            with suppress(TbgenError):  # reported when the game is adjudicated again
-                adjudicator.outcome_of_moves(game)
-
-
-def _adjudicate_position(text: str, adjudication: Adjudication, with_line: bool, as_json: bool) -> None:
-    fen = parse_fen(text)
-    report = _adjudicate(Game(1, 1, start=fen, board=fen.board.copy()), adjudication, with_line)
-    if note := fen.note(report.arbiter.settings.variant):
+def _adjudicate_position(text: str, game_run: GameRun, with_line: bool, as_json: bool) -> None:
+    fen, adjudicator = parse_fen(text), game_run.adjudicator
+    game = Game(1, 1, start=fen, board=fen.board.copy())
+    arbiter = replay(game, adjudicator.options)
+    with game_run.solver_watch.line:
+        outcome = adjudicator.outcome_of(game, arbiter)
+    report = _report_on(game_run, arbiter, outcome, with_line)
+    if note := fen.note(arbiter.settings.variant):
         say(f"tbgen: {note}")
     if as_json:
         print_document(_document(report, " ".join(text.split())))
     else:
         print("\n".join(_text(report)))
-    adjudication.count(report.outcome, "the position")
+    game_run.count(outcome, "the position")
 
 
-def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool) -> int:
+def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
     """Adjudicate the games of files in order. If files can be read twice, a first pass solves positions."""
-    worst = 0
+    worst, watch = 0, game_run.solver_watch
     documents: list[dict[str, Any]] = []
-    if adjudication.solves_first:
-        _solve(adjudication)
-    for name, game in _games(adjudication):
-        file, place = adjudication.solver_watch.file_prefix, f"game {game.number}, line {game.line}"
-        facts = {"file": name, "number": game.number, "file_line": game.line}
-        players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
-        documents.append({**facts, **players, "result": game.result})
-        try:
-            report = _adjudicate(game, adjudication, with_line)
-            documents[-1] |= _document(report, report.arbiter.board.fen())
+    game_run.solve()
+    for file, game in ((path, game) for path in game_run.files for game in game_run.games(path)):
+        raw, outcome = game.raw, game.outcome
+        if raw.empty:
+            continue
+        watch.line.clear()
+        result = read_game(raw).result if outcome is None else outcome.recorded
+        facts = {"file": file, "number": raw.number, "file_line": raw.line}
+        players = {side.lower(): raw.values.get(side, "?") for side in ("White", "Black")}
+        documents.append({**facts, **players, "result": result})
+        if game.error is not None:
+            worst = max(worst, game.error.exit_code)
+            documents[-1]["error"] = str(game.error)
             if not as_json:
-                print("\n".join(_summary(game, report)))
-            adjudication.count(report.outcome, f"{file}{place}")
-        except TbgenError as error:
-            worst = max(worst, error.exit_code)
-            # An error in the game itself already names the exact line.
-            sentence = str(error) if error is game.error else f"{place}: {error}"
-            documents[-1]["error"] = sentence
+                say(f"tbgen: {watch.file_prefix}{game.error}")
+        else:
+            assert outcome and game.arbiter  # this process has judged the game
+            report = _report_on(game_run, game.arbiter, outcome, with_line)
+            documents[-1] |= _document(report, game.arbiter.board.fen())
             if not as_json:
-                say(f"tbgen: {file}{sentence}")
-        if adjudication.solver_watch.interrupted and not adjudication.solves_first:
+                print("\n".join(_summary(raw, report)))
+            game_run.count(outcome, f"{watch.file_prefix}{raw.place}")
+        if watch.interrupted and not game_run.solves_first:
             break
     if not documents:
-        raise UsageError(f"there is no game in {', '.join(adjudication.files)}")
+        raise UsageError(f"there is no game in {', '.join(game_run.files)}")
     if as_json:
         print_document({"games": documents})
     return worst
@@ -209,13 +196,14 @@ def _text(report: _GameReport) -> Iterator[str]:
         yield from line_text(report.arbiter.board, report.line)
 
 
-def _summary(game: Game, report: _GameReport) -> Iterator[str]:
+def _summary(game: RawGame, report: _GameReport) -> Iterator[str]:
     outcome = report.outcome
-    white, black = (printable(game.tags.get(side, "?")) for side in ("White", "Black"))
+    white, black = (printable(game.values.get(side, "?")) for side in ("White", "Black"))
     result = f"result {outcome.value}  ({_basis_text(report)})  points {_points_text(report)}"
     if outcome.doubts:
         result += f"  doubtful: {', '.join(outcome.doubts)}"
-    yield f"{game.number}. {white} - {black}  {printable(game.result)}  accrued {outcome.accrued}  {result}"
+    recorded = printable(outcome.recorded)
+    yield f"{game.number}. {white} - {black}  {recorded}  accrued {outcome.accrued}  {result}"
     if report.line is not None:
         yield from line_text(report.arbiter.board, report.line)
 

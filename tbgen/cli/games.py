@@ -1,4 +1,4 @@
-"""Adjudication of games: its options, and its progress and remarks on stderr."""
+"""The games of files: how they are adjudicated, and progress and remarks on stderr."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from tbgen.beyond.jobs import Job, JobCollector
+from tbgen.beyond.jobs import JobCollector
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
@@ -88,11 +88,17 @@ class AdjudicationOptions(OptionGroup):
     directory: TableDirectory
 
     @contextmanager
-    def open_adjudication(
-        self, files: Sequence[str], rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
-    ) -> Iterator["Adjudication"]:
-        """Yield the adjudication of some files.
+    def open_run(
+        self,
+        files: Sequence[str],
+        fate: str | None,
+        rule: FiftyMoveRule | None = None,
+        *,
+        trust_tags: bool = False,
+    ) -> Iterator["GameRun"]:
+        """Yield a run through the games of some files.
 
+        :param fate: see :attr:`GameRun.fate`.
         :param rule: the 50-move rule if the option does not set one.
 
         :raises UsageError: if the options contradict each other.
@@ -108,11 +114,11 @@ class AdjudicationOptions(OptionGroup):
                 trust_tags=trust_tags,
                 on_solve=lambda raw: watch.set_game(raw.number, raw.values),
             )
-            yield Adjudication(files, adjudicator, watch, self.jobs, self.strict)
+            yield GameRun(files, adjudicator, watch, self.jobs, self.strict, fate)
 
 
 @dataclass(frozen=True, slots=True)
-class Adjudication:
+class GameRun:
     """Adjudicates and counts the games of files; prints errors and progress on stderr."""
 
     files: Sequence[str]
@@ -122,6 +128,9 @@ class Adjudication:
     jobs: int
     strict: bool
     """Whether a broken or doubtful game is an error."""
+    fate: str | None
+    """What happens to broken games, in words. None if the caller counts and reports the games itself, those
+    with errors and those after an interrupt included."""
     tally: Tally = field(default_factory=Tally)
     printed_remarks: set[str] = field(default_factory=set)
     """Remarks about outcomes that have been printed."""
@@ -131,70 +140,75 @@ class Adjudication:
         """Whether positions are solved in a first pass. This needs --solve, and files that can be reread."""
         return self.solver_watch.solver is not None and not any(map(is_stream, self.files))
 
-    @contextmanager
-    def open_file(self, path: str) -> Iterator[PgnSource]:
-        """Open one of the files. If there are several, messages about its games begin with its name."""
-        self.solver_watch.file_prefix = f"{path}, " if len(self.files) > 1 else ""
-        with open_for_reading(path) as source:
-            yield source
-
-    @contextmanager
-    def collect_positions(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
-        """Yield an adjudicator that collects the positions to solve, and the list in which it collects them.
-
-        At the end, solve these positions.
-        """
-        to_solve = JobCollector(lambda: self.solver_watch.game)
-        copy = replace(self.adjudicator.without_solver(), solver=to_solve, on_solve=self.adjudicator.on_solve)
-        yield copy, to_solve.jobs
-        self.solver_watch.work_on(to_solve.jobs)
-
     def solve(self) -> None:
         """Solve the final positions of all games whose points the tables do not determine.
 
         Nothing is done without --solve, or if the games can be read only once.
 
-        :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been stored.
+        :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been stored,
+            unless the caller reports the games.
         :raises TbgenError: if a file cannot be read.
         """
         if not self.solves_first:
             return
-        with self.collect_positions() as (adjudicator, jobs):
-            for path in self.files:
-                with self.solver_watch.line as line, self.open_file(path) as source:
-                    for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
-                        if done % _GAMES_BETWEEN_UPDATES == 0:
-                            line.show(f"collecting positions to solve: {number(len(jobs))} so far")
-        self.solver_watch.raise_interrupt()
+        watch, adjudicator = self.solver_watch, self.adjudicator
+        to_solve = JobCollector(lambda: watch.game)
+        collector = replace(adjudicator.without_solver(), solver=to_solve, on_solve=adjudicator.on_solve)
+        for path in self.files:
+            with self._open(path, collector) as (_, games):
+                for done, _ in enumerate(games, 1):
+                    if done % _GAMES_BETWEEN_UPDATES == 0:
+                        watch.line.show(f"collecting positions to solve: {number(len(to_solve.jobs))} so far")
+        watch.work_on(to_solve.jobs)
+        if self.fate is not None:
+            watch.raise_interrupt()
 
-    def games(self, path: str, fate: str) -> Iterator[TaggedGame]:
+    def games(self, path: str) -> Iterator[TaggedGame]:
         """Yield the games of a file.
 
         Remarks about doubts and missing tables are not printed here: see :meth:`Tally.remarks`.
 
-        :param fate: words that state what happens to a broken game.
-
         :raises UsageError: about a broken or doubtful game, if such games are errors.
+        :raises GameError: if a required table or proof is missing, or a table cannot be used, unless the
+            caller reports the games.
         """
-        start, watch = time.monotonic(), self.solver_watch
-        with watch.line as line, self.open_file(path) as source:
-            for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
-                if game.error is not None:
-                    self.tally.broken += 1
-                    if self.strict:
-                        raise game.error
-                    self._say(f"{watch.file_prefix}{game.error}; {fate}")
-                if game.outcome is not None:
-                    name = f"{watch.file_prefix}game {game.raw.number}, line {game.raw.line}"
-                    if self.strict and game.outcome.doubts:
-                        raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
-                    self.count(game.outcome, name, f"{name}: ")
-                if done % _GAMES_BETWEEN_UPDATES == 0:
-                    line.show(f"{counted(done, 'game')}{_time_left(source, time.monotonic() - start)}")
-                if watch.interrupted:
-                    watch.say_proved(watch.game, ANYTHING if game.outcome is None else game.outcome.interval)
-                    watch.raise_interrupt()
+        start = time.monotonic()
+        with self._open(path, self.adjudicator) as (source, games):
+            for done, game in enumerate(games, 1):
+                if self.fate is not None:
+                    self._report(game)
+                    if done % _GAMES_BETWEEN_UPDATES == 0:
+                        time_left = _time_left(source, time.monotonic() - start)
+                        self.solver_watch.line.show(f"{counted(done, 'game')}{time_left}")
                 yield game
+
+    @contextmanager
+    def _open(self, path: str, adjudicator: Adjudicator) -> Iterator[tuple[PgnSource, Iterator[TaggedGame]]]:
+        """Open one of the files. If there are several, messages about its games begin with its name."""
+        self.solver_watch.file_prefix = f"{path}, " if len(self.files) > 1 else ""
+        with self.solver_watch.line, open_for_reading(path) as source:
+            yield source, tag_games(source, adjudicator, jobs=self.jobs, raises=self.fate is not None)
+
+    def _report(self, game: TaggedGame) -> None:
+        """Count a game, and print its error or the remarks about it.
+
+        :raises UsageError: if the game is broken or doubtful, and such games are errors.
+        :raises KeyboardInterrupt: if the solving of its position was interrupted.
+        """
+        watch, outcome = self.solver_watch, game.outcome
+        if game.error is not None:
+            self.tally.broken += 1
+            if self.strict:
+                raise game.error
+            self._say(f"{watch.file_prefix}{game.error}; {self.fate}")
+        if outcome is not None:
+            name = f"{watch.file_prefix}{game.raw.place}"
+            if self.strict and outcome.doubts:
+                raise UsageError(f"{name}: {outcome.doubts[0].sentence}")
+            self.count(outcome, name, f"{name}: ")
+        if watch.interrupted:
+            watch.say_proved(watch.game, ANYTHING if outcome is None else outcome.interval)
+            watch.raise_interrupt()
 
     def count(self, outcome: Outcome, name: str, prefix: str = "") -> None:
         """Count an outcome, and print each new remark: about an unknown scoring or an unsolvable position.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import click
 
 from tbgen.board.scoring import Scheme
-from tbgen.cli.games import Adjudication, AdjudicationOptions
+from tbgen.cli.games import AdjudicationOptions, GameRun
 from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, Url, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
@@ -149,16 +149,16 @@ def run(
     files = matching_files(patterns)
     if out is not None:
         make_directory(out)  # fails now rather than after the work
-    with adjudication.open_adjudication(files, trust_tags=not judge_again) as work:
-        work.solve()
-        records_and_played = list(_records(work, explorer or "", event))
+    with adjudication.open_run(files, "left out", trust_tags=not judge_again) as game_run:
+        game_run.solve()
+        records_and_played = list(_records(game_run, explorer or "", event))
     records = [record for record, _ in records_and_played]
     played = [game for _, game in records_and_played if game is not None]
     games = [record for record in records if record.classical in RESULTS]
     lost_by_both = sum(
         Doubt.BOTH_FORFEIT in record.outcome.doubts for record in records if record.classical not in RESULTS
     )
-    left_out = LeftOutCounts(len(records) - len(games) - lost_by_both, work.tally.broken, lost_by_both)
+    left_out = LeftOutCounts(len(records) - len(games) - lost_by_both, game_run.tally.broken, lost_by_both)
     if not games:
         raise UsageError(f"there are no games to score{_omitted_text(left_out, ': ')}")
     rules = order if tiebreaks is None else order.with_tiebreaks(tiebreaks)
@@ -169,8 +169,8 @@ def run(
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)
-    work.say_remarks()
-    counts = work.document()
+    game_run.say_remarks()
+    counts = game_run.document()
     remark_names = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
     remarks = {name: counts[name] for name in remark_names if name in counts}
     written: dict[str, bytes] = {}
@@ -206,18 +206,18 @@ def _formats(form: str | None, out: Path | None, order: Order) -> tuple[str, ...
 
 
 def _records(
-    adjudication: Adjudication, explorer: str, event: TcecEvent | None
+    game_run: GameRun, explorer: str, event: TcecEvent | None
 ) -> Iterator[tuple[GameRecord, GameRecord | None]]:
     """Yield the games of files, even those without a result. Add each game to ``event``, if any.
 
     Each game of an event that may be a knockout comes with a second record, which has the result of the tags,
     because that result has decided who plays the next games.
     """
-    options = GameOptions(adjudication.adjudicator.options.variant)
-    names = Counter(Path(path).name for path in adjudication.files)
-    for path in adjudication.files:
+    options = GameOptions(game_run.adjudicator.options.variant)
+    names = Counter(Path(path).name for path in game_run.files)
+    for path in game_run.files:
         name = Path(path).name
-        for game in adjudication.games(path, "left out"):
+        for game in game_run.games(path):
             record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
             if event is not None:
                 event.add(game, record)

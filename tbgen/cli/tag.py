@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
-from tbgen.cli.games import Adjudication, AdjudicationOptions
+from tbgen.cli.games import AdjudicationOptions, GameRun
 from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_document, say
 from tbgen.errors import UsageError
@@ -85,21 +85,21 @@ def run(
         raise UsageError("--json prints to standard output, where the games go too: name a file for games")
     outputs = _outputs(sources, target)
     code = 0
-    with adjudication.open_adjudication(sources) as work:
-        work.solve()
+    with adjudication.open_run(sources, "left as it is") as game_run:
+        game_run.solve()
         for output, inputs in outputs.items():
             try:
-                _tag(inputs, output, work)
+                _tag(inputs, output, game_run)
             except _UnreadableError as error:
                 if len(outputs) == 1:
                     raise
                 say(f"tbgen: {error}")
                 code = error.exit_code
-    work.say_remarks()
+    game_run.say_remarks()
     if json:
-        print_document({"sources": sources, "target": target, **work.document()})
+        print_document({"sources": sources, "target": target, **game_run.document()})
     else:
-        say(f"tbgen: {_summary(work.tally)}")
+        say(f"tbgen: {_summary(game_run.tally)}")
     return code
 
 
@@ -121,16 +121,16 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
     return {target: sources}
 
 
-def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
+def _tag(sources: list[str], target: str, game_run: GameRun) -> None:
     """Write the tagged games of some files into one file.
 
     :raises _UnreadableError: if there is no game, or none can be read.
     """
     buffered: list[bytes] = []
-    tally, size, buffer_limit = adjudication.tally, 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
+    tally, size, buffer_limit = game_run.tally, 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
     tagged_before, broken_before = tally.games, tally.broken
     with open_for_writing(target) as sink:
-        for data in _tagged_bytes(sources, adjudication):
+        for data in _tagged_bytes(sources, game_run):
             buffered.append(data)
             size += len(data)
             # Before the first readable game, it is still possible that no game can be read.
@@ -146,12 +146,12 @@ def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
         sink.write(b"".join(buffered))
 
 
-def _tagged_bytes(sources: list[str], adjudication: Adjudication) -> Iterator[bytes]:
+def _tagged_bytes(sources: list[str], game_run: GameRun) -> Iterator[bytes]:
     """Yield the bytes of the tagged games of some files, with an empty line between two files."""
     tail = b""
     for source in sources:
         gap = b"" if not tail or _EMPTY_LINE.search(tail) else b"\n\n"[tail.endswith(b"\n") :]
-        for game in adjudication.games(source, "left as it is"):
+        for game in game_run.games(source):
             yield gap + game.data
             gap, tail = b"", game.data[-4:]
 

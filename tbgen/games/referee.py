@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 import chess
 
@@ -414,6 +414,15 @@ def adjudicate(
         remedy = f"{'try --solve, or ' if solvable else ''}omit --require-proof"
         raise UnprovenError(f"no table can prove the result: {failure}{_reasons(outcome, solver)}; {remedy}")
     return outcome
+
+
+def adjudicate_game(game: Game, arbiter: Arbiter, tables: Tablebase | None = None, **sources: Any) -> Outcome:
+    """Return the outcome of a game that has been read from a PGN, by :func:`adjudicate`.
+
+    :param arbiter: the arbiter of the game after its last move.
+    :param sources: further arguments of :func:`adjudicate`.
+    """
+    return adjudicate(arbiter, tables, game.ending, recorded=game.result, doubts=game.doubts, **sources)
 
 
 def _probe(

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from multiprocessing import active_children, get_context
 from os import PathLike
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tbgen.board.variant import Variant
 from tbgen.errors import (
@@ -27,7 +27,7 @@ from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn.reader import Game, read_game
 from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
-from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
+from tbgen.games.referee import Arbiter, StateSolver, adjudicate_game, replay
 from tbgen.games.result_tags import outcome_of_tags, tags_of, with_tags
 from tbgen.probe.syzygy import Syzygy, download_url
 from tbgen.probe.tablebase import Tablebase
@@ -39,8 +39,8 @@ from tbgen.text import counted
 _BATCH_GAMES: Final = 32
 """Number of games that are sent to another process at once."""
 
-_OutcomeOrError = Outcome | TbgenError | None
-"""The outcome of a game, or the error that prevents an outcome; None for an empty game."""
+_Judgement: TypeAlias = tuple[Outcome | None, UsageError | GameError | None]
+"""The outcome and the error of a game, one of them None; both None for an empty game."""
 
 _MAX_BATCHES_PER_PROCESS: Final = 4
 """Maximum number of batches in progress per process, so that memory does not grow with the file."""
@@ -51,14 +51,17 @@ class TaggedGame:
     """A game of a stream and its outcome."""
 
     raw: RawGame
-    outcome: Outcome | None
-    """The outcome; None if the game is broken or empty."""
-    error: UsageError | None
-    """The error of a broken game, which names its number, line, ply and move; otherwise None."""
+    outcome: Outcome | None = None
+    """The outcome; None if there is an error, or the game is empty."""
+    error: UsageError | GameError | None = None
+    """The error of a broken game, which names its number, line, ply and move, or the error that prevents an
+    outcome for a reason outside the game; otherwise None."""
+    arbiter: Arbiter | None = field(default=None, compare=False, repr=False)
+    """The arbiter of the game after its last move, if this process has replayed the game; otherwise None."""
 
     @property
     def data(self) -> bytes:
-        """The bytes of the game with the tags of its outcome; unchanged if the game is broken."""
+        """The bytes of the game with the tags of its outcome; unchanged if there is none."""
         if self.outcome is None:
             return self.raw.data
         return with_tags(self.raw, tags_of(self.outcome), self.outcome.settings.variant)
@@ -103,48 +106,61 @@ class Adjudicator:
             return replace(self, on_solve=None)
         return Adjudicator(self.options, self.directory, syzygy=self.syzygy, trust_tags=self.trust_tags)
 
-    def outcome(self, raw: RawGame) -> Outcome:
-        """Return the outcome of a game.
+    def judge(self, raw: RawGame) -> TaggedGame:
+        """Return a game with its outcome, or with the error that prevents an outcome.
+
+        A reason outside the game is a missing table or proof that is required, or a table that cannot be
+        used, for example because it was built without accrued scores.
+        """
+        if raw.empty:
+            return TaggedGame(raw)
+        result = result_or_error(self._outcome_and_arbiter, raw)
+        if isinstance(result, UsageError):
+            return TaggedGame(raw, error=result)
+        if isinstance(result, TbgenError):
+            return TaggedGame(raw, error=GameError(raw.place, result))
+        outcome, arbiter = result
+        return TaggedGame(raw, outcome, arbiter=arbiter)
+
+    def _outcome_and_arbiter(self, raw: RawGame) -> tuple[Outcome, Arbiter | None]:
+        """Return the outcome of a game, and its arbiter unless the outcome comes from tags.
 
         :raises UsageError: if the game is broken or a tag has an invalid value; the message names game and
             line.
-        :raises MissingTableError: if a table is missing and required.
-        :raises UnprovenError: if no table can contain the final position, and a required proof is not found.
-        :raises TbgenError: if a table's file cannot be used, or the table was built without accrued scores.
         """
         tagged = None
         if self.trust_tags and not raw.flaw and not self.options.overrides_rules:
             tagged = outcome_of_tags(raw.values, self.options)
             if tagged is not None and tagged.proven:
                 has_result = tagged.recorded in RESULTS
-                return tagged if has_result else replace(tagged, recorded=read_game(raw).result)
+                return tagged if has_result else replace(tagged, recorded=read_game(raw).result), None
         game = read_game(raw)
         if self.solver is not None and self.on_solve is not None:
             self.on_solve(raw)
         try:
-            _, outcome = self.outcome_of_moves(game)
+            arbiter = replay(game, self.options)
+            outcome = self.outcome_of(game, arbiter)
         except UsageError as error:
             if error is game.error:
                 raise
-            raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
+            raise UsageError(f"{raw.place}: {error}") from None
         is_provable = not outcome.proven and not outcome.beyond_proof
         if tagged is not None and tagged.bounds is not None and is_provable:
-            return outcome.narrowed(tagged.bounds, Basis.SOLVED)
-        return outcome
+            outcome = outcome.narrowed(tagged.bounds, Basis.SOLVED)
+        return outcome, arbiter
 
-    def outcome_of_moves(self, game: Game) -> tuple[Arbiter, Outcome]:
-        """Return the arbiter of a game, and the outcome of its moves, ignoring any outcome in its tags.
+    def outcome_of(self, game: Game, arbiter: Arbiter) -> Outcome:
+        """Return the outcome of a game whose moves an arbiter has made, ignoring any outcome in its tags.
 
-        Raises the errors of :meth:`outcome`, but their messages do not name the game.
+        :raises MissingTableError: if a table is missing and required.
+        :raises UnprovenError: if no table can contain the final position, and a required proof is not found.
+        :raises TbgenError: if a table's file cannot be used, or the table was built without accrued scores.
         """
-        arbiter = replay(game, self.options)
-        return arbiter, adjudicate(
+        return adjudicate_game(
+            game,
             arbiter,
             self.tables,
-            game.ending,
-            recorded=game.result,
             syzygy=self.syzygy,
-            doubts=game.doubts,
             solver=self.solver,
             require_tables=self.require_tables,
             require_proof=self.require_proof,
@@ -157,7 +173,7 @@ class Adjudicator:
 
 
 def tag_games(
-    stream: ByteStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
+    stream: ByteStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1, raises: bool = True
 ) -> Iterator[TaggedGame]:
     """Yield all games of a PGN stream in order, with outcomes. The raw bytes of the games, concatenated, are
     the stream.
@@ -165,6 +181,7 @@ def tag_games(
     :param adjudicator: adjudicator of the games; by default ``Adjudicator()``.
     :param jobs: number of processes; with 1, only this process works. Positions are always solved in this
         process, game by game.
+    :param raises: whether a GameError is raised; if not, it is the error of its game.
 
     :raises GameError: if a required table or proof is missing, or a table cannot be used; the message names
         the game.
@@ -175,26 +192,31 @@ def tag_games(
     ...     print(game.outcome.value, game.outcome.basis)
     -G0.0 mate
     """
-    adjudicator = adjudicator or Adjudicator()
+    for game in _judged_games(stream, adjudicator or Adjudicator(), jobs):
+        if raises and isinstance(game.error, GameError):
+            raise game.error from game.error.error
+        yield game
+
+
+def _judged_games(stream: ByteStream, adjudicator: Adjudicator, jobs: int) -> Iterator[TaggedGame]:
     games = split_games(stream)
-    first_batch = list(islice(games, _BATCH_GAMES))
+    first_batch = [] if jobs == 1 else list(islice(games, _BATCH_GAMES))
     games = chain(first_batch, games)
-    if jobs == 1 or len(first_batch) < _BATCH_GAMES:  # a few games do not justify the start of a process
-        for raw in games:
-            yield _tagged_game(raw, _judge_game(adjudicator, raw))
+    if len(first_batch) < _BATCH_GAMES:  # a few games do not justify the start of a process
+        yield from map(adjudicator.judge, games)
         return
     from tbgen.compiler.cache import fallback_directory
 
     fallback_directory()  # processes share one temporary cache; separate caches would remain after they end
     with ProcessPoolExecutor(pool_size(jobs), get_context(), _start, (adjudicator.without_solver(),)) as pool:
-        pending: deque[tuple[list[RawGame], Future[list[_OutcomeOrError]]]] = deque()
+        pending: deque[tuple[list[RawGame], Future[list[_Judgement]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH_GAMES)):
                 pending.append((batch, _submit(pool, batch, jobs)))
                 if len(pending) > _MAX_BATCHES_PER_PROCESS * jobs:
-                    yield from _tagged_batch(adjudicator, *pending.popleft())
+                    yield from _judged_batch(adjudicator, *pending.popleft())
             while pending:
-                yield from _tagged_batch(adjudicator, *pending.popleft())
+                yield from _judged_batch(adjudicator, *pending.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -204,7 +226,7 @@ def tag_games(
             pool.shutdown(cancel_futures=True)
 
 
-def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_OutcomeOrError]]:
+def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Judgement]]:
     """Send a batch to the pool, which starts its processes at the first batch."""
     # A signal to all processes must not end a process that has just started and does not ignore signals yet.
     with signals_blocked():
@@ -218,24 +240,14 @@ def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Futur
             ) from None
 
 
-def _tagged_batch(
-    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_OutcomeOrError]]
+def _judged_batch(
+    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Judgement]]
 ) -> Iterator[TaggedGame]:
-    for raw, result in zip(batch, future.result(), strict=True):
-        unproven = isinstance(result, Outcome) and not result.proven
-        yield _tagged_game(raw, _judge_game(adjudicator, raw) if unproven and adjudicator.solver else result)
-
-
-def _tagged_game(raw: RawGame, result: _OutcomeOrError) -> TaggedGame:
-    if result is None or isinstance(result, Outcome):
-        return TaggedGame(raw, result, None)
-    if isinstance(result, UsageError):
-        return TaggedGame(raw, None, result)
-    raise GameError(f"game {raw.number}, line {raw.line}", result) from result
-
-
-def _judge_game(adjudicator: Adjudicator, raw: RawGame) -> _OutcomeOrError:
-    return None if raw.empty else result_or_error(adjudicator.outcome, raw)
+    for raw, (outcome, error) in zip(batch, future.result(), strict=True):
+        is_unproven = outcome is not None and not outcome.proven
+        yield (
+            adjudicator.judge(raw) if is_unproven and adjudicator.solver else TaggedGame(raw, outcome, error)
+        )
 
 
 _adjudicator: Adjudicator
@@ -250,8 +262,8 @@ def _start(adjudicator: Adjudicator) -> None:
     _adjudicator = adjudicator
 
 
-def _judge_batch(batch: list[RawGame]) -> list[_OutcomeOrError]:
-    return [_judge_game(_adjudicator, raw) for raw in batch]
+def _judge_batch(batch: list[RawGame]) -> list[_Judgement]:
+    return [(game.outcome, game.error) for game in map(_adjudicator.judge, batch)]
 
 
 _MAX_NAMED_GAMES: Final = 3

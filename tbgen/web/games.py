@@ -19,7 +19,7 @@ from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, Usage
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.pgn.reader import Game, VariationMove, Variations, read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
-from tbgen.games.referee import Arbiter, GameOptions, adjudicate
+from tbgen.games.referee import Arbiter, GameOptions, adjudicate_game, replay
 from tbgen.probe.moves import preference
 from tbgen.probe.probe_document import Category, points_document
 from tbgen.probe.states import ProbeResult, read_chess
@@ -288,8 +288,7 @@ def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]
 
 def _outcome(stock: Stock, arbiter: Arbiter, pgn_game: Game) -> OutcomeDocument:
     """Return the outcome of a game whose moves the arbiter has already made."""
-    tables = stock.tables if fits_tables(arbiter.board) else None
-    outcome = adjudicate(arbiter, tables, pgn_game.ending, recorded=pgn_game.result, doubts=pgn_game.doubts)
+    outcome = adjudicate_game(pgn_game, arbiter, stock.tables if fits_tables(arbiter.board) else None)
     return OutcomeDocument.of(
         outcome,
         holder=outcome.value.holder,
@@ -325,12 +324,7 @@ def _listed_game(stock: Stock, raw: RawGame, pgn_game: Game) -> ListedGameDocume
     """Return a game's entry in the list."""
     outcome = error = None
     try:
-        if pgn_game.error is not None:
-            raise pgn_game.error
-        arbiter = Arbiter.of(pgn_game.start, GameOptions(stock.variant).settings(pgn_game.tags))
-        for move in pgn_game.moves:
-            arbiter.push(move)
-        outcome = _outcome(stock, arbiter, pgn_game)
+        outcome = _outcome(stock, replay(pgn_game, GameOptions(stock.variant)), pgn_game)
     except UsageError as wrong:
         error = str(wrong)
     return ListedGameDocument(

@@ -45,7 +45,7 @@ from tbgen.games.live_file import (
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.reader import read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
-from tbgen.games.referee import Arbiter, adjudicate, replay
+from tbgen.games.referee import Arbiter, adjudicate_game, replay
 from tbgen.games.standings import Standings
 from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, event_result, finished_game
 from tbgen.games.standings.json_files import EloDocument, elo_document
@@ -268,8 +268,8 @@ class EventFiles:
                 arbiter = replay(game, self.options)
             except UsageError:
                 continue
-            outcome = adjudicate(arbiter, None, game.ending, recorded=game.result, doubts=game.doubts)
-            record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
+            outcome = adjudicate_game(game, arbiter)
+            record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome))
             if record is not None and outcome.recorded in RESULTS:
                 record = dataclasses.replace(record, round=str(GameId(raw.number, 1, 1)))
                 row = FinishedGame.of_game(raw, record, game.ending.text)

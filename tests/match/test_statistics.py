@@ -26,8 +26,8 @@ def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.
         f'[Round "{key}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 e5 {result}\n'
     )
     (raw,) = split_games(io.BytesIO(text.encode()))
-    outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").outcome(raw)
-    record = GameRecord.of("games.pgn", TaggedGame(raw, outcome, None))
+    outcome = Adjudicator(GameOptions(Variant.R_MOBILITY, scheme=scheme), "/none").judge(raw).outcome
+    record = GameRecord.of("games.pgn", TaggedGame(raw, outcome))
     assert record is not None
     return record
 

@@ -134,6 +134,11 @@ class RawGame:
         return values
 
     @property
+    def place(self) -> str:
+        """The number and the line of the game, for messages."""
+        return f"game {self.number}, line {self.line}"
+
+    @property
     def ply_count(self) -> int | None:
         """Number of plies according to the tag ``PlyCount``; None if the tag contains no number."""
         text = self.values.get("PlyCount", "").strip()

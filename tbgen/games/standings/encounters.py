@@ -63,7 +63,7 @@ def finished_game(raw: RawGame, file: str, options: GameOptions) -> GameRecord |
     :param file: name of the file, for the record.
     """
     tags = raw.values
-    record = GameRecord.of(file, TaggedGame(raw, outcome_of_tags(tags, options), None))
+    record = GameRecord.of(file, TaggedGame(raw, outcome_of_tags(tags, options)))
     if raw.flaw or record is None or GameId.parse(record.round) is None or tags.get("Result") not in RESULTS:
         return None
     return record

@@ -42,7 +42,7 @@ def bonus() -> Any:
         }
         text = "".join(f'[{name} "{value}"]\n' for name, value in tags.items())
         (raw,) = split_games(io.BytesIO(f"{text}\n{game.classical}\n".encode()))
-        event.add(TaggedGame(raw, game.outcome, None), game)
+        event.add(TaggedGame(raw, game.outcome), game)
     return event.crosstable(standings(games, order=ORDERS["tcec-s19"]))
 
 

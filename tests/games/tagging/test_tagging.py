@@ -295,6 +295,19 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
         assert [game.outcome for game in others] == [game.outcome for game in games]
 
 
+class Arriving(io.BytesIO):
+    """A stream in which each game arrives alone, and nothing after the second."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        assert self.tell() < len(self.getvalue())
+        return super().read(len(SOUND))
+
+
+def test_one_process_yields_each_game_as_it_arrives() -> None:
+    first = next(tag_games(Arriving(SOUND * 2)))
+    assert (first.raw.data, first.arbiter is not None) == (SOUND, True)
+
+
 def test_an_adjudicator_can_be_sent_to_other_processes(reference_dir: Path) -> None:
     """It keeps its settings, also with open tables, but loses the callback for games to solve."""
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
