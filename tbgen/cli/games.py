@@ -129,7 +129,7 @@ class GameRun:
     strict: bool
     """Whether a broken or doubtful game is an error."""
     fate: str | None
-    """What happens to broken games, in words. None if the caller counts and reports the games itself, those
+    """Words that say what happens to broken games; None if the caller counts and reports the games itself, those
     with errors and those after an interrupt included."""
     tally: Tally = field(default_factory=Tally)
     printed_remarks: set[str] = field(default_factory=set)
