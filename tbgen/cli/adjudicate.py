@@ -133,7 +133,8 @@ def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
             if not as_json:
                 say(f"tbgen: {watch.file_prefix}{game.error}")
         else:
-            assert outcome and game.arbiter  # this process has judged the game
+            assert outcome is not None
+            assert game.arbiter is not None  # because this process has judged the game
             report = _report_on(game_run, game.arbiter, outcome, with_line)
             documents[-1] |= _document(report, game.arbiter.board.fen())
             if not as_json:

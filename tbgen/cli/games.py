@@ -129,8 +129,8 @@ class GameRun:
     strict: bool
     """Whether a broken or doubtful game is an error."""
     fate: str | None
-    """Words that say what happens to broken games; None if the caller counts and reports the games itself, those
-    with errors and those after an interrupt included."""
+    """Words that say what happens to broken games. None if the caller counts and reports the games, including
+    those with errors and those after an interrupt."""
     tally: Tally = field(default_factory=Tally)
     printed_remarks: set[str] = field(default_factory=set)
     """Remarks about outcomes that have been printed."""

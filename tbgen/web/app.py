@@ -22,8 +22,8 @@ from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.system.processes import end_with_parent
 from tbgen.web.admission import Bill, Limiter, Queue, Result, WorkerPool, client_of
-from tbgen.web.configuration import OPENAPI_PATH, REPLY_PATH, SOLVE_PATH, Settings
-from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
+from tbgen.web.configuration import MONITOR_PATH, OPENAPI_PATH, REPLY_PATH, SOLVE_PATH, Settings
+from tbgen.web.endpoints import ENDPOINTS, Endpoint, EndpointKind, SpecialEndpoint, openapi
 from tbgen.web.envelope import METRICS_TYPE, Monitor, ResponseMiddleware
 from tbgen.web.live import LivePage
 from tbgen.web.opponent import Opponent
@@ -146,15 +146,21 @@ class _Service:
 
     def _routes(self) -> Iterator[Route]:
         """Yield the routes of the API, then those of pages, which OpenAPI does not describe."""
+        special: dict[str, Handler] = {
+            SOLVE_PATH: self._solving.answer,
+            REPLY_PATH: self._opponent.answer,
+            MONITOR_PATH: self._answer_monitor,
+            OPENAPI_PATH: self._answer_openapi,
+        }
         for endpoint in ENDPOINTS:
-            yield Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
+            if isinstance(endpoint, SpecialEndpoint):
+                handler = special[endpoint.path]
+            else:
+                handler = self._handler(endpoint)
+            yield Route(endpoint.path, handler, methods=[endpoint.method])
             if endpoint.open:
                 preflight = partial(_answer_preflight, endpoint.method)
                 yield Route(endpoint.path, preflight, methods=["OPTIONS"], include_in_schema=False)
-        yield Route(SOLVE_PATH, self._solving.answer)
-        yield Route(REPLY_PATH, self._opponent.answer, methods=["POST"])
-        yield Route("/monitor", self._answer_monitor)
-        yield Route(OPENAPI_PATH, self._answer_openapi)
         for path, handler in self._pages.items():
             yield Route(path, handler, include_in_schema=False)
         for path, sentence in _NOT_OFFERED_SENTENCES.items():
@@ -163,7 +169,8 @@ class _Service:
     def _handler(self, endpoint: Endpoint) -> Handler:
         """Return the handler of an endpoint, which works in a thread pool and charges the client."""
         find = partial(endpoint.find, *(self._stocks[variant] for variant in endpoint.variants))
-        pool = self._quick if endpoint.quick else self._slow
+        pool = self._quick if endpoint.kind is EndpointKind.QUICK else self._slow
+        is_queued = endpoint.kind is EndpointKind.QUEUED
         parameters = endpoint.parameters
 
         async def handler(request: Request) -> Response:
@@ -171,7 +178,7 @@ class _Service:
                 values: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
                     values["body"] = await body_of(request, endpoint.body.max_bytes)
-                async with self._queue.turn(request) if endpoint.queued else nullcontext():
+                async with self._queue.turn(request) if is_queued else nullcontext():
                     document = await pool.run(partial(find, **values), bill, request)
                 return answer(request, document, endpoint.caching)
 

@@ -1,12 +1,13 @@
-"""The endpoints that answer with documents, and the description of the API in OpenAPI 3.1.
+"""The endpoints of the API, and their description in OpenAPI 3.1.
 
-:mod:`tbgen.web.app` serves the endpoints in :data:`ENDPOINTS`. The parameters of an endpoint and the type of
-its answer follow from the signature of its function.
+:mod:`tbgen.web.app` serves the endpoints in :data:`ENDPOINTS`. Nearly all answer with documents: the
+parameters of such an endpoint and the type of its answer follow from the signature of its function.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import cached_property, partial
 from inspect import Signature, signature
 from types import NoneType
@@ -19,7 +20,14 @@ from tbgen.documents import Document, schema_components
 from tbgen.probe.probe_document import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
 from tbgen.web import lookups
-from tbgen.web.configuration import MAX_BODY_BYTES, MAX_GAMES_BYTES, OPENAPI_PATH, REPLY_PATH, SOLVE_PATH
+from tbgen.web.configuration import (
+    MAX_BODY_BYTES,
+    MAX_GAMES_BYTES,
+    MONITOR_PATH,
+    OPENAPI_PATH,
+    REPLY_PATH,
+    SOLVE_PATH,
+)
 from tbgen.web.envelope import METRICS_TYPE
 from tbgen.web.games import game, games, legal_moves
 from tbgen.web.payloads import SCHEMA_PREFIX, BatchRefusalDocument, BatchRequest, ReplyDocument
@@ -44,26 +52,52 @@ class Body(NamedTuple):
     max_bytes: int = MAX_BODY_BYTES
 
 
+class MediaAnswer(NamedTuple):
+    """A successful answer."""
+
+    type: Any
+    """The type that msgspec describes in the schema."""
+    media_type: str = JSON_TYPE
+    text: str = "The answer"
+
+
+class EndpointKind(Enum):
+    """How long answers take, and how long they remain right."""
+
+    QUICK = auto()
+    """The answer takes little time, so it does not wait for slow answers. It changes only with a table."""
+    SLOW = auto()
+    """The answer changes only with a table."""
+    QUEUED = auto()
+    """The answer differs each time, and takes so long that requests wait in a queue with few places for each
+    client."""
+    RANDOM = auto()
+    """The answer differs each time."""
+    STATE = auto()
+    """The answer is about the tables themselves, so that new tables change it."""
+
+    @property
+    def caching(self) -> str:
+        """Value of the header ``Cache-Control``."""
+        if self is EndpointKind.STATE:
+            return REVALIDATE
+        return NO_STORE if self in (EndpointKind.QUEUED, EndpointKind.RANDOM) else STORE_ONE_HOUR
+
+
 @dataclass(frozen=True)
 class Endpoint:
-    """A path of the API and the function that answers there."""
+    """A path of the API that answers with a document, and the function that makes it."""
 
     path: str
     summary: str
     find: Callable[..., Document]
     """The function that makes the answer. Its arguments are the stocks (tables) of the variants, followed by
     the request's parameters by name, or by the request's body as ``body``."""
+    kind: EndpointKind = EndpointKind.SLOW
     variants: tuple[Variant, ...] = tuple(Variant)
     """The variants whose tables the function needs."""
     body: Body | None = None
     """The body of a POST request; None for a GET request."""
-    quick: bool = False
-    """Whether the answer takes little time, so that it need not wait for slow answers."""
-    queued: bool = False
-    """Whether requests wait in a queue with few places for each client, because the answers
-    take a long time."""
-    caching: str = STORE_ONE_HOUR
-    """Value of the header ``Cache-Control``."""
     may_lack: bool = True
     """Whether the tables may lack the answer."""
     open: bool = False
@@ -74,15 +108,31 @@ class Endpoint:
         """The HTTP method."""
         return "GET" if self.body is None else "POST"
 
+    @property
+    def caching(self) -> str:
+        """Value of the header ``Cache-Control``."""
+        return self.kind.caching if self.body is None else NO_STORE
+
+    @property
+    def answer(self) -> MediaAnswer:
+        """The answer, whose type is a document."""
+        return MediaAnswer(self._signature.return_annotation)
+
+    @property
+    def statuses(self) -> list[int]:
+        """Statuses of the responses other than the answer."""
+        statuses = [*_COMMON_STATUSES]
+        if self.body is not None:
+            statuses += 408, 413
+        elif self.may_lack:
+            statuses.append(404)
+        if self.caching != NO_STORE:
+            statuses.append(304)
+        return statuses + [400] * bool(self.parameters or self.body)
+
     @cached_property
     def _signature(self) -> Signature:
         return signature(self.find)
-
-    @property
-    def answer_type(self) -> type[Document]:
-        """The type of the answer's document."""
-        document_type: type[Document] = self._signature.return_annotation
-        return document_type
 
     @cached_property
     def parameters(self) -> list[Parameter]:
@@ -92,6 +142,20 @@ class Endpoint:
             for name, parameter in self._signature.parameters.items()
             if name not in ("stock", "stocks", "body")
         ]
+
+
+class SpecialEndpoint(NamedTuple):
+    """A path of the API where the server answers in a way of its own."""
+
+    path: str
+    summary: str
+    answer: MediaAnswer
+    statuses: Sequence[int] = ()
+    """Statuses of the responses other than the answer."""
+    parameters: Sequence[Parameter] = ()
+    body: Body | None = None
+    method: str = "GET"
+    open: bool = False
 
 
 def _type_and_required(hint: Any) -> tuple[Any, bool]:
@@ -108,22 +172,21 @@ _VIEW_TEXTS: Final = {
 _BATCH_BODY: Final = Body("application/json", BatchRequest)
 _PGN_BODY: Final = Body(PGN_TYPE, str)
 _GAMES_BODY: Final = Body(PGN_TYPE, str, MAX_GAMES_BYTES)
+_COMMON_STATUSES: Final = (429, 500, 503)
 _VARIANT_ENDPOINTS: Final = (
-    Endpoint("/{}", "A position in {}", lookups.position, quick=True),
-    Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, may_lack=False),
+    Endpoint("/{}", "A position in {}", lookups.position, EndpointKind.QUICK),
+    Endpoint(
+        "/{}/moves", "The legal moves of any position in {}", legal_moves, EndpointKind.QUICK, may_lack=False
+    ),
     Endpoint("/{}/mainline", "Best play in {}", lookups.line),
     Endpoint("/{}/accrued", "A position in {} with every accrued score", lookups.accrued_scores),
-    Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, caching=NO_STORE),
-    Endpoint(
-        "/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, queued=True, caching=NO_STORE
-    ),
-    Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NO_STORE),
-    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, caching=REVALIDATE),
-    Endpoint(
-        "/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH_BODY, caching=NO_STORE, open=True
-    ),
-    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN_BODY, caching=NO_STORE),
-    Endpoint("/{}/games", "Results of many games by {}", games, body=_GAMES_BODY, caching=NO_STORE),
+    Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, EndpointKind.RANDOM),
+    Endpoint("/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, EndpointKind.QUEUED),
+    Endpoint("/{}/challenge", "A random position to play in {}", challenge, EndpointKind.RANDOM),
+    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, EndpointKind.STATE),
+    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH_BODY, open=True),
+    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN_BODY),
+    Endpoint("/{}/games", "Results of many games by {}", games, body=_GAMES_BODY),
 )
 """The endpoints that every variant has; ``{}`` stands for the variant."""
 
@@ -135,32 +198,62 @@ def _variant_endpoint(endpoint: Endpoint, rules: Variant) -> Endpoint:
 
 def _view_endpoint(view: View) -> Endpoint:
     find = partial(lookups.view_position, view)
-    return Endpoint(f"/{view}", f"A position in {_VIEW_TEXTS[view]}", find, (Variant.R_MOBILITY,), quick=True)
+    summary = f"A position in {_VIEW_TEXTS[view]}"
+    return Endpoint(f"/{view}", summary, find, EndpointKind.QUICK, (Variant.R_MOBILITY,))
 
 
-ENDPOINTS: Final = (
+DOCUMENT_ENDPOINTS: Final = (
     *(_variant_endpoint(endpoint, rules) for rules in Variant for endpoint in _VARIANT_ENDPOINTS),
     *map(_view_endpoint, View),
-    Endpoint("/tables", "The tables of the server", lookups.tables, caching=REVALIDATE, may_lack=False),
+    Endpoint("/tables", "The tables of the server", lookups.tables, EndpointKind.STATE, may_lack=False),
 )
-"""All endpoints that answer with documents."""
-STATE_PARAMETERS: Final = ENDPOINTS[0].parameters
+"""The endpoints that answer with documents."""
+STATE_PARAMETERS: Final = DOCUMENT_ENDPOINTS[0].parameters
 """The parameters of a request about a position and, optionally, an accrued score."""
-
-_Schema: TypeAlias = dict[str, Any]
 _EVENTS_TEXT: Final = (
     "Events: interval (lower, upper, cells), compiling (message) and silence, then solution (as tbgen solve "
     "--json) or refusal"
 )
+ENDPOINTS: Final[tuple[Endpoint | SpecialEndpoint, ...]] = (
+    *DOCUMENT_ENDPOINTS,
+    SpecialEndpoint(
+        SOLVE_PATH,
+        "The value of a position of any number of men, or an interval that narrows",
+        MediaAnswer(str, EVENT_STREAM_TYPE, _EVENTS_TEXT),
+        (400, 404, *_COMMON_STATUSES),
+        STATE_PARAMETERS,
+    ),
+    SpecialEndpoint(
+        REPLY_PATH,
+        "A move in a game of r-mobility, of any number of men",
+        MediaAnswer(ReplyDocument),
+        (400, 404, 408, 413, *_COMMON_STATUSES),
+        body=_PGN_BODY,
+        method="POST",
+    ),
+    SpecialEndpoint(
+        MONITOR_PATH,
+        "Metrics of the process, for Prometheus",
+        MediaAnswer(str, METRICS_TYPE, "Figures"),
+    ),
+    SpecialEndpoint(OPENAPI_PATH, "This document", MediaAnswer(dict, text="OpenAPI"), [304]),
+)
+"""All endpoints."""
+
+_Schema: TypeAlias = dict[str, Any]
 _REF_TEMPLATE: Final = SCHEMA_PREFIX + "{name}"
 
 
-def _ref(document: type) -> _Schema:
-    return {"$ref": _REF_TEMPLATE.format(name=document.__name__)}
+def _schema_of(value_type: Any) -> _Schema:
+    schema: _Schema = schema_components([value_type], _REF_TEMPLATE)[0][0]
+    return schema
 
 
-def _response(text: str, media_type: str, schema: _Schema) -> _Schema:
-    return {"description": text, "content": {media_type: {"schema": schema}}}
+def _response(answer: MediaAnswer) -> _Schema:
+    return {
+        "description": answer.text,
+        "content": {answer.media_type: {"schema": _schema_of(answer.type)}},
+    }
 
 
 _REFUSAL_TEXTS: Final = {
@@ -172,41 +265,15 @@ _REFUSAL_TEXTS: Final = {
     500: "A table cannot be used, or the server has failed",
     503: "The server is overloaded, or is compiling code that the answer needs",
 }
-_COMMON_STATUSES: Final = (429, 500, 503)
 _RESPONSES: Final = {
-    status: _response(text, JSON_TYPE, _ref(RefusalDocument)) for status, text in _REFUSAL_TEXTS.items()
+    status: _response(MediaAnswer(RefusalDocument, text=text)) for status, text in _REFUSAL_TEXTS.items()
 } | {304: {"description": "The answer with the sent ETag is still valid"}}
 """Maps the status of each response other than the answer to its description."""
-_TEXT_SCHEMA: Final[_Schema] = {"type": "string"}
 
 
 def openapi(version: str) -> dict[str, Any]:
     """Return the OpenAPI document of the API, for the given version of tbgen."""
-    paths = {each.path: {each.method.lower(): _endpoint_schema(each)} for each in ENDPOINTS}
-    solution = _operation(
-        "The value of a position of any number of men, or an interval that narrows",
-        _response(_EVENTS_TEXT, EVENT_STREAM_TYPE, _TEXT_SCHEMA),
-        (400, 404, *_COMMON_STATUSES),
-        parameters=_parameter_schemas(STATE_PARAMETERS),
-    )
-    reply = _operation(
-        "A move in a game of r-mobility, of any number of men",
-        _response("The answer", JSON_TYPE, _ref(ReplyDocument)),
-        (400, 404, 408, 413, *_COMMON_STATUSES),
-        requestBody=_body_schema(_PGN_BODY),
-    )
-    metrics = _response("Figures", METRICS_TYPE, _TEXT_SCHEMA)
-    document = _response("OpenAPI", JSON_TYPE, {"type": "object"})
-    paths |= {
-        SOLVE_PATH: {"get": solution},
-        REPLY_PATH: {"post": reply},
-        "/monitor": {"get": _operation("Metrics of the process, for Prometheus", metrics)},
-        OPENAPI_PATH: {"get": _operation("This document", document, [304])},
-    }
-    for path, methods in paths.items():
-        words = re.findall(r"\w+", re.sub(r"\{\w+\}|\.json", "", path))
-        for method, operation in methods.items():
-            operation["operationId"] = "_".join([method, *words])
+    paths = {endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -220,38 +287,18 @@ def openapi(version: str) -> dict[str, Any]:
     }
 
 
-def _endpoint_schema(endpoint: Endpoint) -> _Schema:
-    details: _Schema = {}
-    statuses = [*_COMMON_STATUSES]
+def _operation(endpoint: Endpoint | SpecialEndpoint) -> _Schema:
+    """Return the description of an endpoint."""
+    operation: _Schema = {"summary": endpoint.summary}
     if endpoint.parameters:
-        details["parameters"] = _parameter_schemas(endpoint.parameters)
-    if endpoint.body is not None:
-        details["requestBody"] = _body_schema(endpoint.body)
-        statuses += 408, 413
-    elif endpoint.may_lack:
-        statuses.append(404)
-    if endpoint.caching != NO_STORE:
-        statuses.append(304)
-    if details:
-        statuses.append(400)
-    return _operation(
-        endpoint.summary, _response("The answer", JSON_TYPE, _ref(endpoint.answer_type)), statuses, **details
-    )
-
-
-def _operation(summary: str, answer: _Schema, statuses: Iterable[int] = (), **details: Any) -> _Schema:
-    """Return the description of an operation.
-
-    :param statuses: statuses of the responses other than the answer.
-    :param details: parameters and body of the request.
-    """
-    other_responses = {str(status): _RESPONSES[status] for status in statuses}
-    return {"summary": summary, **details, "responses": {"200": answer, **other_responses}}
-
-
-def _body_schema(body: Body) -> _Schema:
-    (schema,), _ = schema_components([body.type], _REF_TEMPLATE)
-    return {"required": True, "content": {body.media_type: {"schema": schema}}}
+        operation["parameters"] = _parameter_schemas(endpoint.parameters)
+    if (body := endpoint.body) is not None:
+        content = {body.media_type: {"schema": _schema_of(body.type)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    others = {str(status): _RESPONSES[status] for status in endpoint.statuses}
+    operation["responses"] = {"200": _response(endpoint.answer), **others}
+    words = re.findall(r"\w+", re.sub(r"\{\w+\}|\.json", "", endpoint.path))
+    return operation | {"operationId": "_".join([endpoint.method.lower(), *words])}
 
 
 def _parameter_schemas(parameters: Iterable[Parameter]) -> list[_Schema]:
@@ -269,7 +316,7 @@ def _parameter_schemas(parameters: Iterable[Parameter]) -> list[_Schema]:
 def _document_schemas() -> dict[str, Any]:
     """Return the schema of every document; fields without a default are required."""
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
-    types += dict.fromkeys(endpoint.answer_type for endpoint in ENDPOINTS)
+    types += dict.fromkeys(endpoint.answer.type for endpoint in DOCUMENT_ENDPOINTS)
     components: dict[str, Any] = schema_components(types, _REF_TEMPLATE)[1]
     for schema in components.values():
         if "properties" in schema:

@@ -1,23 +1,44 @@
 """Lists of tables, statistics and samples."""
 
 import json
+import re
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from time import sleep
 from typing import Any
 
 import chess
+import h5py
 import pytest
 from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache
 from tbgen.web.app import make_app
-from tbgen.web.configuration import Settings
+from tbgen.web.configuration import OPENAPI_PATH, Settings
+from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, Endpoint, EndpointKind
 from tests.support.commands import answer
 from tests.support.packed_tables import PackedTables
+from tests.support.paths import rows
+
+DIFFERING = (EndpointKind.RANDOM, EndpointKind.QUEUED)
+
+
+def endpoint_of(request: str) -> Endpoint:
+    """Return the endpoint that answers a request."""
+    path = request.partition("?")[0]
+    patterns = {re.sub(r"\{\w+\}", "[^/]+", endpoint.path): endpoint for endpoint in DOCUMENT_ENDPOINTS}
+    return next(endpoint for pattern, endpoint in patterns.items() if re.fullmatch(pattern, path))
+
+
+def requests_with_kinds() -> Iterator[tuple[str, EndpointKind]]:
+    """Yield GET requests, each with the kind of its endpoint."""
+    for (request,) in rows("requests.txt", " -> "):
+        if request != OPENAPI_PATH:
+            yield request, endpoint_of(request).kind
 
 
 def test_tables_and_statistics_are_what_the_command_says(
@@ -34,14 +55,27 @@ def test_tables_and_statistics_are_what_the_command_says(
     assert api.get("/tables").json()["tables"] == listed
 
 
-def test_new_tables_are_seen(own: Path, tables: Path) -> None:
+def test_new_tables_change_answers_about_tables_and_no_others(own: Path, tables: Path) -> None:
+    """The kinds of endpoints say so: caches may keep the other answers, but not these."""
+    asked = [*(each for each, kind in requests_with_kinds() if kind not in DIFFERING), "/r/stats/KBvK"]
     with TestClient(make_app(Settings((own,)))) as client:
-        before = client.get("/tables")
-        assert client.get("/r/stats/KBNvK").status_code == 404
-        (own / "KBNvK.r.h5").write_bytes((tables / "KBNvK.r.h5").read_bytes())
-        assert client.get("/r/stats/KBNvK").json()["material"] == "KBNvK"
-        after = client.get("/tables", headers={"If-None-Match": before.headers["etag"]})
-        assert len(after.json()["tables"]) == len(before.json()["tables"]) + 1
+        before = {each: client.get(each).content for each in asked}
+        shutil.copy(tables / "KBNvK.r.h5", own)
+        shutil.copy(own / "KBvK.r.h5", own / "new.h5")
+        with h5py.File(own / "new.h5", "r+") as file:
+            file.attrs["build_seconds"] = 1e6
+        (own / "new.h5").replace(own / "KBvK.r.h5")
+        changed = {endpoint_of(each).path for each in asked if client.get(each).content != before[each]}
+    kinds = {each.path: each.kind for each in DOCUMENT_ENDPOINTS if Variant.R_MOBILITY in each.variants}
+    assert changed == {path for path, kind in kinds.items() if kind is EndpointKind.STATE}
+
+
+def test_only_random_answers_differ(api: TestClient) -> None:
+    """The kinds of endpoints say so."""
+    for asked, kind in requests_with_kinds():
+        answers = [api.get(asked) for _ in range(3)]
+        may_differ = kind in DIFFERING and answers[0].status_code == 200 and "day=" not in asked
+        assert (len({each.content for each in answers}) > 1) == may_differ, asked
 
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
