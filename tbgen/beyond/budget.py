@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final
 
+from tbgen.board.score import GScore
 from tbgen.costs import RATES, memory_of, seconds_of
 
 __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
@@ -221,6 +223,23 @@ _TIED: Final = "from tbgen.system.processes import end_with_parent; end_with_par
 """Beginning of their programs. The standard input of each process must be a pipe."""
 SOLVE_COMMAND: Final = (*_PYTHON, f"{_TIED}from tbgen.cli import entry_point; entry_point()", "solve")
 """Beginning of the command line of a solving process, which ends with its parent."""
+
+
+def solve_arguments(
+    fen: str, accrued: GScore | None, budget: Budget, directory: Path | None, *options: str
+) -> list[str]:
+    """Return the arguments that follow :data:`SOLVE_COMMAND`. The answer is printed as JSON.
+
+    :param accrued: the accrued score; None for that of the FEN.
+    :param directory: the directory of the tables; None for the default directory.
+    :param options: further options.
+    """
+    words = [fen, "--json", *options]
+    words += ["--time", f"{budget.seconds:.1f}s", "--memory", f"{budget.memory >> 20}M"]
+    words += [] if accrued is None else ["--accrued", str(accrued)]
+    return words if directory is None else [*words, "--dir", str(directory)]
+
+
 KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 """Module that compiles the kernels needed for solving."""
 COMPILE_COMMAND: Final = (*_PYTHON, f"{_TIED}from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()")

@@ -329,6 +329,11 @@ def _check_url(text: str) -> str:
     return text
 
 
+def _check_link(text: str) -> str:
+    """Return an address that may be relative to the first page of a site."""
+    return text if re.match(r"\.{0,2}/[^\s?#]*\Z", text) else _check_url(text)
+
+
 def _parse_variants(text: str) -> list[Variant]:
     return list(Variant) if text == "all" else [Variant(text)]
 
@@ -361,6 +366,8 @@ Time: TypeAlias = Annotated[float, ParsedType("TIME", parse_duration)]
 """A time in seconds."""
 Url: TypeAlias = Annotated[str, ParsedType("URL", _check_url)]
 """The address of a site."""
+Link: TypeAlias = Annotated[str, ParsedType("URL", _check_link)]
+"""The address of a site; it may be relative to the first page of the site to write, such as ``../``."""
 Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
 AsJson: TypeAlias = Annotated[bool, Setting("--json")]

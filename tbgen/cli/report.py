@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,15 +12,15 @@ from tbgen.cli.options import (
     AsJson,
     Count,
     Directory,
+    Link,
     MaxMen,
-    ParsedType,
     Setting,
     TableDirectories,
     Url,
     command,
 )
 from tbgen.cli.streams import print_document, say
-from tbgen.errors import UsageError, quote
+from tbgen.errors import UsageError
 from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, size_text
 
@@ -40,20 +39,13 @@ _MAX_NAMED_MISSING: Final = 8
 """Maximum number of missing tables to name."""
 
 
-def _check_explorer_address(text: str) -> str:
-    if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
-        expected = "an address such as https://example.org/ or, relative to the first page, ../"
-        raise UsageError(f"{quote(text)} is not an address of an explorer: expected {expected}")
-    return text
-
-
 @command
 def run(
     *materials: Annotated[str, Setting(metavar="[MATERIALS]...")],
     men: MaxMen,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
-    explorer: Annotated[str | None, ParsedType("URL", _check_explorer_address)],
+    explorer: Link | None,
     address: Url | None,
     mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processor_count(), _MAX_DEFAULT_THREADS))],

@@ -14,14 +14,16 @@ from typing import Any, Final
 
 import chess
 
-from tbgen.beyond.budget import SOLVE_COMMAND
+from tbgen.beyond.budget import SOLVE_COMMAND, Budget, solve_arguments
 from tbgen.board.score import GScore
 from tbgen.compiler.cache import fallback_directory
 from tbgen.engine.game import Advice, SearchGame
 from tbgen.errors import TbgenError
 
-MAX_MEMORY: Final = "4G"
-_MIN_SECONDS: Final = 1
+_MEMORY: Final = 4 << 30
+"""Memory of the process, in bytes."""
+_MIN_SECONDS: Final = 1.0
+_DEFAULT_SECONDS: Final = 3600.0
 
 
 class SolvingError(TbgenError):
@@ -45,9 +47,10 @@ class BackgroundSolving:
         command: Sequence[str] = SOLVE_COMMAND,
     ) -> None:
         self._board = game.live.copy(stack=False)
-        time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
-        options = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MAX_MEMORY]
-        options += ["--dir", str(directories[0].absolute())]
+        limit = _DEFAULT_SECONDS if seconds is None else max(seconds, _MIN_SECONDS)
+        arguments = solve_arguments(
+            self._board.fen(), game.accrued, Budget(limit, _MEMORY), directories[0].absolute(), "--line"
+        )
         # The directory for compiled kernels is chosen here, so that the process uses the same one. If the
         # process had made a directory of its own, this would remain after the process was killed.
         fallback_directory()
@@ -55,7 +58,7 @@ class BackgroundSolving:
             self._output = files.enter_context(tempfile.TemporaryFile())
             self._errors = files.enter_context(tempfile.TemporaryFile())
             self._process = subprocess.Popen(
-                [*command, self._board.fen(), *options],
+                [*command, *arguments],
                 stdin=subprocess.PIPE,  # the process ends when this pipe closes
                 stdout=self._output,
                 stderr=self._errors,

@@ -42,12 +42,15 @@ def _spin_option(name: str, default: int, low: int, high: int, scale: Callable[[
 
 
 def _combo_option(name: str, default: str, *words: str, parse: Callable[[str], Any] = str) -> Option:
-    variants = "".join(f" var {word}" for word in words)
-    return Option(name, "combo", default, variants, f"one of {', '.join(words)}", words.__contains__, parse)
+    variants, expected = "".join(f" var {word}" for word in words), f"one of {', '.join(words)}"
+    return Option(name, "combo", default, variants, expected, lambda text: text in words, parse)
 
 
 def _check_option(name: str, default: str) -> Option:
-    return Option(name, "check", default, "", "true or false", ("true", "false").__contains__, "true".__eq__)
+    def accepts(text: str) -> bool:
+        return text in ("true", "false")
+
+    return Option(name, "check", default, "", "true or false", accepts, lambda text: text == "true")
 
 
 def _text_option(name: str, parse: Callable[[str], Any] = str) -> Option:

@@ -115,10 +115,9 @@ class Adjudicator:
         if raw.empty:
             return TaggedGame(raw)
         result = result_or_error(self._outcome_and_arbiter, raw)
-        if isinstance(result, UsageError):
-            return TaggedGame(raw, error=result)
         if isinstance(result, TbgenError):
-            return TaggedGame(raw, error=GameError(raw.place, result))
+            error = result if isinstance(result, UsageError) else GameError(raw.place, result)
+            return TaggedGame(raw, error=error)
         outcome, arbiter = result
         return TaggedGame(raw, outcome, arbiter=arbiter)
 

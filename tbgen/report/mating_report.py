@@ -12,12 +12,12 @@ from tbgen.board.kinds import PROMOTION_LETTERS
 from tbgen.board.material import Material, men_of, sides_of_name
 from tbgen.board.variant import Variant
 from tbgen.costs import seconds_of
-from tbgen.errors import MissingTableError, UsageError, quote
+from tbgen.errors import MissingTableError, UsageError, build_command, quote
 from tbgen.index.layout import layout_of
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.mating import MULLER, MatingMarks, mating_entry
 from tbgen.report.model import MatingReport
-from tbgen.report.plan import NothingToReportError, build_command
+from tbgen.report.plan import NothingToReportError
 from tbgen.report.scan import scan_table
 from tbgen.report.source import open_source
 from tbgen.store.format import Directories, directories_of, tables_in
@@ -97,7 +97,7 @@ def make_mating_report(
     requested = {*mating_materials(men), *named_materials}
     available, missing = sorted(requested & existing), tuple(sorted(requested - existing))
     if not available:
-        command = build_command((material.name for material in missing[: len(men)]), variant, directory)
+        command = build_command((material.name for material in missing[: len(men)]), first, variant)
         place = " and ".join(map(str, places))
         raise NothingToReportError(f"{place} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in available}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of, unpacking_memory
-from tbgen.errors import MissingTableError, TbgenError, UsageError
+from tbgen.errors import MissingTableError, TbgenError, UsageError, build_command
 from tbgen.index.layout import layout_of
 from tbgen.index.table import fresh_bytes
 from tbgen.report.data import SavedData
@@ -150,7 +149,7 @@ def plan_report(
         if saved:
             sentence = f"{where} has no data of these tables; save them with: tbgen report --save DIR"
             raise NothingToReportError(sentence)
-        command = build_command(["--men", str(men or 3)], variants[0], directory)
+        command = build_command(["--men", str(men or 3)], first, variants[0])
         raise NothingToReportError(f"{where} has no tables; make some with: {command}")
     cost = Cost({"data": RATES.seconds.read_report_data})
     tasks = tuple(
@@ -164,11 +163,3 @@ def plan_report(
         for material in sorted(comparable.intersection(data.compared_materials()) if saved else comparable)
     }
     return ReportPlan(directories, tasks, compared, saved, layers)
-
-
-def build_command(words: Iterable[str], variant: Variant, directory: Directories) -> str:
-    """Return the command that builds tables in the directory of a report; ``words`` are its arguments."""
-    command = ["tbgen", "build", *words]
-    command += [] if variant is Variant.R_MOBILITY else ["--rules", variant]
-    command += [] if directory is None else ["--dir", str(directories_of(directory)[0])]
-    return shlex.join(command)

@@ -102,6 +102,12 @@ class _Service:
         }
         if settings.report_directory is not None:
             self._pages |= report_endpoints(settings.report_directory, self._slow)
+        self._special_handlers: dict[str, Handler] = {
+            SOLVE_PATH: self._solving.answer,
+            REPLY_PATH: self._opponent.answer,
+            MONITOR_PATH: self._answer_monitor,
+            OPENAPI_PATH: self._answer_openapi,
+        }
         self._live: LivePage | None = None
         if settings.live_file is not None:
             self._live = LivePage(settings.live_file, self._limiter, ends_with_event=settings.ends_with_event)
@@ -146,18 +152,8 @@ class _Service:
 
     def _routes(self) -> Iterator[Route]:
         """Yield the routes of the API, then those of pages, which OpenAPI does not describe."""
-        special: dict[str, Handler] = {
-            SOLVE_PATH: self._solving.answer,
-            REPLY_PATH: self._opponent.answer,
-            MONITOR_PATH: self._answer_monitor,
-            OPENAPI_PATH: self._answer_openapi,
-        }
         for endpoint in ENDPOINTS:
-            if isinstance(endpoint, SpecialEndpoint):
-                handler = special[endpoint.path]
-            else:
-                handler = self._handler(endpoint)
-            yield Route(endpoint.path, handler, methods=[endpoint.method])
+            yield Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
             if endpoint.open:
                 preflight = partial(_answer_preflight, endpoint.method)
                 yield Route(endpoint.path, preflight, methods=["OPTIONS"], include_in_schema=False)
@@ -166,8 +162,10 @@ class _Service:
         for path, sentence in _NOT_OFFERED_SENTENCES.items():
             yield Route(path, partial(_refuse_not_offered, sentence), include_in_schema=False)
 
-    def _handler(self, endpoint: Endpoint) -> Handler:
-        """Return the handler of an endpoint, which works in a thread pool and charges the client."""
+    def _handler(self, endpoint: Endpoint | SpecialEndpoint) -> Handler:
+        """Return the handler of an endpoint. Documents are made in a thread pool and charged to the client."""
+        if isinstance(endpoint, SpecialEndpoint):
+            return self._special_handlers[endpoint.path]
         find = partial(endpoint.find, *(self._stocks[variant] for variant in endpoint.variants))
         pool = self._quick if endpoint.kind is EndpointKind.QUICK else self._slow
         is_queued = endpoint.kind is EndpointKind.QUEUED

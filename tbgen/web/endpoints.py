@@ -76,13 +76,6 @@ class EndpointKind(Enum):
     STATE = auto()
     """The answer is about the tables themselves, so that new tables change it."""
 
-    @property
-    def caching(self) -> str:
-        """Value of the header ``Cache-Control``."""
-        if self is EndpointKind.STATE:
-            return REVALIDATE
-        return NO_STORE if self in (EndpointKind.QUEUED, EndpointKind.RANDOM) else STORE_ONE_HOUR
-
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -111,7 +104,9 @@ class Endpoint:
     @property
     def caching(self) -> str:
         """Value of the header ``Cache-Control``."""
-        return self.kind.caching if self.body is None else NO_STORE
+        if self.body is not None or self.kind in (EndpointKind.QUEUED, EndpointKind.RANDOM):
+            return NO_STORE
+        return REVALIDATE if self.kind is EndpointKind.STATE else STORE_ONE_HOUR
 
     @property
     def answer(self) -> MediaAnswer:
@@ -232,9 +227,7 @@ ENDPOINTS: Final[tuple[Endpoint | SpecialEndpoint, ...]] = (
         method="POST",
     ),
     SpecialEndpoint(
-        MONITOR_PATH,
-        "Metrics of the process, for Prometheus",
-        MediaAnswer(str, METRICS_TYPE, "Figures"),
+        MONITOR_PATH, "Metrics of the process, for Prometheus", MediaAnswer(str, METRICS_TYPE, "Figures")
     ),
     SpecialEndpoint(OPENAPI_PATH, "This document", MediaAnswer(dict, text="OpenAPI"), [304]),
 )
@@ -244,16 +237,13 @@ _Schema: TypeAlias = dict[str, Any]
 _REF_TEMPLATE: Final = SCHEMA_PREFIX + "{name}"
 
 
-def _schema_of(value_type: Any) -> _Schema:
-    schema: _Schema = schema_components([value_type], _REF_TEMPLATE)[0][0]
-    return schema
+def _content(sent: Body | MediaAnswer) -> _Schema:
+    (schema,), _ = schema_components([sent.type], _REF_TEMPLATE)
+    return {sent.media_type: {"schema": schema}}
 
 
 def _response(answer: MediaAnswer) -> _Schema:
-    return {
-        "description": answer.text,
-        "content": {answer.media_type: {"schema": _schema_of(answer.type)}},
-    }
+    return {"description": answer.text, "content": _content(answer)}
 
 
 _REFUSAL_TEXTS: Final = {
@@ -293,8 +283,7 @@ def _operation(endpoint: Endpoint | SpecialEndpoint) -> _Schema:
     if endpoint.parameters:
         operation["parameters"] = _parameter_schemas(endpoint.parameters)
     if (body := endpoint.body) is not None:
-        content = {body.media_type: {"schema": _schema_of(body.type)}}
-        operation["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": True, "content": _content(body)}
     others = {str(status): _RESPONSES[status] for status in endpoint.statuses}
     operation["responses"] = {"200": _response(endpoint.answer), **others}
     words = re.findall(r"\w+", re.sub(r"\{\w+\}|\.json", "", endpoint.path))

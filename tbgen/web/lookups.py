@@ -16,44 +16,20 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.index.position import validate
+from tbgen.probe import probe_document
 from tbgen.probe.moves import RankedMove
-from tbgen.probe.probe_document import (
-    Category,
-    MoveDocument,
-    PlyDocument,
-    PointsDocument,
-    PositionDocument,
-    RefusalDocument,
-    ViewCategory,
-    ViewDocument,
-    ViewMoveDocument,
-    points_document,
-)
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import View
 from tbgen.store.inventory import CountedTableDocument
+from tbgen.web import payloads
 from tbgen.web.admission import stop_if_client_left
 from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
-from tbgen.web.payloads import (
-    AccruedScoreDocument,
-    AccruedScoresDocument,
-    AccruedText,
-    BatchDocument,
-    BatchRefusalDocument,
-    BatchRequest,
-    FenText,
-    MainlineDocument,
-    MaterialText,
-    PositionMovesDocument,
-    SideText,
-    TablesDocument,
-    ValueText,
-)
+from tbgen.web.payloads import AccruedText, FenText, MaterialText, SideText, ValueText
 from tbgen.web.replies import Refusal, refusal_of
 from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
-AnyPosition = TypeVar("AnyPosition", bound=PositionDocument)
+AnyPosition = TypeVar("AnyPosition", bound=probe_document.PositionDocument)
 
 _CASTLING_SENTENCE: Final = (
     "no table holds positions with castling rights: write - for them in the FEN if they do not matter; "
@@ -104,17 +80,17 @@ def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Que
     return question
 
 
-def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> PositionMovesDocument:
+def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> payloads.PositionMovesDocument:
     """Return the values of a position and its moves.
 
     :raises TbgenError: if the tables lack the answer.
     """
     question = _question_for_tables(fen, accrued, stock.variant)
     result, moves = stock.tables.probe(*question.state), stock.tables.moves(*question.state)
-    return _answer(PositionMovesDocument, question, result, moves=_move_list(question, moves))
+    return _answer(payloads.PositionMovesDocument, question, result, moves=_move_list(question, moves))
 
 
-def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
+def refusal(stock: Stock, fen: str, accrued: str | None) -> probe_document.RefusalDocument | None:
     """Return why tables do not determine the value of a position; None if they determine it."""
     answer = _result_or_refusal(
         lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state)
@@ -122,17 +98,18 @@ def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | No
     return answer.document if isinstance(answer, Refusal) else None
 
 
-def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:
+def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> payloads.MainlineDocument:
     """Return best play from a position.
 
     :raises TbgenError: if the tables lack the answer.
     """
     question = _question_for_tables(fen, accrued, stock.variant)
     result, plies = stock.tables.probe(*question.state), stock.tables.line(*question.state)
-    return _answer(MainlineDocument, question, result, mainline=list(map(PlyDocument.of, plies)))
+    mainline = list(map(probe_document.PlyDocument.of, plies))
+    return _answer(payloads.MainlineDocument, question, result, mainline=mainline)
 
 
-def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
+def accrued_scores(stock: Stock, fen: FenText) -> payloads.AccruedScoresDocument:
     """Return the value of a position for each accrued score that is possible there.
 
     :raises TbgenError: if the tables lack the answer.
@@ -141,13 +118,14 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     fresh = stock.tables.probe(board, FRESH)
     scores = _possible_scores(board, fresh.position_score, stock.variant)
     results = list(map(require_answer, stock.tables.probe_many([board] * len(scores), scores)))
-    return AccruedScoresDocument(
+    return payloads.AccruedScoresDocument(
         fen=board.fen(),
         material=fresh.material,
         rules=stock.variant,
         position_score=fresh.position_score,
         accrued_scores=[
-            AccruedScoreDocument.of(result, points=_points(result.value)) for result in results or [fresh]
+            payloads.AccruedScoreDocument.of(result, points=_points(result.value))
+            for result in results or [fresh]
         ],
     )
 
@@ -164,7 +142,7 @@ def _possible_scores(board: AnyBoard, position_score: GScore, variant: Variant) 
     return [*(GScore(rank, True) for rank in ranks), *(GScore(rank, False) for rank in reversed(ranks))]
 
 
-def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
+def view_position(view: View, stock: Stock, fen: FenText) -> probe_document.ViewDocument:
     """Return the values of a position and its moves in a view.
 
     :raises TbgenError: if the tables lack the answer.
@@ -173,22 +151,22 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
     view_tables = stock.tables.view(view)
     result = view_tables.probe(board)
     score = board.position_score() if isinstance(board, DescribedBoard) else position_score(board)
-    return ViewDocument.of(
+    return probe_document.ViewDocument.of(
         result,
         fen=board.fen(),
         checkmate=score.is_mate,
         stalemate=score.is_stalemate,
         insufficient_material=board.is_insufficient_material(),
-        points=PointsDocument.of(result.points),
-        category=ViewCategory.of(result.points, board.turn),
+        points=probe_document.PointsDocument.of(result.points),
+        category=probe_document.ViewCategory.of(result.points, board.turn),
         moves=[
-            ViewMoveDocument.of(
+            probe_document.ViewMoveDocument.of(
                 move,
                 zeroing=move.zeroing,
                 checkmate=move.position_score.is_mate,
                 stalemate=move.position_score.is_stalemate,
-                points=PointsDocument.of(move.points),
-                category=ViewCategory.of(move.points, not board.turn),
+                points=probe_document.PointsDocument.of(move.points),
+                category=probe_document.ViewCategory.of(move.points, not board.turn),
             )
             for move in view_tables.moves(board)
         ],
@@ -197,7 +175,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
 
 def sample(
     stock: Stock, material: MaterialText | None, value: ValueText | None, side: SideText | None
-) -> PositionMovesDocument:
+) -> payloads.PositionMovesDocument:
     """Return a random position of a table.
 
     :raises Refusal: if no such position is found, or the side is invalid.
@@ -214,7 +192,7 @@ def sample(
     return first_answer(stock, chain([first], boards)) or position(stock, first.fen(), None)
 
 
-def first_answer(stock: Stock, boards: Iterable[AnyBoard]) -> PositionMovesDocument | None:
+def first_answer(stock: Stock, boards: Iterable[AnyBoard]) -> payloads.PositionMovesDocument | None:
     """Return the values of the first position whose moves lead to no missing table, and of its moves.
 
     The result is None if there is no such position.
@@ -236,13 +214,13 @@ def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:
     return document
 
 
-def tables(*stocks: Stock) -> TablesDocument:
+def tables(*stocks: Stock) -> payloads.TablesDocument:
     """Return the usable tables of the server."""
     entries = [entry for stock in stocks for entry in stock.entries()]
-    return TablesDocument([entry.document() for entry in entries if entry.info is not None])
+    return payloads.TablesDocument([entry.document() for entry in entries if entry.info is not None])
 
 
-def batch(stock: Stock, body: bytes) -> BatchDocument:
+def batch(stock: Stock, body: bytes) -> payloads.BatchDocument:
     """Return, for each position of a batch, the answer or the reason why there is none.
 
     :raises Refusal: if the body is not a batch, or has too many positions.
@@ -255,10 +233,12 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
     answers = (_result_or_refusal(_batch_answer, *result) for result in results)
     entries = [question if isinstance(question, Refusal) else next(answers) for question in questions]
-    return BatchDocument(
+    return payloads.BatchDocument(
         stock.variant,
         [
-            BatchRefusalDocument(fen, entry.code, entry.detail) if isinstance(entry, Refusal) else entry
+            payloads.BatchRefusalDocument(fen, entry.code, entry.detail)
+            if isinstance(entry, Refusal)
+            else entry
             for fen, entry in zip(request.fens, entries, strict=True)
         ],
     )
@@ -266,12 +246,14 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
 
 def _batch_answer(
     question: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
-) -> PositionDocument:
+) -> probe_document.PositionDocument:
     """Return the answer about one position, without moves if ``moves`` is None."""
     found = require_answer(result)
     if moves is None:
-        return _answer(PositionDocument, question, found)
-    return _answer(PositionMovesDocument, question, found, moves=_move_list(question, require_answer(moves)))
+        return _answer(probe_document.PositionDocument, question, found)
+    return _answer(
+        payloads.PositionMovesDocument, question, found, moves=_move_list(question, require_answer(moves))
+    )
 
 
 def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
@@ -293,13 +275,13 @@ def require_answer(answer: Answer | TbgenError) -> Answer:
     return answer
 
 
-def _batch_request(body: bytes) -> BatchRequest:
+def _batch_request(body: bytes) -> payloads.BatchRequest:
     """Return the batch in the body of a request.
 
     :raises Refusal: if the body is not a batch, or has too many positions.
     """
     try:
-        request = msgspec.json.decode(body, type=BatchRequest)
+        request = msgspec.json.decode(body, type=payloads.BatchRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         expected = 'JSON such as {"fens": [...], "moves": true}, where moves may be left out'
         sentence = f"the body is invalid: expected {expected}"
@@ -324,25 +306,25 @@ def _answer(
         checkmate=result.position_score.is_mate,
         stalemate=result.position_score.is_stalemate,
         insufficient_material=board.is_insufficient_material(),
-        category=Category.of(result.value, board.turn),
+        category=probe_document.Category.of(result.value, board.turn),
         note=question.note,
         **others,
     )
 
 
-def _move_list(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
+def _move_list(question: Question, moves: Iterable[RankedMove]) -> list[probe_document.MoveDocument]:
     return [
-        MoveDocument.of(
+        probe_document.MoveDocument.of(
             move,
             checkmate=move.position_score.is_mate,
             stalemate=move.position_score.is_stalemate,
             accrued=move.accrued,
             points=_points(move.value),
-            category=Category.of(move.value, not question.board.turn),
+            category=probe_document.Category.of(move.value, not question.board.turn),
         )
         for move in moves
     ]
 
 
-def _points(value: GScore) -> PointsDocument:
-    return points_document(EXPONENTIAL, value)
+def _points(value: GScore) -> probe_document.PointsDocument:
+    return probe_document.points_document(EXPONENTIAL, value)

@@ -259,7 +259,7 @@ def _write_page(target: Path) -> None:
     files = page_files(["live", "static"] if has_event else ["static"])
     if not has_event:
         files = {name: data for name, data in files.items() if not _EVENT_FILE_PATTERN.fullmatch(name)}
-    pages = sorted((name for name in files if name.endswith(".html")), key="index.html".__eq__)
+    pages = sorted((name for name in files if name.endswith(".html")), key=lambda name: name == "index.html")
     for name in [*(name for name in files if name not in pages), *pages]:
         is_page = name in pages
         path = target / name if is_page else target / "page" / name

@@ -16,7 +16,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tbgen.beyond.budget import COMPILE_COMMAND, KERNEL_MODULE, SOLVE_COMMAND, Budget
+from tbgen.beyond.budget import COMPILE_COMMAND, KERNEL_MODULE, SOLVE_COMMAND, Budget, solve_arguments
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
@@ -47,7 +47,7 @@ class PositionSolver:
     def __init__(self, settings: Settings) -> None:
         self._budget = settings.solve_budget
         self._limiter = Limiter(settings.limit, settings.burst)
-        self._tables = ["--dir", str(settings.directories[0])] if settings.directories else []
+        self._directory = settings.directories[0] if settings.directories else None
         self._turn = asyncio.Lock()
 
     async def answer(self, request: Request) -> Response:
@@ -84,8 +84,8 @@ class PositionSolver:
             yield event_text("compiling", {"message": _COMPILING_TEXT})
             await (await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))).wait()
         stack.enter_context(bill.timed())  # compiling is not charged, because it serves all clients
-        command = [*SOLVE_COMMAND, *_arguments(query, budget), *self._tables]
-        process = await stack.enter_async_context(_run_command(command, PIPE))
+        arguments = solve_arguments(query.board.fen(), query.accrued, budget, self._directory, "--stream")
+        process = await stack.enter_async_context(_run_command([*SOLVE_COMMAND, *arguments], PIPE))
         async for text in _events(process, monotonic() + budget.seconds + _MARGIN_SECONDS):
             yield text
 
@@ -103,13 +103,6 @@ async def _run_command(command: Sequence[str], output: int) -> AsyncIterator[Pro
         with suppress(ProcessLookupError):
             process.kill()
         await asyncio.shield(process.wait())
-
-
-def _arguments(query: Question, budget: Budget) -> list[str]:
-    """Return the arguments of ``tbgen solve``."""
-    words = [query.board.fen(), "--json", "--stream"]
-    words += ["--time", f"{budget.seconds:.1f}s", "--memory", f"{budget.memory >> 20}M"]
-    return words if query.accrued is None else [*words, "--accrued", str(query.accrued)]
 
 
 async def _events(process: Process, deadline: float) -> AsyncIterator[str]:

@@ -76,8 +76,8 @@ def test_the_command_understands_the_request(
     solved(tmp_path, arbiter, {}).close()
     asked = json.loads((tmp_path / "asked").read_text())
     assert asked == [
-        *("8/8/8/4KBk1/8/8/8/8 b - - 3 1", "--accrued", "G3.5", "--json", "--line"),
-        *("--time", "5s", "--memory", "4G", "--dir", str(tmp_path)),
+        *("8/8/8/4KBk1/8/8/8/8 b - - 3 1", "--json", "--line", "--time", "5.0s", "--memory", "4096M"),
+        *("--accrued", "G3.5", "--dir", str(tmp_path)),
     ]
     found = json.loads(answer(capsys, "solve", *asked[:-1], str(tables)))
     with closing(solved(tmp_path, arbiter, found)) as solving:
