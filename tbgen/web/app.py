@@ -163,7 +163,7 @@ class _Service:
             yield Route(path, partial(_refuse_not_offered, sentence), include_in_schema=False)
 
     def _handler(self, endpoint: Endpoint | SpecialEndpoint) -> Handler:
-        """Return the handler of an endpoint. A document is made in a thread pool and charged to its client."""
+        """Return the handler of an endpoint. Documents are made in a thread pool and charged to clients."""
         if isinstance(endpoint, SpecialEndpoint):
             return self._special_handlers[endpoint.path]
         find = partial(endpoint.find, *(self._stocks[variant] for variant in endpoint.variants))
