@@ -6,9 +6,12 @@ An omitted optional field is ``UNSET``.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
+from inspect import getsource
+from itertools import pairwise
 from os.path import expanduser
 from pathlib import Path
 from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar
@@ -26,6 +29,7 @@ __all__ = [
     "SideName",
     "UnsetType",
     "encoded",
+    "field_docstrings",
     "from_builtins",
     "schema_components",
     "to_builtins",
@@ -67,6 +71,18 @@ def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[An
     The schema of a class that msgspec does not support is its attribute ``JSON_SCHEMA``.
     """
     return msgspec.json.schema_components(types, schema_hook=_json_schema, ref_template=ref_template)
+
+
+def field_docstrings(document_type: type[Document]) -> dict[str, str]:
+    """Return the docstrings of the fields of a document, inherited fields included, each as one line."""
+    docstrings: dict[str, str] = {}
+    bases = document_type.__mro__[: document_type.__mro__.index(Document)]
+    for owner in reversed(bases):
+        for nodes in pairwise(ast.walk(ast.parse(getsource(owner)))):
+            match nodes:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(docstring))):
+                    docstrings[name] = " ".join(docstring.split())
+    return docstrings
 
 
 def _json_schema(value_type: type) -> dict[str, Any]:

@@ -16,10 +16,12 @@ from typing import Any, Final, NamedTuple, TypeAlias, get_args
 import msgspec
 
 from tbgen.board.variant import Variant
-from tbgen.documents import Document, schema_components
+from tbgen.documents import Document, field_docstrings, schema_components
+from tbgen.probe import probe_document
 from tbgen.probe.probe_document import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
-from tbgen.web import lookups
+from tbgen.store import inventory
+from tbgen.web import lookups, payloads
 from tbgen.web.configuration import (
     MAX_BODY_BYTES,
     MAX_GAMES_BYTES,
@@ -303,12 +305,17 @@ def _parameter_schemas(parameters: Iterable[Parameter]) -> list[_Schema]:
 
 
 def _document_schemas() -> dict[str, Any]:
-    """Return the schema of every document; fields without a default are required."""
+    """Return the schema of every document; fields without a default are required.
+
+    The descriptions of fields are their docstrings.
+    """
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
     types += dict.fromkeys(endpoint.answer.type for endpoint in DOCUMENT_ENDPOINTS)
     components: dict[str, Any] = schema_components(types, _REF_TEMPLATE)[1]
-    for schema in components.values():
-        if "properties" in schema:
-            fields = schema["properties"].items()
-            schema["required"] = [name for name, field in fields if "default" not in field]
+    documents = vars(inventory) | vars(probe_document) | vars(payloads)
+    for document, schema in components.items():
+        if fields := schema.get("properties"):
+            schema["required"] = [name for name, field in fields.items() if "default" not in field]
+            for name, docstring in field_docstrings(documents[document]).items():
+                fields[name]["description"] = docstring
     return components

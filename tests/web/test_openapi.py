@@ -128,6 +128,8 @@ def test_every_field_is_explained() -> None:
     for schema in DOCUMENT["components"]["schemas"].values():
         for name in schema.get("properties", ()):
             assert f"`{name}`" in page, name
+    note = DOCUMENT["components"]["schemas"]["PuzzleDocument"]["properties"]["note"]
+    assert note["description"].startswith("Why the seventh field of the FEN does not count;")
 
 
 def made_up() -> Iterator[tuple[str, str, str]]:
