@@ -47,10 +47,9 @@ class BackgroundSolving:
         command: Sequence[str] = SOLVE_COMMAND,
     ) -> None:
         self._board = game.live.copy(stack=False)
-        limit = _DEFAULT_SECONDS if seconds is None else max(seconds, _MIN_SECONDS)
-        arguments = solve_arguments(
-            self._board.fen(), game.accrued, Budget(limit, _MEMORY), directories[0].absolute(), "--line"
-        )
+        budget = Budget(_DEFAULT_SECONDS if seconds is None else max(seconds, _MIN_SECONDS), _MEMORY)
+        directory = directories[0].absolute()
+        arguments = solve_arguments(self._board.fen(), game.accrued, budget, directory, "--line")
         # The directory for compiled kernels is chosen here, so that the process uses the same one. If the
         # process had made a directory of its own, this would remain after the process was killed.
         fallback_directory()

@@ -118,14 +118,9 @@ class Endpoint:
     @property
     def statuses(self) -> list[int]:
         """Statuses of the responses other than the answer."""
-        statuses = [*_COMMON_STATUSES]
-        if self.body is not None:
-            statuses += 408, 413
-        elif self.may_lack:
-            statuses.append(404)
-        if self.caching != NO_STORE:
-            statuses.append(304)
-        return statuses + [400] * bool(self.parameters or self.body)
+        of_request = [408, 413] if self.body else [404] * self.may_lack
+        of_caches, of_input = [304] * (self.caching != NO_STORE), [400] * bool(self.parameters or self.body)
+        return [*_COMMON_STATUSES, *of_request, *of_caches, *of_input]
 
     @cached_property
     def _signature(self) -> Signature:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from time import sleep
-from typing import Any
+from typing import Any, NoReturn
 
 import chess
 import h5py
@@ -17,9 +17,11 @@ from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache
+from tbgen.web.admission import Queue
 from tbgen.web.app import make_app
-from tbgen.web.configuration import OPENAPI_PATH, Settings
+from tbgen.web.configuration import Settings
 from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, Endpoint, EndpointKind
+from tbgen.web.replies import Refusal
 from tests.support.commands import answer
 from tests.support.packed_tables import PackedTables
 from tests.support.paths import rows
@@ -27,18 +29,12 @@ from tests.support.paths import rows
 DIFFERING = (EndpointKind.RANDOM, EndpointKind.QUEUED)
 
 
-def endpoint_of(request: str) -> Endpoint:
-    """Return the endpoint that answers a request."""
-    path = request.partition("?")[0]
+def asked_endpoints() -> Iterator[tuple[str, Endpoint]]:
+    """Yield GET requests, each with its endpoint."""
     patterns = {re.sub(r"\{\w+\}", "[^/]+", endpoint.path): endpoint for endpoint in DOCUMENT_ENDPOINTS}
-    return next(endpoint for pattern, endpoint in patterns.items() if re.fullmatch(pattern, path))
-
-
-def requests_with_kinds() -> Iterator[tuple[str, EndpointKind]]:
-    """Yield GET requests, each with the kind of its endpoint."""
     for (request,) in rows("requests.txt", " -> "):
-        if request != OPENAPI_PATH:
-            yield request, endpoint_of(request).kind
+        path = request.partition("?")[0]
+        yield from ((request, patterns[pattern]) for pattern in patterns if re.fullmatch(pattern, path))
 
 
 def test_tables_and_statistics_are_what_the_command_says(
@@ -57,25 +53,38 @@ def test_tables_and_statistics_are_what_the_command_says(
 
 def test_new_tables_change_answers_about_tables_and_no_others(own: Path, tables: Path) -> None:
     """The kinds of endpoints say so: caches may keep the other answers, but not these."""
-    asked = [*(each for each, kind in requests_with_kinds() if kind not in DIFFERING), "/r/stats/KBvK"]
+    asked = {request: each.path for request, each in asked_endpoints() if each.kind not in DIFFERING}
     with TestClient(make_app(Settings((own,)))) as client:
-        before = {each: client.get(each).content for each in asked}
+        before = {request: client.get(request).content for request in asked}
         shutil.copy(tables / "KBNvK.r.h5", own)
         shutil.copy(own / "KBvK.r.h5", own / "new.h5")
         with h5py.File(own / "new.h5", "r+") as file:
             file.attrs["build_seconds"] = 1e6
         (own / "new.h5").replace(own / "KBvK.r.h5")
-        changed = {endpoint_of(each).path for each in asked if client.get(each).content != before[each]}
-    kinds = {each.path: each.kind for each in DOCUMENT_ENDPOINTS if Variant.R_MOBILITY in each.variants}
-    assert changed == {path for path, kind in kinds.items() if kind is EndpointKind.STATE}
+        changed = {path for request, path in asked.items() if client.get(request).content != before[request]}
+    of_tables = [each for each in DOCUMENT_ENDPOINTS if each.kind is EndpointKind.STATE]
+    assert changed == {each.path for each in of_tables if Variant.R_MOBILITY in each.variants}
 
 
 def test_only_random_answers_differ(api: TestClient) -> None:
     """The kinds of endpoints say so."""
-    for asked, kind in requests_with_kinds():
-        answers = [api.get(asked) for _ in range(3)]
-        may_differ = kind in DIFFERING and answers[0].status_code == 200 and "day=" not in asked
-        assert (len({each.content for each in answers}) > 1) == may_differ, asked
+    for request, endpoint in asked_endpoints():
+        answers = [api.get(request) for _ in range(3)]
+        may_differ = endpoint.kind in DIFFERING and answers[0].status_code == 200 and "day=" not in request
+        assert (len({each.content for each in answers}) > 1) == may_differ, request
+
+
+def test_requests_wait_in_the_queue_where_the_kind_says_so(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise Refusal(503, "busy", "the queue is full")
+
+    monkeypatch.setattr(Queue, "turn", refuse)
+    with TestClient(make_app(Settings((own,)))) as client:
+        for request, endpoint in asked_endpoints():
+            is_refused = client.get(request).json().get("code") == "busy"
+            assert is_refused == (endpoint.kind is EndpointKind.QUEUED), request
 
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
@@ -91,7 +100,6 @@ def test_samples_have_the_value(rules: str, api: TestClient) -> None:
     seen = Counter(api.get(f"/{rules}/sample?material=KvK").json()["fen"] for _ in range(25))
     assert len(seen) > 15
     assert {fen.split()[1] for fen in seen} == {"w", "b"}
-    assert api.get("/r/sample?material=KvK").headers["cache-control"] == "no-store"
 
 
 def test_samples_of_any_table(own: Path) -> None:
