@@ -109,8 +109,8 @@ class Adjudicator:
     def judge(self, raw: RawGame) -> TaggedGame:
         """Return a game with its outcome, or with the error that prevents an outcome.
 
-        A reason outside the game is a missing table or proof that is required, or a table that cannot be
-        used, for example because it was built without accrued scores.
+        It is a GameError if the reason is outside the game: a required table or proof is missing, or a table
+        cannot be used, for example because it was built without accrued scores.
         """
         if raw.empty:
             return TaggedGame(raw)
@@ -243,10 +243,8 @@ def _judged_batch(
     adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Judgement]]
 ) -> Iterator[TaggedGame]:
     for raw, (outcome, error) in zip(batch, future.result(), strict=True):
-        is_unproven = outcome is not None and not outcome.proven
-        yield (
-            adjudicator.judge(raw) if is_unproven and adjudicator.solver else TaggedGame(raw, outcome, error)
-        )
+        is_to_solve = outcome is not None and not outcome.proven and adjudicator.solver is not None
+        yield adjudicator.judge(raw) if is_to_solve else TaggedGame(raw, outcome, error)
 
 
 _adjudicator: Adjudicator
