@@ -98,11 +98,11 @@ def _report_on(game_run: GameRun, arbiter: Arbiter, outcome: Outcome, with_line:
 
 
 def _adjudicate_position(text: str, game_run: GameRun, with_line: bool, as_json: bool) -> None:
-    fen, adjudicator = parse_fen(text), game_run.adjudicator
+    fen = parse_fen(text)
     game = Game(1, 1, start=fen, board=fen.board.copy())
-    arbiter = replay(game, adjudicator.options)
+    arbiter = replay(game, game_run.adjudicator.options)
     with game_run.solver_watch.line:
-        outcome = adjudicator.outcome_of(game, arbiter)
+        outcome = game_run.adjudicator.outcome_of(game, arbiter)
     report = _report_on(game_run, arbiter, outcome, with_line)
     if note := fen.note(arbiter.settings.variant):
         say(f"tbgen: {note}")
@@ -115,7 +115,8 @@ def _adjudicate_position(text: str, game_run: GameRun, with_line: bool, as_json:
 
 def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
     """Adjudicate the games of files in order. If files can be read twice, a first pass solves positions."""
-    worst, watch = 0, game_run.solver_watch
+    worst = 0
+    watch = game_run.solver_watch
     documents: list[dict[str, Any]] = []
     game_run.solve()
     for file, game in ((path, game) for path in game_run.files for game in game_run.games(path)):

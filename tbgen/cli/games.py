@@ -151,7 +151,8 @@ class GameRun:
         """
         if not self.solves_first:
             return
-        watch, adjudicator = self.solver_watch, self.adjudicator
+        watch = self.solver_watch
+        adjudicator = self.adjudicator
         to_solve = JobCollector(lambda: watch.game)
         collector = replace(adjudicator.without_solver(), solver=to_solve, on_solve=adjudicator.on_solve)
         for path in self.files:
@@ -195,7 +196,8 @@ class GameRun:
         :raises UsageError: if the game is broken or doubtful, and such games are errors.
         :raises KeyboardInterrupt: if the solving of its position was interrupted.
         """
-        watch, outcome = self.solver_watch, game.outcome
+        watch = self.solver_watch
+        outcome = game.outcome
         if game.error is not None:
             self.tally.broken += 1
             if self.strict:

@@ -119,7 +119,8 @@ class Endpoint:
     def statuses(self) -> list[int]:
         """Statuses of the responses other than the answer."""
         of_request = [408, 413] if self.body else [404] * self.may_lack
-        of_caches, of_input = [304] * (self.caching != NO_STORE), [400] * bool(self.parameters or self.body)
+        of_caches = [304] * (self.caching != NO_STORE)
+        of_input = [400] * bool(self.parameters or self.body)
         return [*_COMMON_STATUSES, *of_request, *of_caches, *of_input]
 
     @cached_property
