@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
 from inspect import getsource
-from itertools import pairwise
 from os.path import expanduser
 from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
 from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -28,6 +29,7 @@ __all__ = [
     "Share",
     "SideName",
     "UnsetType",
+    "attribute_docstrings",
     "encoded",
     "field_docstrings",
     "from_builtins",
@@ -73,16 +75,30 @@ def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[An
     return msgspec.json.schema_components(types, schema_hook=_json_schema, ref_template=ref_template)
 
 
+def attribute_docstrings(owner: type | ModuleType) -> list[tuple[list[str], str]]:
+    """Return the attributes of a class, or the constants of a module, with the docstrings that follow them.
+
+    A docstring also describes the attributes directly before that have none; those at the end may have none.
+    """
+    tree = ast.parse(dedent(getsource(owner))).body
+    body = tree[0].body if isinstance(tree[0], ast.ClassDef) else tree
+    docstrings: list[tuple[list[str], str]] = []
+    names: list[str] = []
+    for node in body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(name)) | ast.Assign(targets=[ast.Name(name)]):
+                names.append(name)
+            case ast.Expr(ast.Constant(str(docstring))) if names:
+                docstrings.append((names, " ".join(docstring.split())))
+                names = []
+    return [*docstrings, (names, "")] if names else docstrings
+
+
 def field_docstrings(document_type: type[Document]) -> dict[str, str]:
     """Return the docstrings of the fields of a document, inherited fields included, each as one line."""
-    docstrings: dict[str, str] = {}
     bases = document_type.__mro__[: document_type.__mro__.index(Document)]
-    for owner in reversed(bases):
-        for nodes in pairwise(ast.walk(ast.parse(getsource(owner)))):
-            match nodes:
-                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(docstring))):
-                    docstrings[name] = " ".join(docstring.split())
-    return docstrings
+    rows = [row for owner in reversed(bases) for row in attribute_docstrings(owner)]
+    return {name: docstring for names, docstring in rows for name in names if docstring}
 
 
 def _json_schema(value_type: type) -> dict[str, Any]:

@@ -1,32 +1,16 @@
 """Docstrings of classes and of their attributes, as Markdown."""
 
-import ast
-import inspect
 import re
-import textwrap
 from functools import cache
 from types import ModuleType
+
+from tbgen import documents
 
 
 @cache
 def attribute_rows(owner: type | ModuleType) -> list[tuple[list[str], str]]:
-    """Return the attributes of a class, or the constants of a module, with the docstrings that follow them.
-
-    A docstring also describes the attributes directly before that have none; attributes at the end may have
-    none.
-    """
-    source = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-    body = source[0].body if isinstance(source[0], ast.ClassDef) else source
-    rows: list[tuple[list[str], str]] = []
-    names: list[str] = []
-    for node in body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(name)) | ast.Assign(targets=[ast.Name(name)]):
-                names.append(name)
-            case ast.Expr(ast.Constant(str(docstring))) if names:
-                rows.append((names, markdown(docstring)))
-                names = []
-    return [*rows, (names, "")] if names else rows
+    """Return the attributes of a class, or the constants of a module, with their docstrings as Markdown."""
+    return [(names, markdown(docstring)) for names, docstring in documents.attribute_docstrings(owner)]
 
 
 def attribute_docstrings(owner: type | ModuleType) -> dict[str, str]:
