@@ -147,7 +147,9 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
 
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
     """Return the bytes of memory for building a table, excluding the memory that concurrent builds share."""
-    layout, rate, pawns = layout_of(material), _rate_of(material, variant), _pawn_index(material)
+    layout = layout_of(material)
+    rate = _rate_of(material, variant)
+    pawns = _pawn_index(material)
     at_once = concurrent_slots(layout, threads)
     memory = pool_memory(layout) + at_once * rate.workspace[pawns]
     if form is AccruedForm.FUNCTIONS:

@@ -82,7 +82,9 @@ class Countdown:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._total, self._done, self._done_in_job = seconds, 0.0, 0.0
+        self._total = seconds
+        self._done = 0.0
+        self._done_in_job = 0.0
         self._steps: Mapping[str, float] = {}
         self._begun: float | None = None
 
@@ -96,7 +98,8 @@ class Countdown:
     def finish(self) -> None:
         """Finish the current job; skipped steps count as done."""
         self._done += sum(self._steps.values())
-        self._steps, self._done_in_job = {}, 0.0
+        self._steps = {}
+        self._done_in_job = 0.0
 
     def reach(self, step: str, share: float) -> None:
         """Record that all earlier steps and a share of this step are done. An unknown step is ignored."""

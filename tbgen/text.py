@@ -37,7 +37,8 @@ class LegibleTable(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         """Compute and store the replacement of a character."""
-        letter, category = chr(code), unicodedata.category(chr(code))
+        letter = chr(code)
+        category = unicodedata.category(chr(code))
         if category == "Cf" or letter in "\u034f\u2800" or 0xFE00 <= code <= 0xFE0F:  # variation selectors
             self[code] = ""
         elif category == "Pd" or letter in "\u2043\u2212\x96\x97":  # the last two are from Windows-1252
@@ -184,7 +185,8 @@ def parse_size(text: str) -> int:
 
     :raises UsageError: if the text is not a size.
     """
-    match, example = _SIZE_PATTERN.fullmatch(text.strip()), "give one such as 12G, 8GiB or 4096M"
+    match = _SIZE_PATTERN.fullmatch(text.strip())
+    example = "give one such as 12G, 8GiB or 4096M"
     if match is None:
         raise UsageError(f"{quote(text)} is not a size: {example}")
     if float(match[1]) <= 0:

@@ -168,7 +168,8 @@ def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play")
     width = max((len(ply.san) for ply in line), default=0)
     for ply in line:
         yield f"{move_prefix(number, white):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
-        number, white = number + (not white), not white
+        number = number + (not white)
+        white = not white
 
 
 def side_to_move(board: AnyBoard) -> str:

@@ -74,7 +74,8 @@ def run(
     def show_check(name: str, number: int, count: int) -> None:
         line.show(f"checking {name}, {number} of {count}")
 
-    place, checked = files.locate(LIST_NAME).removesuffix(f"/{LIST_NAME}"), show_check if check else None
+    place = files.locate(LIST_NAME).removesuffix(f"/{LIST_NAME}")
+    checked = show_check if check else None
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
@@ -96,9 +97,12 @@ class _FetchReport:
     """Shows the progress of a transfer, and prints a line for each file."""
 
     def __init__(self, fetch_plan: FetchPlan, line: ProgressLine, noun: str) -> None:
-        self._plan, self._line, self._lock = fetch_plan, line, Lock()
+        self._plan = fetch_plan
+        self._line = line
+        self._lock = Lock()
         self._to_fetch = counted(len(fetch_plan.files_to_fetch), noun)
-        self._bytes, self._start_time = 0, time.monotonic()
+        self._bytes = 0
+        self._start_time = time.monotonic()
         self._has_waited = False
         self.fetched: list[PublishedFile] = []
 

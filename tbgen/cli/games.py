@@ -219,7 +219,8 @@ class GameRun:
         :param prefix: text before each remark.
         """
         self.tally.add(outcome, name)
-        unknown, remarks = outcome.settings.unknown_scoring, []
+        unknown = outcome.settings.unknown_scoring
+        remarks = []
         if unknown is not None:
             remarks.append(unknown_scoring_clause(unknown))
         if outcome.unsolvable:

@@ -85,7 +85,8 @@ def _layers_text(number: int, size: int) -> str:
 
 def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterator[str]:
     tables_found = [(entry.info, entry) for entry in entries if entry.info]
-    tables, layers = sum(info.bytes for info, _ in tables_found), sum(entry.layer_bytes for entry in entries)
+    tables = sum(info.bytes for info, _ in tables_found)
+    layers = sum(entry.layer_bytes for entry in entries)
     layers_text = _layers_text(sum(entry.layer_count for entry in entries), layers)
     with_layers = f", and {layers_text} beside them: {size_text(tables + layers)}" if layers_text else ""
     rules = "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"

@@ -326,7 +326,8 @@ class EventReport:
         if score is not None and score.elo is not None:
             self._print(_score_line(score, f"{self._elo_label} {_elo_text(score.elo)}"))
         for player in () if standings is None else standings.players:
-            results, points = player.results, f"{float(player.results.points):.4f}"
+            results = player.results
+            points = f"{float(player.results.points):.4f}"
             share = f"[{float(results.share):.3f}]"
             self._print(f"{player.place:>4} {player.name:24} {points:>10} of {results.games} {share}")
 
@@ -344,7 +345,8 @@ def _elo_text(elo: "Elo") -> str:
 
 
 def _score_line(score: "MatchScore", elo_text: str) -> str:
-    points, games = float(score.points), score.games
+    points = float(score.points)
+    games = score.games
     line = f"Score of {score.player} vs {score.opponent}: {points:.4f} - {games - points:.4f}"
     line += f" [{points / games:.3f}] {games}, {elo_text}"
     if score.test is not None:

@@ -34,6 +34,14 @@ _STOP_ADVICE: Final = {
 _MAX_GAPS: Final = 3
 """Maximum number of gaps to name."""
 
+_ARROW_COLOURS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
+_MAX_ARROWS: Final = 4
+"""Maximum number of plies to draw as arrows."""
+_MAX_STRONG_ARROWS: Final = 2
+"""Maximum number of arrows in full colour; the others are faint."""
+_FAINT_ALPHA: Final = "60"
+"""Alpha channel of a faint arrow, in hexadecimal."""
+
 
 def print_stage(stage: SolveStage) -> None:
     """Print the progress as a line of JSON, for programs that wait for the result."""
@@ -190,15 +198,6 @@ def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
     if any(hold.distances.values()):
         yield f"Plies until the holder has {hold.value}:"
         yield from board_text(men | {square: str(depth) for square, depth in hold.distances.items()}, 5)
-
-
-_ARROW_COLOURS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
-_MAX_ARROWS: Final = 4
-"""Maximum number of plies to draw as arrows."""
-_MAX_STRONG_ARROWS: Final = 2
-"""Maximum number of arrows in full colour; the others are faint."""
-_FAINT_ALPHA: Final = "60"
-"""Alpha channel of a faint arrow, in hexadecimal."""
 
 
 def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> None:

@@ -52,6 +52,12 @@ from tbgen.text import counted, duration, number, size_text
 _STDIN_BATCH_LINES: Final = 1 << 10
 """Maximum number of lines that are read from standard input at once."""
 
+_MAX_STRUCTURES: Final = 20
+"""Maximum number of pawn structures that get a row in the table of the estimate."""
+
+_ONE_POSITION_HINT: Final = "one position: leave it out, or name one FEN"
+_MANY_POSITIONS_HINT: Final = "many positions: leave it out, or name a file of FENs"
+
 
 def _parse_mobile(text: str) -> MobileChoice:
     if text == "auto":
@@ -198,7 +204,8 @@ class PositionBatch:
 
         :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been printed.
         """
-        solver_watch, options = Watch(), self.options
+        solver_watch = Watch()
+        options = self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
             solver_watch.solver = solver = options.resources.make_solver(solver_watch, results)
             if self.is_stopped:
@@ -238,7 +245,8 @@ class PositionBatch:
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> ProvedDocument:
-        proved, scoring = solver.result_of(job) or ProvedValue(ANYTHING), self.options.scoring_options.scoring
+        proved = solver.result_of(job) or ProvedValue(ANYTHING)
+        scoring = self.options.scoring_options.scoring
         bounds = proved.bounds
         return ProvedDocument.of(
             job,
@@ -274,10 +282,6 @@ class EstimateAnswer(EstimateDocument, kw_only=True):
     """An estimate, and the positions that it leaves out."""
 
     errors: list[PositionErrorDocument] | UnsetType = UNSET
-
-
-_MAX_STRUCTURES: Final = 20
-"""Maximum number of pawn structures that get a row in the table of the estimate."""
 
 
 def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
@@ -343,10 +347,6 @@ def _estimate_lines(document: EstimateDocument) -> Iterator[str]:
         yield f"and {counted(len(structures) - _MAX_STRUCTURES, 'other structure')}"
 
 
-_ONE_POSITION_HINT: Final = "one position: leave it out, or name one FEN"
-_MANY_POSITIONS_HINT: Final = "many positions: leave it out, or name a file of FENs"
-
-
 @command
 def run(*words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")], options: SolveOptions) -> int:
     """Solve a position with any number of men, or many positions.
@@ -410,8 +410,11 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
     options.warn_of_ignored_field(text)
-    fen, resources, scoring = parse_fen(text), options.resources, options.scoring_options.scoring
-    seconds, cells = Budget.seconds if options.time is None else options.time, None if failure is None else 0
+    fen = parse_fen(text)
+    resources = options.resources
+    scoring = options.scoring_options.scoring
+    seconds = Budget.seconds if options.time is None else options.time
+    cells = None if failure is None else 0
     with ProgressLine() as progress:
         try:
             solution = solve(
@@ -427,7 +430,8 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
                 progress=print_stage if options.stream else lambda stage: progress.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
-            solution, failure = error.solution, failure or error.interrupt
+            solution = error.solution
+            failure = failure or error.interrupt
     if failure is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:

@@ -65,7 +65,8 @@ class SolvingOptions(OptionGroup):
         for name, value in (vars(self) | vars(replace(sources, syzygy=None))).items():
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
-        watch, file = Watch(), self.solve_results
+        watch = Watch()
+        file = self.solve_results
         resources = Resources(
             self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
             self.solve_total,

@@ -153,7 +153,8 @@ def batches_of_lines(batch_size: int) -> Iterator[list[str]]:
 
 def _batches_of(descriptor: int, batch_size: int) -> Iterator[list[str]]:
     decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
-    lines, unfinished = [], ""
+    lines = []
+    unfinished = ""
     while read := os.read(descriptor, _READ_BYTES):
         *complete, unfinished = (unfinished + decoder.decode(read)).split("\n")
         lines += complete

@@ -80,7 +80,8 @@ def run(
     """
     if len(names) < 2:
         raise UsageError("name files to tag, and last the one to write; see: tbgen tag --help")
-    sources, target = matching_files(names[:-1]), names[-1]
+    sources = matching_files(names[:-1])
+    target = names[-1]
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for games")
     outputs = _outputs(sources, target)
@@ -127,7 +128,9 @@ def _tag(sources: list[str], target: str, game_run: GameRun) -> None:
     :raises _UnreadableError: if there is no game, or none can be read.
     """
     buffered: list[bytes] = []
-    tally, size, buffer_limit = game_run.tally, 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
+    tally = game_run.tally
+    size = 0
+    buffer_limit = _MAX_BUFFERED_BYTES if is_stream(target) else 0
     tagged_before, broken_before = tally.games, tally.broken
     with open_for_writing(target) as sink:
         for data in _tagged_bytes(sources, game_run):
@@ -153,7 +156,8 @@ def _tagged_bytes(sources: list[str], game_run: GameRun) -> Iterator[bytes]:
         gap = b"" if not tail or _EMPTY_LINE.search(tail) else b"\n\n"[tail.endswith(b"\n") :]
         for game in game_run.games(source):
             yield gap + game.data
-            gap, tail = b"", game.data[-4:]
+            gap = b""
+            tail = game.data[-4:]
 
 
 def _summary(tally: Tally) -> str:

@@ -39,6 +39,33 @@ _MAN_LETTERS: Final = "PNBRQKpnbrqk"
 _ASSUMED_DEPTH: Final = 250
 """Depth in plies that is assumed for a value if the tables do not store its depth."""
 
+_TIMER_POLL_SECONDS: Final = 0.002
+"""Interval at which the timer is checked."""
+PATIENCE_SECONDS: Final = 0.05
+"""Maximum time to wait for tables in the first iterations."""
+_MAX_REPEATED_DEPTH: Final = 2
+"""Greatest depth of an iteration that is repeated once tables have answered its requests."""
+_MAX_WAITING_DEPTH: Final = 4
+"""Greatest depth of an iteration after which the search waits for tables if the game is drawn in chess. The
+values after trades decide such games."""
+_NO_NODE_LIMIT: Final = 1 << 62
+_PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
+"""For some 50-move rules, the rank below which an improvement of the accrued score resets the counter. Under
+the other rules, no improvement does."""
+_LATE_SCORES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
+"""Values of the control word ``LATE_SCORES`` for the 50-move rules for which it is not 0."""
+_REACHABLE_SCORE: Final = GScore("G1.5")
+"""Score that the engine may still reach in a drawn game, because the other side plays only chess."""
+_POINT_COST: Final = 6 * MATE
+"""Cost of giving up one point of classical chess, on the scale of the search.
+
+It is three times the value of a point of r-mobility, because the chess engine that reports the cost may not
+have searched deeply.
+"""
+
+KERNEL_FAMILY: Final = "tbgen.engine.kernels.search"
+"""Name of the search kernels in the compiler cache: the module that imports all other search kernels."""
+
 
 class LeafLookups:
     """The look-ups for one search: a thread reads the requested values from tables until :meth:`close`.
@@ -138,7 +165,8 @@ def _search_values(
 
     :param value_by_rank: for each rank, the value, on this scale, of the score of that rank that White holds.
     """
-    is_white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
+    is_white = codes < NONE
+    accrued = _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
     rank = np.where(is_white, codes, 255 - codes).astype(np.int64)
     lead = np.where(rank == 0, MATE + SCALE_PLIES, value_by_rank[rank]) * np.where(is_white, 1, -1)
     # Codes are in the order of scores, White's best first.
@@ -148,31 +176,6 @@ def _search_values(
         clock = np.maximum(requests[:, columns.CLOCK].astype(np.int64), MAX_UNKEYED_CLOCK)
         value[(plies + clock >= FIFTY_MOVE_PLIES) & (codes != accrued)] = NO_VALUE
     return value
-
-
-_TIMER_POLL_SECONDS: Final = 0.002
-"""Interval at which the timer is checked."""
-PATIENCE_SECONDS: Final = 0.05
-"""Maximum time to wait for tables in the first iterations."""
-_MAX_REPEATED_DEPTH: Final = 2
-"""Greatest depth of an iteration that is repeated once tables have answered its requests."""
-_MAX_WAITING_DEPTH: Final = 4
-"""Greatest depth of an iteration after which the search waits for tables if the game is drawn in chess. The
-values after trades decide such games."""
-_NO_NODE_LIMIT: Final = 1 << 62
-_PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
-"""For some 50-move rules, the rank below which an improvement of the accrued score resets the counter. Under
-the other rules, no improvement does."""
-_LATE_SCORES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
-"""Values of the control word ``LATE_SCORES`` for the 50-move rules for which it is not 0."""
-_REACHABLE_SCORE: Final = GScore("G1.5")
-"""Score that the engine may still reach in a drawn game, because the other side plays only chess."""
-_POINT_COST: Final = 6 * MATE
-"""Cost of giving up one point of classical chess, on the scale of the search.
-
-It is three times the value of a point of r-mobility, because the chess engine that reports the cost may not
-have searched deeply.
-"""
 
 
 class CompiledSearch:
@@ -205,7 +208,8 @@ class CompiledSearch:
     ) -> None:
         self._patience, self._candidates = patience, candidates
         self.game, self._work, self._must_stop = game, work, must_stop
-        self._line_count, self._max_nodes = min(line_count, len(moves)), max_nodes or _NO_NODE_LIMIT
+        self._line_count = min(line_count, len(moves))
+        self._max_nodes = max_nodes or _NO_NODE_LIMIT
         self._leaves = LeafLookups(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
         self.best = RootLine((self._to_line([int(work.moves[0, 0])])[0],), 0, 0)
@@ -219,7 +223,8 @@ class CompiledSearch:
     @property
     def counts(self) -> SearchCounts:
         """Statistics of the search so far."""
-        control, occupied = self._work.control, np.mean(self._work.keys[:1000] != 0)
+        control = self._work.control
+        occupied = np.mean(self._work.keys[:1000] != 0)
         return SearchCounts(
             self.nodes,
             int(control[control_index.HITS]),
@@ -262,7 +267,8 @@ class CompiledSearch:
         work, game, control = self._work, self.game, self._work.control
         played = game.played_positions[-GAME_POSITION_LIMIT:]
         for number, (key, ply) in enumerate(played):
-            men, white, turn, castling, square = key[:6], key[6], key[7], key[8], key[9]
+            men = key[:6]
+            white, turn, castling, square = key[6:10]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
             work.rows[number] = [
                 *men, white, occupied & ~white, castling, 1 << square if square >= 0 else 0, int(not turn), 0,
@@ -271,7 +277,8 @@ class CompiledSearch:
         last = len(played) - 1
         work.rows[last, columns.QUIET_PLIES] = min(game.live.halfmove_clock, last)
         rule = game.settings.fifty_move_rule
-        generation, discards = control[control_index.GENERATION] + 1, control[control_index.DISCARDS]
+        generation = control[control_index.GENERATION] + 1
+        discards = control[control_index.DISCARDS]
         control[:] = 0
         control[control_index.GENERATION], control[control_index.DISCARDS] = generation, discards
         control[control_index.MAX_NODES], control[control_index.ROOT] = _NO_NODE_LIMIT, last
@@ -357,7 +364,8 @@ class CompiledSearch:
             watcher.join()  # the workspace serves one search at a time
 
     def _to_line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
-        board, line = self.game.live.copy(stack=False), []
+        board = self.game.live.copy(stack=False)
+        line = []
         for each in moves:
             line.append(self._decode(board, each))
             board.push(line[-1])
@@ -380,10 +388,6 @@ def _encode(board: chess.Board, answer: chess.Move) -> int:
     move = chess.Move.from_uci(board.uci(answer, chess960=True))
     promoted = move.promotion - 1 if move.promotion else 0
     return move.from_square | move.to_square << columns.TARGET_SHIFT | promoted << columns.PROMOTED_SHIFT
-
-
-KERNEL_FAMILY: Final = "tbgen.engine.kernels.search"
-"""Name of the search kernels in the compiler cache: the module that imports all other search kernels."""
 
 
 def ensure_compiled(announce: Callable[[str], object]) -> None:

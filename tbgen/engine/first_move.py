@@ -33,7 +33,8 @@ def immediate_moves(
     :param moves: legal moves, at least one.
     :param count: maximum number of moves to return.
     """
-    root, accrued = game.position_count - 1, game.accrued
+    root = game.position_count - 1
+    accrued = game.accrued
     values = [(*_value(game, move, look_up, root, accrued), move) for move in moves]
     values.sort(key=lambda each: each[0], reverse=game.live.turn)
     lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(values[:count], 1)]

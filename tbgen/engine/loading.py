@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_REPORT_SECONDS: Final = 5.0
+"""Interval between messages while loading continues."""
+
+_MAX_START_WAIT_SECONDS: Final = 5.0
+"""Maximum time for which ``close()`` waits for a partner that is still starting. A partner that starts later
+ends when its input is closed."""
+
 
 def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None]) -> Future[T]:
     """Run a function in a thread of its own, and return the future of its result.
@@ -42,10 +49,6 @@ def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None])
     return future
 
 
-_REPORT_SECONDS: Final = 5.0
-"""Interval between messages while loading continues."""
-
-
 def wait_until_loaded(futures: Collection[Future[Any]], say: Callable[[str], object]) -> None:
     """Wait until each future has a result or an error.
 
@@ -66,11 +69,6 @@ def elapsed_text(start_time: float) -> str:
     return f"{time.perf_counter() - start_time:.2f} s"
 
 
-_MAX_START_WAIT_SECONDS: Final = 5.0
-"""Maximum time for which ``close()`` waits for a partner that is still starting. A partner that starts later
-ends when its input is closed."""
-
-
 class PartnerOwner:
     """Owner of at most one partner, which it starts and replaces as the options require. Thread-safe.
 
@@ -78,7 +76,8 @@ class PartnerOwner:
     """
 
     def __init__(self, announce: Callable[[str], None]) -> None:
-        self._announce, self._lock = announce, threading.Lock()
+        self._announce = announce
+        self._lock = threading.Lock()
         self._configuration: object = None
         """Command, hash size and options of the current partner; None to start one at the next request."""
         self._future: Future[Partner] | None = None
@@ -142,7 +141,9 @@ class PartnerOwner:
 
     def _dismiss(self) -> "Future[Partner] | None":
         """Arrange for the partner to be closed as soon as it has started; return the future of its start."""
-        dismissed, self._future, self._configuration = self._future, None, None
+        dismissed = self._future
+        self._future = None
+        self._configuration = None
         if dismissed:
             dismissed.add_done_callback(_close)
         return dismissed

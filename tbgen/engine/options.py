@@ -14,6 +14,8 @@ from tbgen.system.files import split_paths
 _EMPTY: Final = "<empty>"
 _INTEGER_PATTERN: Final = re.compile("-?[0-9]{1,9}")
 
+_PAIRS_SYNTAX: Final = "NAME=VALUE, several separated by |"
+
 
 class Option(NamedTuple):
     """An option as the protocol describes it.
@@ -37,12 +39,14 @@ def _spin_option(name: str, default: int, low: int, high: int, scale: Callable[[
     def accepts(text: str) -> bool:
         return bool(_INTEGER_PATTERN.fullmatch(text)) and low <= int(text) <= high
 
-    limits, expected = f" min {low} max {high}", f"a number from {low} to {high}"
+    limits = f" min {low} max {high}"
+    expected = f"a number from {low} to {high}"
     return Option(name, "spin", str(default), limits, expected, accepts, lambda text: scale(int(text)))
 
 
 def _combo_option(name: str, default: str, *words: str, parse: Callable[[str], Any] = str) -> Option:
-    variants, expected = "".join(f" var {word}" for word in words), f"one of {', '.join(words)}"
+    variants = "".join(f" var {word}" for word in words)
+    expected = f"one of {', '.join(words)}"
     return Option(name, "combo", default, variants, expected, lambda text: text in words, parse)
 
 
@@ -67,9 +71,6 @@ def _are_pairs(text: str) -> bool:
 
 def _parse_pairs(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in _split_pairs(text)}
-
-
-_PAIRS_SYNTAX: Final = "NAME=VALUE, several separated by |"
 
 
 class Options:

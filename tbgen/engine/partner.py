@@ -302,7 +302,8 @@ def _first_limit(timer: Timer, share: float) -> chess.engine.Limit:
     :param share: share of the move's time and nodes that the partner may use.
     """
     go = timer.go
-    depth, nodes = go.depth, _node_limit(timer, share)
+    depth = go.depth
+    nodes = _node_limit(timer, share)
     if timer.target is None:
         return chess.engine.Limit(depth=depth, nodes=nodes)
     if "movetime" in go.numbers:

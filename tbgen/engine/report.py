@@ -49,7 +49,8 @@ def advice_info(
     guaranteed = advice.lower if white else advice.upper
     plies = 0 if advice.value == game.accrued else advice.depth
     value = worth(guaranteed) if plies is None else value_after(guaranteed, game.accrued, plies)
-    depth, bound = max(plies or 0, 1), " lowerbound" if advice.value is None else ""
+    depth = max(plies or 0, 1)
+    bound = " lowerbound" if advice.value is None else ""
     if advice.value is None:
         words = ScoreInterval(advice.lower, advice.upper).words
     elif plies is None:
@@ -90,7 +91,8 @@ def partner_info(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator
 
 def _line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
     """Return a line of moves from the current position in UCI notation."""
-    board, words = game.live.copy(stack=False), []
+    board = game.live.copy(stack=False)
+    words = []
     for move in line:
         words.append(board.uci(move))
         board.push(move)

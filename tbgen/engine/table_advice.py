@@ -35,6 +35,26 @@ from tbgen.text import counted
 _MAX_OCCURRENCES = 3
 """A position that occurs this many times ends the game."""
 
+_POLL_SECONDS: Final = 0.02
+"""Interval at which the timer is checked."""
+_MAX_LINE_PLIES: Final = 1000
+"""Maximum length of a line, in case tables contradict each other."""
+_MAX_LINE_SEARCHES: Final = 20
+"""Maximum number of parts of the search for depths that tables do not store, for all lines of a report. With
+packed tables, each part takes up to a third of a second."""
+_MAX_CASTLING_MEN: Final = 4
+"""Positions with castling rights are looked up if they have at most this many men. With more men, a look-up
+takes minutes."""
+_SAMPLE_SQUARES: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
+"""Squares to try for the men, to find an arbitrary position of a material."""
+_MIN_TEMPTING_SECONDS: Final = 0.1
+"""Minimum thinking time for which tempting moves are sought. Looking up all answers may take that long."""
+_MAX_DEPTH_SECONDS: Final = 60.0
+"""Maximum time to compute depths, even without a time limit, because the computation takes memory."""
+
+_Compiler: TypeAlias = Callable[[Callable[[str], object]], None]
+"""Compiles a family of kernels unless they are in the cache. The argument is called with a message first."""
+
 
 def most_tempting_move(
     game: SearchGame, moves: Sequence[RankedMove], answers: Sequence[Sequence[RankedMove]]
@@ -74,28 +94,6 @@ def _gain(value: GScore, old_value: GScore, white: bool) -> float:
     return gain if white else -gain
 
 
-_POLL_SECONDS: Final = 0.02
-"""Interval at which the timer is checked."""
-_MAX_LINE_PLIES: Final = 1000
-"""Maximum length of a line, in case tables contradict each other."""
-_MAX_LINE_SEARCHES: Final = 20
-"""Maximum number of parts of the search for depths that tables do not store, for all lines of a report. With
-packed tables, each part takes up to a third of a second."""
-_MAX_CASTLING_MEN: Final = 4
-"""Positions with castling rights are looked up if they have at most this many men. With more men, a look-up
-takes minutes."""
-_SAMPLE_SQUARES: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
-"""Squares to try for the men, to find an arbitrary position of a material."""
-_MIN_TEMPTING_SECONDS: Final = 0.1
-"""Minimum thinking time for which tempting moves are sought. Looking up all answers may take that long."""
-_MAX_DEPTH_SECONDS: Final = 60.0
-"""Maximum time to compute depths, even without a time limit, because the computation takes memory."""
-
-
-_Compiler: TypeAlias = Callable[[Callable[[str], object]], None]
-"""Compiles a family of kernels unless they are in the cache. The argument is called with a message first."""
-
-
 class EngineTables:
     """The tables that the engine plays from.
 
@@ -122,7 +120,8 @@ class EngineTables:
         """For each function that compiles kernels, the future that is done when loading them has ended."""
         self._read_lock = threading.Lock()
         """Lock that a background thread holds while it reads tables."""
-        self._is_open, self._open_lock = False, threading.Lock()
+        self._is_open = False
+        self._open_lock = threading.Lock()
 
     def load(self) -> None:
         """Open all tables, start to load or compile the code for look-ups, and report the time taken."""
@@ -139,7 +138,8 @@ class EngineTables:
         wait_until_loaded([*self._kernels.values()], say)
 
     def _open_all(self) -> None:
-        self._is_open, began = True, time.perf_counter()
+        self._is_open = True
+        began = time.perf_counter()
         packed_first = sorted(self.materials, key=lambda each: (not self._is_packed(each), each))
         if packed_first:
             self._say(f"opening {counted(len(self.materials), 'table')} took {elapsed_text(began)}")
@@ -242,7 +242,8 @@ class EngineTables:
 
         :param searches: counts the parts of searches for depths, for all lines of a report together.
         """
-        before, line = game.position_count, [best.moves[0]]
+        before = game.position_count
+        line = [best.moves[0]]
 
         def is_patient() -> bool:
             return next(searches) < _MAX_LINE_SEARCHES and not timer.lines_are_due()
@@ -335,7 +336,8 @@ class EngineTables:
                     with self._read_lock:
                         self._base.get(board, accrued)
                         if for_arrays:
-                            men, side = board.piece_map(), [int(not board.turn)]
+                            men = board.piece_map()
+                            side = [int(not board.turn)]
                             letters = "".join(man.symbol() for man in men.values())
                             self._base.probe_arrays(letters, [list(men)], side, [position_score(board).code])
                 except TbgenError as error:  # the code is ready nevertheless, for other tables

@@ -146,7 +146,8 @@ class Thinker:
 
         Return None if there is no partner, or if it fails before it has chosen a move.
         """
-        partner, judged = self.get_partner(), None
+        partner = self.get_partner()
+        judged = None
         if partner is None:
             return None
         try:
@@ -189,7 +190,8 @@ class Thinker:
         def report_line(best: RootLine, counts: SearchCounts) -> None:
             self._report(report.search_info(game, best, counts, timer.elapsed, self._shown_place(best.place)))
 
-        max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best_count
+        max_nodes = timer.go.numbers.get("nodes")
+        lines = self.options.best_count
         if (workspace := self.get_workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
             (best_line, *others), counts = immediate_moves(game, allowed, look_up, lines)
@@ -225,7 +227,8 @@ class Thinker:
         def report_line(best: RootLine) -> None:
             self._report(report.search_info(game, best, search.counts, timer.elapsed))
 
-        moves, patience = list(judgement.candidates), min(PATIENCE_SECONDS, judgement.search_seconds / 8)
+        moves = list(judgement.candidates)
+        patience = min(PATIENCE_SECONDS, judgement.search_seconds / 8)
         nodes, candidates = judgement.search_nodes, judgement.candidates
         search = CompiledSearch(game, moves, workspace, self.tables, is_over, 1, nodes, patience, candidates)
         return MoveChoice(*search.run(timer.go.depth, is_over, report_line).line[:2])

@@ -98,7 +98,8 @@ class Go:
         if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
         increment = self.numbers.get("winc" if white else "binc", 0) / 1000
-        available, spendable = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_FACTOR * overhead, 0)
+        available = clock / 1000 - overhead
+        spendable = max(clock / 1000 - _RESERVE_FACTOR * overhead, 0)
         moves = min(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
         share = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
@@ -163,7 +164,8 @@ class Timer:
     def ponder_hit(self) -> None:
         """Start the clock: the opponent has made the expected move."""
         with self._changed:
-            self._pondering, self._clock_start = False, time.perf_counter()
+            self._pondering = False
+            self._clock_start = time.perf_counter()
             self._changed.notify_all()
 
     def is_over(self, nodes: int = 0) -> bool:

@@ -48,7 +48,8 @@ class UciEngine:
     def __init__(
         self, write: Callable[[str], None], directories: Sequence[Path] = (), partner: str = ""
     ) -> None:
-        self._write, self._lock = write, threading.Lock()
+        self._write = write
+        self._lock = threading.Lock()
         self._unsaid = SimpleQueue[str]()
         """Sentences about loading that wait for the next search, because clients expect no lines between
         searches, and nothing but ``readyok`` in answer to ``isready``."""
@@ -133,7 +134,8 @@ class UciEngine:
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
         split = words.index("value") if "value" in words else len(words)
-        name, value = " ".join(words[1:split]), "".join(rest.split(None, split + 1)[split + 1 :]).rstrip()
+        name = " ".join(words[1:split])
+        value = "".join(rest.split(None, split + 1)[split + 1 :]).rstrip()
         self._game = None  # the option may affect how the position is read
         match self._options.set(name, value):
             case "Hash":

@@ -79,7 +79,8 @@ def is_flat_file_of(path: Path, table: StoredFile) -> bool:
     """Return whether a file's header, size and checksums are those of a table's undamaged flat file."""
     try:
         with open(path, "rb", opener=open_nonblocking) as file:
-            header, size = file.read(PAGE_BYTES), path.stat().st_size
+            header = file.read(PAGE_BYTES)
+            size = path.stat().st_size
     except OSError:
         return False
     fields = _HEADER_STRUCT.unpack_from(header.ljust(PAGE_BYTES, b"\0"))
@@ -292,7 +293,8 @@ def _context_entries(levels: "Levels", first_step: NDArray[np.uint16]) -> NDArra
     for divided in reversed(levels[1:]):
         children = found[0].reshape(-1, divided)
         found.insert(0, np.where((children == children[:, :1]).all(axis=1), children[:, 0], -1))
-    contexts, entries = np.arange(levels[0]), np.zeros(0, "<u4")
+    contexts = np.arange(levels[0])
+    entries = np.zeros(0, "<u4")
     for level, divided in zip(found, (*levels[1:], 0), strict=True):
         entry = level[contexts]
         parents = contexts[entry < 0]

@@ -237,7 +237,8 @@ class _FetchStoppedError(Exception):
 def _fetch_file(
     entry: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
-    place, path = source.locate(entry.file), directory / entry.file
+    place = source.locate(entry.file)
+    path = directory / entry.file
     partial_path = _partial_path(path)
     with write_errors(partial_path), _locked_file(partial_path, report.on_wait, stop) as file:
         if _is_file_of(entry, path):  # another process has fetched it since the comparison
@@ -275,7 +276,8 @@ def _append(
     A partial file that is too long is emptied first. If the source cannot start at the requested byte, the
     file is received from its beginning.
     """
-    offset, place = file.seek(0, os.SEEK_END), source.locate(entry.file)
+    offset = file.seek(0, os.SEEK_END)
+    place = source.locate(entry.file)
     if offset > entry.bytes:
         file.truncate(0)
         offset = file.seek(0)

@@ -23,6 +23,9 @@ from tbgen.exchange.published import (
 from tbgen.store.format import table_path, tables_in
 from tbgen.system.files import atomic_write, check_target, make_directory, write_errors, write_file
 
+SUMS_NAME: Final = "SHA256SUMS"
+"""Name of the file of checksums that ``sha256sum -c`` reads."""
+
 
 def chosen_tables(
     directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
@@ -47,10 +50,6 @@ def chosen_tables(
     if not tables:
         raise NoTablesError(directory, variants[0])
     return tables
-
-
-SUMS_NAME: Final = "SHA256SUMS"
-"""Name of the file of checksums that ``sha256sum -c`` reads."""
 
 
 def publish(

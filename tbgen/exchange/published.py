@@ -20,6 +20,12 @@ from tbgen.store.format import table_path
 from tbgen.store.inventory import Digest
 from tbgen.store.table_file import StoredFile
 
+LIST_NAME: Final = "tbgen-set.json"
+MAX_LIST_BYTES: Final = 32 << 20
+"""Maximum size of a list. All tables of both variants need about 100 KiB, a thousand cells 300 KiB."""
+
+_VERSION: Final = 1
+
 
 def check_table(path: Path, material: Material, variant: Variant) -> str:
     """Read a whole table, plain or packed, compare it with its digest, and return the digest.
@@ -31,13 +37,6 @@ def check_table(path: Path, material: Material, variant: Variant) -> str:
             raise DamagedTableError(f"{path} contains a table for the rules {table.info.variant}")
         table.check()
         return table.info.digest
-
-
-LIST_NAME: Final = "tbgen-set.json"
-MAX_LIST_BYTES: Final = 32 << 20
-"""Maximum size of a list. All tables of both variants need about 100 KiB, a thousand cells 300 KiB."""
-
-_VERSION: Final = 1
 
 
 class UnusableFileError(TbgenError):

@@ -35,6 +35,9 @@ _FIRST_PAUSE_SECONDS: Final = 0.5
 _RETRIED_STATUSES: Final = (408, 429, 500, 502, 503, 504)
 """HTTP status codes after which a request is repeated."""
 
+Download: TypeAlias = tuple[int, Iterator[bytes]]
+"""The offset in the file at which the data begin, and the data in chunks."""
+
 
 class InterruptedTransferError(TbgenError):
     """A transfer ended early; another attempt may succeed."""
@@ -42,10 +45,6 @@ class InterruptedTransferError(TbgenError):
 
 class RejectedFileError(TbgenError):
     """A file is unavailable or differs from its entry in the list; other files of the set may be usable."""
-
-
-Download: TypeAlias = tuple[int, Iterator[bytes]]
-"""The offset in the file at which the data begin, and the data in chunks."""
 
 
 def source_of(text: str) -> "FileSource":

@@ -105,7 +105,8 @@ class GameOptions:
             the komi (as with G6.0, unlike G5.75).
         """
         # cuteRMob uses the r-mobility tags in both variants.
-        names, shared = tags.RESULT_TAGS[self.variant], tags.R_MOBILITY_TAGS
+        names = tags.RESULT_TAGS[self.variant]
+        shared = tags.R_MOBILITY_TAGS
         rule = pgn_tags.get(names.fifty_moves, pgn_tags.get(shared.fifty_moves))
         cutoff = pgn_tags.get(names.cutoff, pgn_tags.get(shared.cutoff))
         scoring = pgn_tags.get(names.scoring, pgn_tags.get(shared.scoring))
@@ -125,12 +126,14 @@ def _settings_of(options: GameOptions, tag_values: tuple[str | None, ...]) -> Ga
     cutoff = options.cutoff
     if cutoff is None:
         cutoff = DEFAULT_CUTOFF if cutoff_tag is None else parse_cutoff(cutoff_tag)
-    scheme, unknown_name = options.scheme, None
+    scheme = options.scheme
+    unknown_name = None
     if scheme is None:
         try:
             scheme = Scheme.EXPONENTIAL if scoring is None else Scheme.parse(scoring)
         except UsageError:
-            scheme, unknown_name = Scheme.EXPONENTIAL, scoring
+            scheme = Scheme.EXPONENTIAL
+            unknown_name = scoring
     used_komi = (options.komi or DEFAULT_KOMI) if komi is None else Komi.parse(komi)
     return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, cutoff, used_komi), unknown_name)
 

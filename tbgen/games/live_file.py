@@ -242,7 +242,8 @@ class LiveFile:
         with suppress(OSError, UsageError):  # the file may not exist yet, or may have been deleted
             check_target(self._path)
             file = self._path.open("rb")
-            old_status, self._status = self._status, os.fstat(file.fileno())
+            old_status = self._status
+            self._status = os.fstat(file.fileno())
             is_new = old_status is None or not os.path.samestat(old_status, self._status)
             if is_new:
                 self._offset, self._incomplete_line = 0, b""

@@ -231,7 +231,8 @@ class Outcome:
         outcome = replace(self, settings=replace(self.settings, scoring=scoring))
         if self.bounds is None:
             return outcome
-        value, basis = self.bounds.nearest(self.accrued), self.basis
+        value = self.bounds.nearest(self.accrued)
+        basis = self.basis
         if self.bounds.gives_equal_points(scoring):
             return replace(outcome, value=value, basis=Basis.BOUNDED, missing=None)
         if value != self.accrued:

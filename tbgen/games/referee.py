@@ -33,6 +33,9 @@ _MAX_OCCURRENCES: Final = 3
 _FREE_KING_RANK: Final = GScore(17, True).rank
 """Rank of G8.5, the position score if a bare king to move has all eight of its moves."""
 
+SufficiencyTest: TypeAlias = Callable[[ScoreInterval], bool]
+"""Function that returns whether bounds are narrow enough."""
+
 
 class PlayedPosition(NamedTuple):
     """The scores and counters of a position that has occurred in the game."""
@@ -160,7 +163,8 @@ class Arbiter:
     @property
     def basis(self) -> Basis | None:
         """The rule that has ended the game on the board; None if the game continues."""
-        position, rule = self._plies[-1], self._rule
+        position = self._plies[-1]
+        rule = self._rule
         if position.score.rank < 2 and rule.counts_score(position.clock, True):
             return Basis.STALEMATE if position.score.rank else Basis.MATE
         free_kings = position.has_free_king and len(self._plies) > 1 and self._plies[-2].has_free_king
@@ -253,11 +257,13 @@ class Arbiter:
 
     def _push(self, move: chess.Move) -> None:
         """Make a legal move."""
-        board, previous = self._board, self._plies[-1]
+        board = self._board
+        previous = self._plies[-1]
         zeroing = board.is_zeroing(move)
         board.push(move)
         score = position_score(board)
-        accrued, clock = previous.accrued, 0 if zeroing else previous.clock + 1
+        accrued = previous.accrued
+        clock = 0 if zeroing else previous.clock + 1
         if self.settings.variant.is_reset_by(zeroing):
             accrued = score
         elif score.rank < accrued.rank and self._rule.counts_score(clock, score.rank < 2):
@@ -276,10 +282,6 @@ class Arbiter:
         self._keys.append(key)
         self._occurrences[key] += 1
         self._plies.append(PlayedPosition(score, accrued, clock, free_king, self._occurrences[key]))
-
-
-SufficiencyTest: TypeAlias = Callable[[ScoreInterval], bool]
-"""Function that returns whether bounds are narrow enough."""
 
 
 class StateSolver(Protocol):
@@ -395,7 +397,8 @@ def adjudicate(
         if require_proof:
             raise UnprovenError(f"nothing can prove the result: {outcome.beyond_proof}")
         return outcome
-    board, failure = arbiter.board, None
+    board = arbiter.board
+    failure = None
     if tables is not None:
         outcome, failure = _probe(outcome, board, tables)
     if syzygy is not None and not outcome.proven:

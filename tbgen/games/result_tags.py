@@ -23,7 +23,8 @@ _LINE_STARTS: Final = (b"\n", b"\r", b"\xef\xbb\xbf")
 def tags_of(outcome: Outcome) -> dict[str, str]:
     """Return the tags that describe an outcome. Komi, doubts and bounds have tags only if they apply."""
     settings = outcome.settings
-    names, scoring = tags.RESULT_TAGS[settings.variant], settings.scoring
+    names = tags.RESULT_TAGS[settings.variant]
+    scoring = settings.scoring
     values = {
         names.result: str(outcome.value),
         tags.POINTS: scoring.tag(outcome.value),
@@ -80,7 +81,8 @@ def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> byte
     kept_tags = [tag for tag in raw.tags if tag.name not in replaced_names]
     names = {tag.name for tag in kept_tags}
     offset, needs_empty_line = _tag_offset(raw, kept_tags, old_tags)
-    before, after = _drop(old_tags, raw.data, 0, offset), _drop(old_tags, raw.data, offset, len(raw.data))
+    before = _drop(old_tags, raw.data, 0, offset)
+    after = _drop(old_tags, raw.data, offset, len(raw.data))
     line_break = _LAST_LINE_BREAK.search(before) or _LINE_BREAK.search(after)
     newline = b"\n" if line_break is None else line_break[0]
     if newline == b"\r" and after.startswith(b"\n"):

@@ -45,6 +45,9 @@ _Judgement: TypeAlias = tuple[Outcome | None, UsageError | GameError | None]
 _MAX_BATCHES_PER_PROCESS: Final = 4
 """Maximum number of batches in progress per process, so that memory does not grow with the file."""
 
+_MAX_NAMED_GAMES: Final = 3
+"""Maximum number of games to name for each doubt."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaggedGame:
@@ -263,10 +266,6 @@ def _judge_batch(batch: list[RawGame]) -> list[_Judgement]:
     return [(game.outcome, game.error) for game in map(_adjudicator.judge, batch)]
 
 
-_MAX_NAMED_GAMES: Final = 3
-"""Maximum number of games to name for each doubt."""
-
-
 @dataclass(slots=True)
 class Tally:
     """Counts of adjudicated games."""
@@ -318,7 +317,8 @@ class Tally:
     def remarks(self) -> Iterator[str]:
         """Yield sentences on each doubt that has occurred, on missing tables, and on missing Syzygy files."""
         for doubt in (doubt for doubt in Doubt if self.doubts[doubt]):
-            names, unnamed = self.first_games[doubt], self.doubts[doubt] - len(self.first_games[doubt])
+            names = self.first_games[doubt]
+            unnamed = self.doubts[doubt] - len(self.first_games[doubt])
             places = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
             yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {places}"
         error = self._last_missing_error

@@ -75,7 +75,8 @@ class TimeControl:
             raise UsageError(
                 f"{quote(text)} is not a time control: expected one such as 40/60+0.6, 10+0.1 or inf"
             )
-        moves, time = int(match["moves"] or 0), parse_seconds(match["time"])
+        moves = int(match["moves"] or 0)
+        time = parse_seconds(match["time"])
         increment = float(match["increment"] or 0)
         if not time + increment:
             raise UsageError(f"the time control {quote(text)} gives no time: expected one such as 10+0.1")
@@ -125,7 +126,8 @@ def limit_of(clocks: Mapping[Color, Clock], mover: Color) -> Limit:
     """
     white, black = clocks[WHITE], clocks[BLACK]
     clock = clocks[mover]
-    control, has_clock = clock.control, clock.seconds_left is not None
+    control = clock.control
+    has_clock = clock.seconds_left is not None
     return Limit(
         time=control.per_move,
         depth=control.depth,

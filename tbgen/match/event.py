@@ -33,6 +33,9 @@ from tbgen.system.processes import Guard
 from tbgen.system.signals import END_SIGNALS
 from tbgen.uci.process import Engine, EngineFault, EngineLogs, EngineSettings
 
+_MAX_ROUNDS: Final = 1000
+"""Maximum number of rounds that are tried for the digest of an event whose pairings depend on results."""
+
 
 class _TestHasDecided(Exception):  # noqa: N818
     """Raised when the statistical test has decided: the event then ends even if games are in play."""
@@ -222,7 +225,8 @@ class Event:
         record, file_size = await file.append(game_text(game, self.settings, file.digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
-        value, fields = str(game.outcome.value), game.fixture.message_fields
+        value = str(game.outcome.value)
+        fields = game.fixture.message_fields
         self._send(GameEnd(game.end_time, *fields, value, game.ending_text, len(self._games), file_size))
         self._note_unproved(game)
         if game.faulty_engine:
@@ -359,10 +363,6 @@ def _run_loop(event: Event, file: GamesFile) -> Summary:
 def _is_due(game_count: int, interval: int) -> bool:
     """Return whether a report is due after this number of games; an interval of 0 means never."""
     return interval > 0 and game_count % interval == 0
-
-
-_MAX_ROUNDS: Final = 1000
-"""Maximum number of rounds that are tried for the digest of an event whose pairings depend on results."""
 
 
 def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, int]:

@@ -29,6 +29,21 @@ from tbgen.uci.process import STALL_SECONDS, START_SECONDS, EngineSettings, find
 
 _COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 
+_TIME_LIMITS: Final = ("tc", "st")
+"""Keys of the words that limit the time of an engine; an engine can have only one of them."""
+MANAGED_IN_EVENTS: Final = {
+    **MANAGED_OPTIONS,
+    "Accrued": ("<empty>", "it is set to the accrued score of each start position"),
+    "UCI_ShowWDL": ("false", "evaluations are read in centipawns and mates"),
+    "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
+    "UCI_ShowRefutations": ("false", "refutations are not read"),
+}
+"""Engine options that the event itself sets or that have no effect in it, in the form of
+:data:`tbgen.uci.options.MANAGED_OPTIONS`."""
+_MAX_NUMBER: Final = 1 << 63
+"""Greatest absolute value of a number in an event file."""
+_PROCESSOR_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
@@ -134,22 +149,6 @@ def check_settings(settings: EventSettings) -> None:
             f"{settings.concurrency} games at once need as many processors, but --affinity lists only "
             f"{len(settings.processors)}: play fewer with --concurrency, or omit --affinity"
         )
-
-
-_TIME_LIMITS: Final = ("tc", "st")
-"""Keys of the words that limit the time of an engine; an engine can have only one of them."""
-MANAGED_IN_EVENTS: Final = {
-    **MANAGED_OPTIONS,
-    "Accrued": ("<empty>", "it is set to the accrued score of each start position"),
-    "UCI_ShowWDL": ("false", "evaluations are read in centipawns and mates"),
-    "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
-    "UCI_ShowRefutations": ("false", "refutations are not read"),
-}
-"""Engine options that the event itself sets or that have no effect in it, in the form of
-:data:`tbgen.uci.options.MANAGED_OPTIONS`."""
-_MAX_NUMBER: Final = 1 << 63
-"""Greatest absolute value of a number in an event file."""
-_PROCESSOR_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
 class _Seconds(float):

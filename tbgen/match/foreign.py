@@ -151,7 +151,8 @@ def translate(words: Sequence[str], warn: Warn) -> list[str]:
     :raises UsageError: if a word is rejected; the message says what to write instead.
     """
     notes = dict[str, None]()
-    translated, i = list[str](), 0
+    translated = list[str]()
+    i = 0
     end = words.index("--") if "--" in words else len(words)
     while i < end:
         name, separator, value = words[i].partition("=")

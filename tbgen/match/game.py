@@ -86,13 +86,17 @@ class MatchGame:
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
         """Send a thought of the engine whose turn it is, and how many seconds it has been thinking."""
-        key, comment = str(self.fixture.key), thought.comment(seconds)
+        key = str(self.fixture.key)
+        comment = thought.comment(seconds)
         self._listener(GameThought(time.time(), key, comment, thought.line))
 
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> MatchGame:
         """Record the end of the game, and return the game."""
-        self.outcome, self.ending_text, self.termination = outcome, ending.text, termination
-        self.end_time, self.duration = time.time(), time.monotonic() - self._start
+        self.outcome = outcome
+        self.ending_text = ending.text
+        self.termination = termination
+        self.end_time = time.time()
+        self.duration = time.monotonic() - self._start
         return self
 
 
@@ -100,7 +104,9 @@ async def play_game(
     game: MatchGame, engines: Mapping[chess.Color, Engine], stop_rules: StopRules, judge: Judge
 ) -> MatchGame:
     """Play a game to its end, and return the game. An engine that commits a fault loses."""
-    board, arbiter, evaluations = game.board, game.arbiter, Evaluations(stop_rules)
+    board = game.board
+    arbiter = game.arbiter
+    evaluations = Evaluations(stop_rules)
     start_accrued = str(game.fixture.opening.start.accrued or "")
     while True:
         basis = arbiter.basis
@@ -137,7 +143,8 @@ async def end_lost_game(game: MatchGame, judge: Judge, loser: chess.Color, fault
     move_text = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
     ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move_text}")
     outcome, _ = await judge.outcome_of_stopped_game(game.arbiter, ending)
-    game.faulty_engine, game.fault_detail = game.fixture.white if loser else game.fixture.black, fault.detail
+    game.faulty_engine = game.fixture.white if loser else game.fixture.black
+    game.fault_detail = fault.detail
     return game.end(outcome, ending, fault.fault.value)
 
 

@@ -37,6 +37,8 @@ from tbgen.text import counted
 
 _MAX_COLUMNS: Final = 80
 
+_REMEDY = "choose another file with --pgn"
+
 
 def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
     """Return the PGN of a game, followed by an empty line.
@@ -91,14 +93,16 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
 def _unbreakable_units(game: MatchGame) -> Iterator[str]:
     """Yield the units that a line break may not split: each move with its comment, and the result."""
     board = game.fixture.opening.start.board
-    fullmove, white = board.fullmove_number, board.turn == chess.WHITE
+    fullmove = board.fullmove_number
+    white = board.turn == chess.WHITE
     if not game.plies:
         yield f"{{{game.ending_text}}}"
     for ply_number, ply in enumerate(game.plies, 1):
         label = f"{move_prefix(fullmove, white)} " if white or ply_number == 1 else ""
         comment = f"{ply.comment}, {game.ending_text}" if ply_number == len(game.plies) else ply.comment
         yield f"{label}{ply.san} {{{comment}}}"
-        fullmove, white = fullmove + (not white), not white
+        fullmove = fullmove + (not white)
+        white = not white
     yield game.outcome.classical
 
 
@@ -125,9 +129,6 @@ def _replace_unsafe(value: str) -> str:
     Names of players do not contain such characters.
     """
     return printable(value).replace("\\", "/").replace('"', "'")
-
-
-_REMEDY = "choose another file with --pgn"
 
 
 class GamesFile:

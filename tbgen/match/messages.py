@@ -29,6 +29,9 @@ from tbgen.games.standings.encounters import MatchScore
 from tbgen.system.files import rename_locked
 from tbgen.system.locks import try_lock
 
+_MAX_BYTES: Final = 16 << 20
+"""Size above which a new live file, with only the games in play, replaces the old one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreUpdate:
@@ -85,10 +88,6 @@ class Summary:
         return self.games - (0 if self.standings is None else len(self.standings.games))
 
 
-_MAX_BYTES: Final = 16 << 20
-"""Size above which a new live file, with only the games in play, replaces the old one."""
-
-
 class LiveWriter(AbstractContextManager["LiveWriter"]):
     """Writes the live file of an event. After the first error, which it reports, it writes nothing more.
 
@@ -97,7 +96,8 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
     """
 
     def __init__(self, pgn_path: Path, warn: Callable[[str], object]) -> None:
-        self._path, self._warn = live_path(pgn_path), warn
+        self._path = live_path(pgn_path)
+        self._warn = warn
         self._file: FileIO | None = None
         self._start: EventStart | None = None
         self._game_lines: dict[str, list[bytes]] = {}

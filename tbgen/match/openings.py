@@ -111,11 +111,13 @@ class Openings:
         :raises UsageError: if the file cannot be read, has no opening, or contains a broken game.
         """
         self._start_kind, self._seed, self._options = start_kind, seed, options
-        self._first_index, self._book = 0, list[_BookEntry]()
+        self._first_index = 0
+        self._book = list[_BookEntry]()
         self.one_per_round = settings is not None and settings.policy is OpeningPolicy.ROUND
         """Whether all encounters of a round share one opening."""
         if settings is not None:
-            self._first_index, self._book = settings.start - 1, list(_read_entries(settings))
+            self._first_index = settings.start - 1
+            self._book = list(_read_entries(settings))
             if not self._book:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
@@ -150,7 +152,8 @@ class Openings:
         """
         if not self._book:
             return True
-        any_chess960, doubts = False, Counter[Doubt]()
+        any_chess960 = False
+        doubts = Counter[Doubt]()
         for opening in map(self.__getitem__, range(min(opening_count, len(self._book)))):
             any_chess960 |= opening.start.board.chess960
             doubts.update(doubt for doubt in opening.doubts if doubt.arises_in(self._options.variant))

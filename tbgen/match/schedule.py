@@ -84,7 +84,8 @@ class Schedule:
         pairs = next(self._rounds, None)
         if pairs is None:
             return None
-        settings, first_game = self._settings, len(self._games)
+        settings = self._settings
+        first_game = len(self._games)
         self._round += 1
         for encounter, (first, second) in enumerate(pairs, 1):
             opening = self._openings[self._round - 1 if self._openings.one_per_round else self._encounters]
@@ -145,7 +146,8 @@ def swiss_rounds(settings: EventSettings, lead: Lead, paired_for: Mapping[int, i
     :raises UsageError: if the tournament has too few players for its rounds.
     :raises MissingExtraError: if the package for pairings is not installed.
     """
-    count, rounds = len(settings.players), settings.rounds
+    count = len(settings.players)
+    rounds = settings.rounds
     most = count - 1 + count % 2
     if rounds > most:
         raise UsageError(
@@ -198,7 +200,8 @@ def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pairing], lea
     byes = players.keys() - {name for pair in pairs for name in pair}
     results = [(name, 1.0, "none", "down") for name in byes]  # C.04.3, article 1.4.3: a bye is a downfloat
     for white, black in pairs:
-        ahead, difference = lead(white, black), players[white]["score"] - players[black]["score"]
+        ahead = lead(white, black)
+        difference = players[white]["score"] - players[black]["score"]
         points = ((ahead > 0) - (ahead < 0) + 1) / 2
         results.append((white, points, "white", _fide_float(difference)))
         results.append((black, 1 - points, "black", _fide_float(-difference)))

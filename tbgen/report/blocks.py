@@ -25,6 +25,14 @@ Bitboards = NDArray[np.uint64]
 
 ALL_SQUARES: Final = np.uint64(chess.BB_ALL)
 
+MAX_BLOCK_SLOTS = 1 << 16
+"""Maximum number of slots of a block. The bitboards of one man then take 512 KiB, which fits in the cache."""
+
+_LAST_RANKS: Final = np.uint64(chess.BB_BACKRANKS)
+_DOUBLE_STEP_RANK: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
+_RANK_SHIFT: Final = np.uint64(8)
+_NO_SQUARES: Final = np.uint64(0)
+
 
 class ScanKind(NamedTuple):
     """Attack tables of one kind of man, by square."""
@@ -63,10 +71,6 @@ def scan_kind(kind: Kind) -> ScanKind:
     reached = np.array(reach(kind), np.uint64)
     shadowed_squares = _shadowed_squares(squares_between) if kind.rides else None
     return ScanKind(reached, squares_between, shadowed_squares, kind.is_colour_bound)
-
-
-MAX_BLOCK_SLOTS = 1 << 16
-"""Maximum number of slots of a block. The bitboards of one man then take 512 KiB, which fits in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +165,6 @@ def bishops_on_one_colour(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
             on_one_colour: NDArray[np.bool_] = reduce(and_, (colour == first for colour in rest))
             return on_one_colour
     return None
-
-
-_LAST_RANKS: Final = np.uint64(chess.BB_BACKRANKS)
-_DOUBLE_STEP_RANK: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
-_RANK_SHIFT: Final = np.uint64(8)
-_NO_SQUARES: Final = np.uint64(0)
 
 
 class Mobility(NamedTuple):

@@ -43,6 +43,14 @@ _REMEDY: Final = "choose another directory with --save"
 CellFunction = Callable[..., object]
 """Function that returns the cell of a row in a CSV file, from the report and the parts of the row."""
 
+_SUFFIX: Final = ".json.gz"
+
+_DIFFERENCE_LABEL: Final = "difference"
+"""The word that replaces the variant in the name of a file with the comparison of both variants."""
+
+_DAMAGE_ERRORS: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
+"""Exceptions raised for a damaged file; UsageError and ValidationError are subclasses of ValueError."""
+
 
 class CsvFile:
     """A CSV file about reports.
@@ -234,15 +242,6 @@ def _selected(part: ReportPart, names: Iterable[str]) -> dict[str, Any]:
 
 def _json(document: Any) -> str:
     return json.dumps(document, indent=1) + "\n"
-
-
-_SUFFIX: Final = ".json.gz"
-
-_DIFFERENCE_LABEL: Final = "difference"
-"""The word that replaces the variant in the name of a file with the comparison of both variants."""
-
-_DAMAGE_ERRORS: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
-"""Exceptions raised for a damaged file; UsageError and ValidationError are subclasses of ValueError."""
 
 
 class SavedData:

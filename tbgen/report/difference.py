@@ -93,7 +93,8 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
     :raises TbgenError: if the tables do not hold the same positions.
     :raises DamagedTableError: if a table cannot be used.
     """
-    layout, deepest = r.layout, Deepest()
+    layout = r.layout
+    deepest = Deepest()
     board = count_images(layout, _count_pairs(r, wg, deepest, progress))
     board[:, NONE << 8 | NONE] = 0
     positions = board.sum(axis=1).tolist()
@@ -125,8 +126,11 @@ def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Pr
     :return: counts for :func:`tbgen.report.scan.count_images`, shape (2: all slots and symmetric slots, 2
         sides, pairs of codes).
     """
-    layout, depth_count, done = r.layout, r.info.max_depth + 1, 0
-    symmetric_slots, counts = find_symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)
+    layout = r.layout
+    depth_count = r.info.max_depth + 1
+    done = 0
+    symmetric_slots = find_symmetric_slots(layout)
+    counts = np.zeros((2, 2, 1 << 16), np.int64)
     for start, size in blocks_of(layout):
         symmetric = symmetric_slots[slice(*np.searchsorted(symmetric_slots, [start, start + size]))] - start
         for side in (0, 1):

@@ -94,8 +94,10 @@ def _wiki_examples(scan: TableCounts, sides: Sides[EndgameValues]) -> list[WikiE
     examples = []
     rows = WIKI_EXAMPLES.get(scan.material.name, ()) if scan.info.variant is Variant.R_MOBILITY else ()
     for fen, text, line in rows:
-        side, value = int(not chess.Board(fen).turn), GScore.parse(text)
-        share, is_typical = sides[side].share(value), value == sides[side].mode
+        side = int(not chess.Board(fen).turn)
+        value = GScore.parse(text)
+        share = sides[side].share(value)
+        is_typical = value == sides[side].mode
         examples.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, is_typical))
     return examples
 

@@ -27,6 +27,9 @@ NOTABLE_SHARE: Final = 0.005
 RareValue = tuple[int, int, GScore]
 """A rare value: number of positions (with all symmetric images), side to move (0 White, 1 Black), value."""
 
+_MAX_NAMED_MATERIALS: Final = 6
+"""Maximum number of materials that a sentence names."""
+
 
 def with_highlights(report: TableReport) -> TableReport:
     """Return a report with its highlights."""
@@ -94,7 +97,8 @@ def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float
 
     :param mates: whether to include positions in which the weaker side mates, as it would in chess.
     """
-    leader, shares = report.mating.rule.leader, []
+    leader = report.mating.rule.leader
+    shares = []
     for side, counts in enumerate(report.distribution.board):
         held = (count for value, count in counts.items() if value.holder != leader and (mates or value.rank))
         share = ratio(sum(held), sum(counts.values()))
@@ -116,7 +120,8 @@ def _no_mate(report: TableReport) -> Iterator[str]:
 
     Nothing is yielded if the leader generally mates.
     """
-    truth, best = report.mating.leader_truth, generally_forced_score(report.mating)
+    truth = report.mating.leader_truth
+    best = generally_forced_score(report.mating)
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
         text = NO_MATE_TEXT.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
@@ -186,13 +191,10 @@ def _wipe_outs(report: TableReport) -> Iterator[str]:
     counts = [row for board in views for holders in board for row in holders]
     if wiped_out := sum(row.wiped_out for row in counts):
         states = sum(row.states for row in counts)
-        survives, wiped = percent(sum(row.survives for row in counts) / states), percent(wiped_out / states)
+        survives = percent(sum(row.survives for row in counts) / states)
+        wiped = percent(wiped_out / states)
         survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped}"
         yield f"A score that has accrued {survival}."
-
-
-_MAX_NAMED_MATERIALS: Final = 6
-"""Maximum number of materials that a sentence names."""
 
 
 def index_highlights(reports: Sequence[TableReport]) -> list[str]:

@@ -47,6 +47,9 @@ from tbgen.store.format import Directories
 if TYPE_CHECKING:
     from tbgen.report.site import Site
 
+MaterialReport = tuple[list[TableReport], Difference | None]
+"""Reports on the planned tables of a material, and the comparison of its tables, if planned."""
+
 
 def table_report(scan: TableCounts) -> TableReport:
     """Return the report of a table, without lines, from its counts."""
@@ -75,7 +78,8 @@ def distribution(scan: TableCounts) -> Distribution:
     board, canonical, _ = arrays
     values = [Sides(*(counts_by_score(side.sum(axis=1)) for side in sides)) for sides in arrays]
     totals = zip(board.sum(axis=(1, 2)).tolist(), canonical.sum(axis=(1, 2)).tolist(), strict=True)
-    positions, depths = Sides(*(Totals(*pair) for pair in totals)), Sides(*map(_depths_by_score, board))
+    positions = Sides(*(Totals(*pair) for pair in totals))
+    depths = Sides(*map(_depths_by_score, board))
     return Distribution(values[0], values[1], values[2], positions, depths)
 
 
@@ -107,10 +111,6 @@ def _accrued_counts(
     return AccruedCounts(states, stored, survives, improved, worsened, lost, lost_by_reset, wiped_out, fresh)
 
 
-MaterialReport = tuple[list[TableReport], Difference | None]
-"""Reports on the planned tables of a material, and the comparison of its tables, if planned."""
-
-
 def read_material(
     plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
 ) -> MaterialReport:
@@ -123,7 +123,9 @@ def read_material(
     :raises TbgenError: if a file of data cannot be used.
     :raises DamagedTableError: if a table cannot be used.
     """
-    data, tables, comparison = SavedData(plan.directories[0]), list[TableReport](), None
+    data = SavedData(plan.directories[0])
+    tables = list[TableReport]()
+    comparison = None
     with ExitStack() as stack:
 
         @cache
@@ -306,7 +308,8 @@ def save_report(
     full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
     remaining = tuple(task for task in full_plan.tasks if not _is_saved(data, task))
-    new, compared = {task.material for task in remaining}, data.compared_materials()
+    new = {task.material for task in remaining}
+    compared = data.compared_materials()
     # The tables of a material are compared again if one of them is read again.
     stale = {key: cost for key, cost in full_plan.comparisons.items() if key in new or key not in compared}
     plan = replace(full_plan, tasks=remaining, comparisons=stale)

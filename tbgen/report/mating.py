@@ -55,6 +55,28 @@ _FEW_PIECES: Final = 2
 """By the rule, a leader without pawns can always mate if it has more pieces than this, or if the defender has
 at least this many."""
 
+GENERAL_SHARE: Final = 0.75
+"""A win is general if it is forced in at least this share of the open positions, with either side to move.
+
+The exact threshold does not matter: for materials of up to four men of chess without pawns, no share lies
+between 0.29 and 0.94. :class:`tbgen.report.model.MatingChance` explains open positions."""
+
+MATING_HEAD: Final = (
+    "material",
+    "attacker",
+    "to move",
+    "not to move",
+    "longest",
+    "typical",
+    "rule",
+    "truth",
+    "",
+)
+"""Titles of the columns of :func:`mating_rows`."""
+ONE_COLOUR: Final = "one colour"
+"""Text in place of the material, in rows about positions with all colour-bound men of a side on one
+colour."""
+
 
 @dataclass(frozen=True)
 class MatingMarks:
@@ -171,13 +193,6 @@ def _name_of(man: str) -> str:
     return man if len(man) > 1 else MAN_WORDS[man]
 
 
-GENERAL_SHARE: Final = 0.75
-"""A win is general if it is forced in at least this share of the open positions, with either side to move.
-
-The exact threshold does not matter: for materials of up to four men of chess without pawns, no share lies
-between 0.29 and 0.94. :class:`tbgen.report.model.MatingChance` explains open positions."""
-
-
 def mating_potential(
     material: Material | str,
     directory: Directories = None,
@@ -255,7 +270,8 @@ def mating_truths(scan: TableCounts) -> tuple[Sides[MatingFacts], Sides[MatingFa
     The second part is about the positions in which a side has two or more colour-bound men, all on one
     colour; it is None if there are no such positions. The first part is about all other positions.
     """
-    by_class, has_pawns = scan.counts_with_images(), ["P" in side for side in scan.material.sides]
+    by_class = scan.counts_with_images()
+    has_pawns = ["P" in side for side in scan.material.sides]
     unlike, like = (
         Sides(*(_truth(counts, attacker, has_pawns[attacker]) for attacker in (0, 1)))
         for counts in (by_class[:, :SAME_COLOUR_BISHOPS], by_class[:, SAME_COLOUR_BISHOPS:])
@@ -282,7 +298,8 @@ def potential_with_rule(
         colour; None if there are no such positions. ``truth`` has the facts about all other positions.
     :param rule: what the rule says; None to apply :func:`mating_rule`.
     """
-    rule, agrees = rule or mating_rule(material), None
+    rule = rule or mating_rule(material)
+    agrees = None
     if rule.leader is not None and rule.wins is not None:
         agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
     potential = MatingPotential(rule, truth, one_colour, agrees, "")
@@ -329,7 +346,8 @@ def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
     numbers[GScore(0, side == 0).code, 1] = 0
     codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # best for the attacker first
     by_code = numbers.sum(axis=1)[codes]
-    total, forced = int(by_code.sum()), int(by_code[0])
+    total = int(by_code.sum())
+    forced = int(by_code[0])
     best_index = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)
     best = GScore.from_code(codes[best_index]) if total else None
     return MatingChance(total, forced, ratio(forced, total), best)
@@ -365,23 +383,6 @@ def _truth_sentence(name: str, truth: MatingFacts) -> str:
     return f"{text}."
 
 
-MATING_HEAD: Final = (
-    "material",
-    "attacker",
-    "to move",
-    "not to move",
-    "longest",
-    "typical",
-    "rule",
-    "truth",
-    "",
-)
-"""Titles of the columns of :func:`mating_rows`."""
-ONE_COLOUR: Final = "one colour"
-"""Text in place of the material, in rows about positions with all colour-bound men of a side on one
-colour."""
-
-
 def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
     """Yield a row about the leader, or about White if no side leads.
 
@@ -390,7 +391,8 @@ def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
     """
     potential, rule = entry.potential, entry.potential.rule
     attacker = rule.leader or "white"
-    truth, agrees = potential.truth[attacker], "wrong" if potential.agrees is False else ""
+    truth = potential.truth[attacker]
+    agrees = "wrong" if potential.agrees is False else ""
     predicted = "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}"
     cells = *_shares(truth), *_longest_and_typical(entry, attacker), predicted, str(truth.verdict), agrees
     yield entry.material.name, attacker.capitalize(), *cells
@@ -412,7 +414,8 @@ def _longest_and_typical(entry: MatingEntry, attacker: str) -> tuple[str, str]:
     or if there is no typical value.
     """
     verdict = entry.potential.truth[attacker].verdict
-    longest, typical = entry.longest[attacker], entry.typical[1 if attacker == "white" else 0]
+    longest = entry.longest[attacker]
+    typical = entry.typical[1 if attacker == "white" else 0]
     forced = longest and verdict in (Verdict.SOMETIMES, Verdict.GENERAL)
     usual = typical and verdict is not Verdict.GENERAL
     return plies(longest) if forced and longest else "-", str(typical) if usual else "-"

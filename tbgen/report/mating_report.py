@@ -95,7 +95,8 @@ def make_mating_report(
     for material in sorted(named_materials - existing):
         raise MissingTableError(material.name, first, variant, others)
     requested = {*mating_materials(men), *named_materials}
-    available, missing = sorted(requested & existing), tuple(sorted(requested - existing))
+    available = sorted(requested & existing)
+    missing = tuple(sorted(requested - existing))
     if not available:
         command = build_command((material.name for material in missing[: len(men)]), first, variant)
         place = " and ".join(map(str, places))

@@ -48,9 +48,11 @@ def _reading_task(directories: Sequence[Path], material: Material, variant: Vari
     with StoredFile(find_table(directories, material.name, variant), material=material) as file:
         info = file.info
     layers = layers and info.has_layers
-    steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
+    steps = ["counted"]
+    memory = fresh_bytes(info.size) + memory_of("runs", info.runs)
     if info.packed:
-        steps, memory = [UNPACKING_STEP, *steps], max(memory, unpacking_memory(layout_of(material)))
+        steps = [UNPACKING_STEP, *steps]
+        memory = max(memory, unpacking_memory(layout_of(material)))
     if layers:
         steps.append("accrued scores")
         memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))

@@ -90,9 +90,11 @@ def _draw_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution
         panel.bar(places, heights, width=0.8, edgecolor=INK, linewidth=0.6, **_FILLS[not white])
     upright = len(values) > 16
     set_log_scale(panel, top_above(max([*counts, 1]) * _LABEL_RATIO, 0.2 if upright else 0.1))
-    size, angle = 7.5 if len(values) <= 24 else 6, 90 if upright else 0
+    size = 7.5 if len(values) <= 24 else 6
+    angle = 90 if upright else 0
     for place, value in enumerate(values):
-        share, height = distribution.share(side, value), counts[place] * _LABEL_RATIO
+        share = distribution.share(side, value)
+        height = counts[place] * _LABEL_RATIO
         if share >= 0.0005:
             panel.text(place, height, f"{share:.1%}", ha="center", va="bottom", fontsize=size, rotation=angle)
     _set_labels(panel, f"{TO_MOVE_WORDS[side]}, {distribution.positions[side].board:,} positions")
@@ -188,7 +190,8 @@ def _draw_heat_map(panel: Axes, shares_by_square: Sequence[float | None], title:
         level = (share - low) / (high - low) if high > low else 1.0
         cells.append([(file, row), (file + 1, row), (file + 1, row + 1), (file, row + 1)])
         fills.append(colormaps["cividis"](level))
-        text, ink = f"{share * 100:.{decimals}f}", "#fefefe" if level < 0.55 else "#101010"
+        text = f"{share * 100:.{decimals}f}"
+        ink = "#fefefe" if level < 0.55 else "#101010"
         panel.text(file + 0.5, row + 0.46, text, ha="center", va="center", fontsize=7, color=ink)
     panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=GREY, linewidths=0.4))
     panel.set(xlim=(0, 8), ylim=(0, 8), aspect="equal")

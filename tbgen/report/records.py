@@ -43,7 +43,9 @@ def _record(scan: TableCounts, code: int, by_depth: CountArray) -> Record:
         if longest == depth:
             board = board_of(scan.layout, Side(side), Slot(-place))
     assert board is not None
-    value, ties, to_move = GScore.from_code(code), int(by_depth[depth]), chess.COLOR_NAMES[board.turn]
+    value = GScore.from_code(code)
+    ties = int(by_depth[depth])
+    to_move = chess.COLOR_NAMES[board.turn]
     return Record(scan.material, scan.info.variant, value, depth, ties, board.fen(), to_move)
 
 
@@ -87,9 +89,11 @@ def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
     :raises UsageError: if a move is illegal.
     """
     arbiter = Arbiter(record.fen, fifty_move_rule="none", rules=record.variant)
-    line, accrued_scores = [], [arbiter.accrued]
+    line = []
+    accrued_scores = [arbiter.accrued]
     for depth, uci in zip(reversed(range(len(moves))), moves, strict=True):
-        board, move = arbiter.board, chess.Move.from_uci(uci)
+        board = arbiter.board
+        move = chess.Move.from_uci(uci)
         arbiter.push(move)
         line.append(LinePoint(board.san(move), uci, arbiter.accrued, depth))
         accrued_scores.append(arbiter.accrued)

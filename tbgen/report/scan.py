@@ -45,6 +45,26 @@ _MIN_ACCRUED_RANK: Final = 2
 Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
 """State counts, as tuples of a column, slots, and the count of each slot; see :func:`tally`."""
 
+CountArray = NDArray[np.int64]
+
+CAPTURES: Final = 1
+"""Bit of a class number, set if the side to move has a legal capture."""
+SAME_COLOUR_BISHOPS: Final = 2
+"""Bit of a class number, set if a side has two or more men bound to a colour, all on the same colour."""
+CLASS_COUNT: Final = 4
+"""Number of classes of positions. The bits of a class number are ``CAPTURES`` and ``SAME_COLOUR_BISHOPS``."""
+
+ANY, QUIET, EN_PASSANT = range(3)
+"""Groups of positions, in each of which the deepest are noted. They are all positions without an en passant
+right, those of them without a legal capture, and all positions with an en passant right."""
+
+Deepest = dict[tuple[int, ...], tuple[int, int]]
+"""Maps a group, side and code to the deepest position: its depth, and its place, negated. The maximum of such
+pairs belongs to the deepest position or, if several are equally deep, to the first of them in the table."""
+
+_LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, VALUE_IS_FRESH
+"""Columns that need the layers, because position scores and fresh values do not determine them."""
+
 
 def tally(
     holder: int, side: int, value: NDArray[np.uint8], rank: NDArray[np.uint8], runs: ScanRuns | None
@@ -85,7 +105,10 @@ def _run_tally(holder: int, value: NDArray[np.uint8], max_stored: NDArray[np.int
     end = np.append(runs.rank[1:] - 1, 0)
     end[runs.is_last] = max_stored[runs.slot[runs.is_last]]
     has_value = runs.value != NONE
-    slot, start, end, code = runs.slot[has_value], runs.rank[has_value], end[has_value], runs.value[has_value]
+    slot = runs.slot[has_value]
+    start = runs.rank[has_value]
+    end = end[has_value]
+    code = runs.value[has_value]
     code = np.where(code == FRESH, value[slot], code)
     rank = np.minimum(code, 255 - code).astype(np.int16)
     states = np.maximum(end - start + 1, 0)
@@ -98,24 +121,6 @@ def _run_tally(holder: int, value: NDArray[np.uint8], max_stored: NDArray[np.int
         (LOST_BY_RESET, slot, np.where(same_holder, 0, changed)),
         (VALUE_IS_FRESH, slot, np.where(code == value[slot], changed, 0)),
     ]
-
-
-CountArray = NDArray[np.int64]
-
-CAPTURES: Final = 1
-"""Bit of a class number, set if the side to move has a legal capture."""
-SAME_COLOUR_BISHOPS: Final = 2
-"""Bit of a class number, set if a side has two or more men bound to a colour, all on the same colour."""
-CLASS_COUNT: Final = 4
-"""Number of classes of positions. The bits of a class number are ``CAPTURES`` and ``SAME_COLOUR_BISHOPS``."""
-
-ANY, QUIET, EN_PASSANT = range(3)
-"""Groups of positions, in each of which the deepest are noted. They are all positions without an en passant
-right, those of them without a legal capture, and all positions with an en passant right."""
-
-Deepest = dict[tuple[int, ...], tuple[int, int]]
-"""Maps a group, side and code to the deepest position: its depth, and its place, negated. The maximum of such
-pairs belongs to the deepest position or, if several are equally deep, to the first of them in the table."""
 
 
 class TableCounts:
@@ -232,7 +237,8 @@ def note_deepest(
     """
     last_keys = {key // depth_count: key for key in unique.tolist()}  # the deepest key of each code
     for code, key in last_keys.items():
-        depth, best = key % depth_count, notes.get((*group, code), (-1, 0))
+        depth = key % depth_count
+        best = notes.get((*group, code), (-1, 0))
         if best < (depth, -start):
             notes[*group, code] = max(best, (depth, -start - int(np.argmax(keys == key))))
 
@@ -247,7 +253,9 @@ def scan_table(
     :param with_layers: whether to solve the layers of a packed table to count accrued scores. This takes as
         long as building the table, and up to 1.7 times as much memory.
     """
-    counts, blocks, size = TableCounts(source, with_layers), blocks_of(source.layout), source.layout.size
+    counts = TableCounts(source, with_layers)
+    blocks = blocks_of(source.layout)
+    size = source.layout.size
     symmetric_slots = find_symmetric_slots(source.layout)
     ranks = np.zeros((2, size), np.uint8) if with_layers and source.info.has_layers else None
 
@@ -292,7 +300,8 @@ def _scan_block(
         classes = moves.has_capture.astype(np.uint32)
         if same_colour is not None:
             classes = classes + same_colour.astype(np.uint32) * np.uint32(SAME_COLOUR_BISHOPS)
-        keys, captures = value * np.uint32(depths) + depth, moves.has_capture.reshape(-1)
+        keys = value * np.uint32(depths) + depth
+        captures = moves.has_capture.reshape(-1)
         counts.add(
             counts.counts[:, side], classes.reshape(-1) * np.uint32(depths << 8) + keys, symmetric, depths
         )
@@ -318,10 +327,6 @@ def _scan_en_passant(source: TableSource, counts: TableCounts) -> None:
         counts.note(EN_PASSANT, side, keys, row * source.info.phase_size)
 
 
-_LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, VALUE_IS_FRESH
-"""Columns that need the layers, because position scores and fresh values do not determine them."""
-
-
 def count_layers(
     source: TableSource,
     ranks: NDArray[np.uint8],
@@ -335,7 +340,8 @@ def count_layers(
     :param ranks: position ranks, shape (2, size).
     :param symmetric_slots: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
-    size, top = source.layout.size, int(ranks.max())
+    size = source.layout.size
+    top = int(ranks.max())
     symmetric = np.zeros(size, np.bool_)
     symmetric[symmetric_slots] = True
     with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
@@ -369,7 +375,8 @@ def _count_part(
         themselves, by side to move.
     """
     counted = np.zeros((2, len(SIDES), len(_LAYER_COLUMNS)), np.int64)
-    part, start = layers.read(holder, number), number * layers.part_slots
+    part = layers.read(holder, number)
+    start = number * layers.part_slots
     value, rank_of_slot, is_symmetric = (each[..., start : start + layers.part_slots] for each in about)
     for side in SIDES:
         words = np.flatnonzero(part.present[side])  # most words are empty

@@ -35,6 +35,30 @@ from tbgen.report.wording import COLOURS, FILTERS, TO_MOVE_WORDS, anchor, materi
 from tbgen.system.files import make_directory, remove_leftovers, write_file
 from tbgen.text import counted, plies
 
+PAGES: Final = {
+    "index": ("Materials", "exact results of every position"),
+    "records": ("Records", "the longest lines to every score"),
+    "endgames": ("What every endgame gives", "typical values and exceptions"),
+    "mating": ("Mating potential", "the rule of thumb and the facts"),
+    "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),
+}
+"""Maps the file name of each page about all tables to the text of links to the page, and its subtitle. Only
+sites with tables for both variants have the last page."""
+
+TABLES_FOLDER: Final = "tables"
+"""Folder of the pages about single tables, within the site."""
+
+_REMEDY: Final = "choose another directory with --out"
+
+_SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
+"""Ranks with a column for the greatest depth in the list of all materials, and the titles of these
+columns."""
+
+T = TypeVar("T")
+
+ReportMap = Mapping[Variant, Sequence[TableReport]]
+"""Maps each variant to its reports, in build order."""
+
 
 class Fact(NamedTuple):
     """A striking fact, with a position that shows it."""
@@ -107,31 +131,6 @@ def _rarest_fact(reports: Sequence[TableReport]) -> Iterator[Fact]:
         where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
         sentence = f"{report.material} has the value {score_text(entry.value)} in {where}."
         yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
-
-
-PAGES: Final = {
-    "index": ("Materials", "exact results of every position"),
-    "records": ("Records", "the longest lines to every score"),
-    "endgames": ("What every endgame gives", "typical values and exceptions"),
-    "mating": ("Mating potential", "the rule of thumb and the facts"),
-    "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),
-}
-"""Maps the file name of each page about all tables to the text of links to the page, and its subtitle. Only
-sites with tables for both variants have the last page."""
-
-TABLES_FOLDER: Final = "tables"
-"""Folder of the pages about single tables, within the site."""
-
-_REMEDY: Final = "choose another directory with --out"
-
-_SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
-"""Ranks with a column for the greatest depth in the list of all materials, and the titles of these
-columns."""
-
-T = TypeVar("T")
-
-ReportMap = Mapping[Variant, Sequence[TableReport]]
-"""Maps each variant to its reports, in build order."""
 
 
 class Site:

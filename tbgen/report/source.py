@@ -59,7 +59,8 @@ class TableSource:
     """
 
     def __init__(self, info: TableInfo, table: Table, sources: Sources | None = None) -> None:
-        self.info, self.layout = info, table.layout
+        self.info = info
+        self.layout = table.layout
         self.table, self._sources = table, sources
         counts = np.bitwise_count(table.run_mask)
         self._slots_before_word = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
@@ -86,7 +87,8 @@ class TableSource:
         ends = self._ends[first_slot : first_slot + slots.size + 1]
         part = slice(*ends[[0, -1]].tolist())
         rank = self.table.run_rank[part]
-        slot_of_run, first_rank = np.repeat(slots, np.diff(ends)), (rank % LAST_RUN).astype(np.int16)
+        slot_of_run = np.repeat(slots, np.diff(ends))
+        first_rank = (rank % LAST_RUN).astype(np.int16)
         return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[part])
 
     def layers(self, threads: int) -> EveryLayer:

@@ -120,10 +120,12 @@ def line_steps(record: Record) -> str:
 def _labels(record: Record) -> Iterator[str]:
     """Yield the label of each move of a record's line: the move number, or an empty string."""
     fields = record.fen.split()
-    move, white = int(fields[5]), fields[1] == "w"
+    move = int(fields[5])
+    white = fields[1] == "w"
     for ply in range(len(record.line)):
         yield f"{move}.{'' if white else '..'}" if white or not ply else ""
-        move, white = move + (not white), not white
+        move = move + (not white)
+        white = not white
 
 
 def max_depth_text(report: TableReport, rank: int | None = None) -> str:

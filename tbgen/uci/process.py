@@ -35,6 +35,23 @@ LineLog: TypeAlias = Callable[[str, str], None]
 _REMEDY: Final = "choose another directory with --log"
 _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.+-]")
 
+START_SECONDS: Final = 30.0
+STALL_SECONDS: Final = 300.0
+_SLOW_SECONDS: Final = 5.0
+"""Time after which the user sees the messages of an engine that is still getting ready."""
+_QUIT_SECONDS: Final = 2.0
+"""Time to wait for an engine to obey ``quit``."""
+_KILL_SECONDS: Final = 5.0
+"""Maximum time to wait for a killed process to terminate."""
+_GRACE_SECONDS: Final = 0.2
+"""Time to wait for a move after its limit. A move is late only if its bytes arrived after the limit."""
+_EMPTY_VALUE: Final = "<empty>"
+"""How UCI writes an empty text."""
+_MESSAGE_PREFIX: Final = b"info string "
+_VARIANT_NAME: Final = "rmobility"
+_UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()-]")
+_MAX_MOVE_LENGTH: Final = 10
+
 
 class EngineLogs:
     """Logs of what engines say and are told, one file for each engine.
@@ -73,24 +90,6 @@ class EngineLogs:
         """Close all files."""
         for file in self._files.values():
             file.close()
-
-
-START_SECONDS: Final = 30.0
-STALL_SECONDS: Final = 300.0
-_SLOW_SECONDS: Final = 5.0
-"""Time after which the user sees the messages of an engine that is still getting ready."""
-_QUIT_SECONDS: Final = 2.0
-"""Time to wait for an engine to obey ``quit``."""
-_KILL_SECONDS: Final = 5.0
-"""Maximum time to wait for a killed process to terminate."""
-_GRACE_SECONDS: Final = 0.2
-"""Time to wait for a move after its limit. A move is late only if its bytes arrived after the limit."""
-_EMPTY_VALUE: Final = "<empty>"
-"""How UCI writes an empty text."""
-_MESSAGE_PREFIX: Final = b"info string "
-_VARIANT_NAME: Final = "rmobility"
-_UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()-]")
-_MAX_MOVE_LENGTH: Final = 10
 
 
 class Fault(StrEnum):
@@ -265,7 +264,8 @@ class Engine:
         timeout = self.settings.stall_limit if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
         try:
             async with asyncio.timeout(self.settings.start_limit) as deadline:
-                uci.answer, uci.on_thought = "", on_thought
+                uci.answer = ""
+                uci.on_thought = on_thought
                 uci.on_go = lambda: deadline.reschedule(uci.loop.time() + timeout)
                 move = (await uci.play(board, limit, game=game)).move
         except TimeoutError:

@@ -130,10 +130,12 @@ class EngineProtocol(chess.engine.UciProtocol):
             self._log(">", line)
         is_go = line.startswith("go")
         if is_go:
-            self._info, self._reported = b"", Thought()
+            self._info = b""
+            self._reported = Thought()
         super().send_line(line)
         if is_go:
-            self.go_time, self.searching = time.perf_counter(), True
+            self.go_time = time.perf_counter()
+            self.searching = True
             self.on_go()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
@@ -175,7 +177,8 @@ class EngineProtocol(chess.engine.UciProtocol):
                 self._next_report = self.loop.call_later(_REPORT_SECONDS, self._report)
         elif word == b"bestmove" and self.searching:
             self.searching = False
-            self.bestmove_time, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
+            self.bestmove_time = now
+            self.answer = rest.decode("utf-8", "replace").strip() or "(none)"
             self._pass_on(line)
         elif word == b"option" and self.command is not None:
             with suppress(chess.engine.EngineError):  # a malformed option is ignored, not fatal

@@ -177,7 +177,8 @@ class Queue:
             self._free_turns.release()
 
     async def _wait(self, request: Request) -> None:
-        turn, leaving = asyncio.create_task(self._free_turns.acquire()), asyncio.create_task(_closed(request))
+        turn = asyncio.create_task(self._free_turns.acquire())
+        leaving = asyncio.create_task(_closed(request))
         try:
             await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

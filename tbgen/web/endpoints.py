@@ -185,7 +185,8 @@ _VARIANT_ENDPOINTS: Final = (
 
 
 def _variant_endpoint(endpoint: Endpoint, rules: Variant) -> Endpoint:
-    path, summary = endpoint.path.format(rules), endpoint.summary.format(rules.label)
+    path = endpoint.path.format(rules)
+    summary = endpoint.summary.format(rules.label)
     return replace(endpoint, path=path, summary=summary, variants=(rules,))
 
 

@@ -97,7 +97,8 @@ class ResponseMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start, scope = perf_counter(), _in_origin_form(scope)
+        start = perf_counter()
+        scope = _in_origin_form(scope)
         app = _refuse_two_lengths if _has_two_lengths(scope) else self._app
 
         async def send_with_headers(message: Message) -> None:

@@ -309,7 +309,8 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
         raise UsageError("the PGN has no game: give one")
     if len(raw_games) > MAX_GAMES:
         raise Refusal(413, "too_large", f"the PGN has more than {MAX_GAMES} games: send it in parts")
-    listed_games, ply_count = list[ListedGameDocument](), 0
+    listed_games = list[ListedGameDocument]()
+    ply_count = 0
     for raw in raw_games:
         pgn_game = read_game(raw)
         ply_count += len(pgn_game.moves)

@@ -113,7 +113,8 @@ class Audience:
             if seen_count == self._change_count:
                 await self._changed.wait()
                 continue
-            missed, seen_count = self._change_count - seen_count, self._change_count
+            missed = self._change_count - seen_count
+            seen_count = self._change_count
             yield state_message() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])
 
     def _wake(self) -> None:
@@ -130,7 +131,9 @@ class LivePage:
     """
 
     def __init__(self, pgn: Path, limiter: Limiter, *, ends_with_event: bool) -> None:
-        self._files, self._limiter, self._ends_with_event = EventFiles(pgn), limiter, ends_with_event
+        self._files = EventFiles(pgn)
+        self._limiter = limiter
+        self._ends_with_event = ends_with_event
         self._state = LiveState()
         self._standings_lock = asyncio.Lock()
         self._failure = ""
@@ -202,7 +205,9 @@ class LivePage:
             state = self._state
             if not state.needs_ranking:
                 return
-            games, state.unranked_games, state.needs_ranking = state.unranked_games, [], False
+            games = state.unranked_games
+            state.unranked_games = []
+            state.needs_ranking = False
             change = await self._try(asyncio.to_thread(state.update_standings, games), None)
             if change is not None and state is self._state:
                 self.audience.send(event_text(*change))
@@ -248,7 +253,8 @@ class LivePage:
     async def _answer_game(self, request: Request) -> Response:
         """Answer with a finished game as PGN or as a document, or redirect to the explorer with the game."""
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
-            name, start = request.path_params["name"], self._state.start
+            name = request.path_params["name"]
+            start = self._state.start
             span = self._state.spans.get(name.removesuffix(_PGN_SUFFIX).removesuffix(_JSON_SUFFIX))
             text = b"" if span is None else await asyncio.to_thread(self._files.read_span, span)
             if not text or start is None:

@@ -241,7 +241,10 @@ class EventFiles:
                 game = finished_game(raw, self._pgn.name, options)
                 if game is not None:
                     if not continues:
-                        games, first_tags, keys, self.options = [], tags, set(), options
+                        games = []
+                        first_tags = tags
+                        keys = set()
+                        self.options = options
                     row = FinishedGame.of_game(raw, game, _reason(raw))
                     games.append(ListedGame(game, row, span))
                     keys.add(key)
@@ -420,7 +423,8 @@ class LiveState:
             case GameMove() if game := self._playing.get(line.key):
                 line = replace(line, ply=replace(line.ply, line=game.line_in_san(line.ply.line)))
                 game.moves.append(line)
-                game.thought, game.last_change = None, _moment_of(line)
+                game.thought = None
+                game.last_change = _moment_of(line)
             case GameThought() if game := self._playing.get(line.key):
                 game.thought = line = replace(line, line=game.line_in_san(line.line))
             case GameEnd():
@@ -437,7 +441,8 @@ class LiveState:
             return None
         for game in games:
             self._encounters.add(game)
-        scheme, score = Scheme(self.start.scoring), self._encounters.score()
+        scheme = Scheme(self.start.scoring)
+        score = self._encounters.score()
         standings = self._encounters.standings(scheme)
         is_over = self.termination is Termination.FINISHED
         event = None if self.termination is Termination.UNTOLD else self.start.event_format
@@ -535,9 +540,11 @@ def game_document(pgn: bytes, options: GameOptions) -> LiveGame:
     game = read_game(raw)
     comments = read_variations(raw, game).comments
     arbiter = Arbiter.of(game.start, options.settings(game.tags))
-    start, plies = _position(arbiter), []
+    start = _position(arbiter)
+    plies = []
     for number, move in enumerate(game.moves, 1):
-        uci, san = move.uci(), arbiter.board.san(move)
+        uci = move.uci()
+        san = arbiter.board.san(move)
         arbiter.push(move)
         plies.append(LivePly.of(_position(arbiter), uci=uci, san=san, comment=comments.get(number, "")))
     key, white, black = (game.tags.get(tag, "") for tag in ("Round", "White", "Black"))

@@ -48,7 +48,8 @@ class Opponent:
     def __init__(self, settings: Settings, pool: WorkerPool) -> None:
         self._move_seconds = settings.move_seconds
         self._engine_settings = _engine_settings(settings)
-        self._limiter, self._pool = Limiter(settings.limit, settings.burst), pool
+        self._limiter = Limiter(settings.limit, settings.burst)
+        self._pool = pool
         self._queue = Queue(1, _MAX_WAITING)
         self._engine_lock = asyncio.Lock()
         self._guard: Guard | None = None
@@ -122,7 +123,8 @@ class Opponent:
 
     async def _end_engine(self) -> None:
         if self._engine is not None:
-            engine, self._engine = self._engine, None
+            engine = self._engine
+            self._engine = None
             with suppress(EngineFault):
                 await engine.close(kill=True)
 

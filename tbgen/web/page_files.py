@@ -112,7 +112,8 @@ class Page:
         content = self.files[_INDEX_FILE].replace(b"</head>", f"{tags}</head>".encode(), 1)
         for name, text in (("value", caption.headline), ("sentence", caption.sentence)):
             before, _, rest = content.partition(f'<p id="{name}">'.encode())
-            escaped, end = html.escape(text).encode(), rest.index(b"<")
+            escaped = html.escape(text).encode()
+            end = rest.index(b"<")
             content = b"".join([before, f'<p id="{name}">'.encode(), escaped, rest[end:]])
         return answer_file(request, _INDEX_FILE, content, _POLICY_WITHOUT_FRAMES)
 

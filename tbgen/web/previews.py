@@ -53,7 +53,8 @@ def sentence(turn: chess.Color, score: GScore, accrued: GScore, value: GScore, d
     'White wins by a little: in 2 moves Black gets down to one legal move (0.56 : 0.44).'
     """
     mover = _side_name(turn)
-    holder, opponent = _side_name(value.white), _side_name(not value.white)
+    holder = _side_name(value.white)
+    opponent = _side_name(not value.white)
     soon = "" if depth is None else f" in {counted((depth + 1) // 2, 'move')}"
     if score.rank < 2:
         return f"{mover} is {'stalemated' if score.rank else 'mated'}."
@@ -151,7 +152,8 @@ def scene_of(query: Mapping[str, str]) -> Scene:
 def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
     """Return the moves of the line through the position at an address, and the index of that position."""
     tokens = [token for token in query.get("line", "").split("_") if token]
-    predecessors, sans = [0], [""]
+    predecessors = [0]
+    sans = [""]
     for number, token in enumerate(tokens):
         move = _MOVE_PATTERN.fullmatch(token)
         predecessors.append(min(int(move[1]), number) if move and move[1] else number)
@@ -221,7 +223,8 @@ def page_address(request: Request) -> str:
 
     The address is empty if the headers of the request do not contain it.
     """
-    host, prefix = request.headers.get("host", ""), request.headers.get("x-forwarded-prefix", "").rstrip("/")
+    host = request.headers.get("host", "")
+    prefix = request.headers.get("x-forwarded-prefix", "").rstrip("/")
     if not (_HOST_PATTERN.fullmatch(host) and _PREFIX_PATTERN.fullmatch(prefix)):
         return ""
     return f"{request.url.scheme}://{host}{prefix}/"

@@ -81,7 +81,8 @@ def picked_positions(
     for _ in range(_MAX_CHUNKS if names else 0):
         stop_if_client_left()
         material = names[rng.next_below(len(names))]
-        layout, side = layout_of(material), Side(rng.next_below(2))
+        layout = layout_of(material)
+        side = Side(rng.next_below(2))
         for slot in _pick_slots(rng, stock, material, side, max_rank, depths):
             board = board_of(layout, side, slot)
             yield [board.mirror() if rng.next_below(2) == 0 else board]
@@ -94,7 +95,8 @@ def _pick_slots(
     :func:`picked_positions`."""
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
-    array, size = file.array(VALUE), layout_of(material).size
+    array = file.array(VALUE)
+    size = layout_of(material).size
     start = rng.next_below(array.chunks_per_row) * array.chunk_size
     count = min(array.chunk_size, size - start)
     value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)

@@ -42,7 +42,8 @@ class Archive:
     """
 
     def __init__(self, pgn: Path) -> None:
-        self._files, self._state = EventFiles(pgn), LiveState()
+        self._files = EventFiles(pgn)
+        self._state = LiveState()
         for line, games in self._files.read()[1]:
             self._state.apply(line, games)
         abandoned = self._files.is_abandoned
@@ -240,7 +241,8 @@ def _joined_places(places: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
 
     :param places: the offset and the number of bytes of each place.
     """
-    end, group = -1, list[int]()
+    end = -1
+    group = list[int]()
     for offset, size in places:
         if group and (offset == end or not size):
             group.append(size)

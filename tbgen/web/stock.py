@@ -106,8 +106,10 @@ class Stock:
         """
         stamp = [directory.stat().st_mtime_ns for directory in self.tables.directories if directory.is_dir()]
         if stamp != self._stamp or len(self._refusals_left) > _MAX_ENTRIES:
-            self._stamp, self._refusals_left = stamp, Counter()
-        left, key = self._refusals_left, (kind, wanted)
+            self._stamp = stamp
+            self._refusals_left = Counter()
+        left = self._refusals_left
+        key = (kind, wanted)
         if left[key] < 1:
             if (found := find()) is not None:
                 return found

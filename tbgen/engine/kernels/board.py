@@ -218,7 +218,8 @@ def _add_pawn_moves(
     """
     target_mask, pinned, king = pins_and_targets
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
-    occupied, passing = ours | theirs, rows[row, EN_PASSANT]
+    occupied = ours | theirs
+    passing = rows[row, EN_PASSANT]
     step = 8 - 16 * side
     for square in bits_of(rows[row, PAWNS] & ours):
         start = bit(square)

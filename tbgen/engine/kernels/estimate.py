@@ -116,7 +116,8 @@ def lead(rows: Rows, row: int) -> int:
     sign = -1 if rows[row, TURN] else 1
     total += sign * _TURN_CENTIPAWNS
     if row and not rows[row, AFTER] & np.uint64(2):
-        moves, prev_moves = int64(rows[row, RANK] >> np.uint64(1)), int64(rows[row - 1, RANK] >> np.uint64(1))
+        moves = int64(rows[row, RANK] >> np.uint64(1))
+        prev_moves = int64(rows[row - 1, RANK] >> np.uint64(1))
         total += sign * _MOVE_CENTIPAWNS * (moves - prev_moves)
     leading_men = white if total > 0 else black
     if not pawns & leading_men and abs(pieces) < _WINNING_LEAD:
@@ -146,7 +147,8 @@ def estimate(rows: Rows, row: int, value_by_rank: Ints) -> int:
 @inlined
 def _restriction(rows: Rows, row: int) -> int:
     """Return how much it is worth to the other side that the side to move has few moves."""
-    moves, king_moves = int64(rows[row, RANK]) >> 1, int64(rows[row, KING_MOVE_COUNT])
+    moves = int64(rows[row, RANK]) >> 1
+    king_moves = int64(rows[row, KING_MOVE_COUNT])
     return _RESTRICTION_FACTOR // (2 + king_moves) + _RESTRICTION_FACTOR // (2 + moves // 2)
 
 

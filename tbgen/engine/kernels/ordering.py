@@ -44,7 +44,8 @@ _HISTORY_LIMIT = 1 << 16
 @inlined
 def _noisy_priority(work: SearchWorkspace, row: int, move: int) -> int:
     """Return the priority of a capture or promotion."""
-    rows, turn = work.rows, int64(work.rows[row, TURN])
+    rows = work.rows
+    turn = int64(work.rows[row, TURN])
     gain = _MAN_VALUES[promoted_kind(move)]  # without promotion, that of a pawn
     if move & CAPTURE:
         victim = kind_at(rows, row, target_of(move))

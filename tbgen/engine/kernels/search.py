@@ -415,7 +415,9 @@ def _value_after_expected_answer(work: SearchWorkspace, depth: int, answer: int)
 @kernel
 def _move_to_front(work: SearchWorkspace, index: int, front: int) -> None:
     """Move a move of the root, with its expected answer and its cost, to an earlier index."""
-    move, answer, cost = work.moves[0, index], work.replies[index], work.costs[index]
+    move = work.moves[0, index]
+    answer = work.replies[index]
+    cost = work.costs[index]
     for later in range(index, front, -1):
         work.moves[0, later] = work.moves[0, later - 1]
         work.replies[later] = work.replies[later - 1]

@@ -124,7 +124,8 @@ class _ZstdReader:
             if self._frame.eof:
                 self._frame = self._decompressor.decompressobj()
             self._text = self._frame.decompress(data)
-        text, self._text = self._text[:size], self._text[size:]
+        text = self._text[:size]
+        self._text = self._text[size:]
         return text
 
 

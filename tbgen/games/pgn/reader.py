@@ -66,6 +66,11 @@ _FINISHED_RESULTS: Final = (*RESULTS, BOTH_FORFEIT)
 _MISSING_VALUES: Final = ("", "?")
 """Values of a tag that mean the same as a missing tag."""
 
+_NAG_BY_SIGN: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
+"""The numeric annotation glyph (NAG) for each sign (section 10 of the PGN standard)."""
+_NUMBERED_GLYPH: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
+_MAX_NAG: Final = 255
+
 
 @dataclass(eq=False, repr=False)
 class BrokenGameError(UsageError):
@@ -287,8 +292,12 @@ def _castling_with_letters(san: str) -> str:
 
 def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> None:
     """Set the result of a game, and the doubts about it."""
-    tag_text, results = game.tags.get("Result", "").strip(), remainder.results
-    recorded, plies, moves, has_result = read_result(tag_text), raw.ply_count, len(game.moves), bool(results)
+    tag_text = game.tags.get("Result", "").strip()
+    results = remainder.results
+    recorded = read_result(tag_text)
+    plies = raw.ply_count
+    moves = len(game.moves)
+    has_result = bool(results)
     if game.result not in _FINISHED_RESULTS and has_result:
         game.result = next((each for each in results if each in _FINISHED_RESULTS), results[0])
     distinct_results = {*results, *([recorded] if recorded else [])}
@@ -347,17 +356,12 @@ def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
     """
     is_impossible = remove_impossible_en_passant(start.board)
     validate(start.board)
-    seventh, is_ignored = start.seventh, False
+    seventh = start.seventh
+    is_ignored = False
     if seventh is not None and start.accrued is None:
         start_score = position_score(start.board)
         is_ignored = seventh.rank <= start_score.rank and seventh != start_score
     return (Doubt.EN_PASSANT,) * is_impossible + (Doubt.SEVENTH_FIELD,) * is_ignored
-
-
-_NAG_BY_SIGN: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
-"""The numeric annotation glyph (NAG) for each sign (section 10 of the PGN standard)."""
-_NUMBERED_GLYPH: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
-_MAX_NAG: Final = 255
 
 
 class VariationMove(NamedTuple):
@@ -386,10 +390,14 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
 
     :param raw: the game as bytes.
     """
-    board, number = game.start.board.copy(stack=False), 0
+    board = game.start.board.copy(stack=False)
+    number = 0
     number_before: int | None = None  # number of the position before the last move, if any
-    is_readable, moves, cut_count = True, list[VariationMove](), 0
-    comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
+    is_readable = True
+    moves = list[VariationMove]()
+    cut_count = 0
+    comments = dict[int, str]()
+    nags = defaultdict[int, list[int]](list)
     outer_states: list[tuple[chess.Board, int, int | None, bool]] = []
     for token in TOKEN.finditer(plain_movetext(raw.data[raw.moves_start :])):
         if token.lastgroup == "move" and not outer_states and number == len(game.moves):
@@ -398,7 +406,8 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
             try:
                 move = move_of(board, token)
             except ValueError:
-                is_readable, cut_count = False, cut_count + 1
+                is_readable = False
+                cut_count = cut_count + 1
                 continue
             number_before = number
             if outer_states:

@@ -234,16 +234,21 @@ def _separate_tags(
         ):
             yield number, line  # without the slower patterns
         else:
-            text, first, start = b"".join([*pending, line]), number - len(pending), 0
+            text = b"".join([*pending, line])
+            first = number - len(pending)
+            start = 0
             is_open = 0 < len(pending) < _MAX_OPEN_LINES and _OPEN_TAG.fullmatch(text)
             if pending and (
                 line.isspace() or len(text) > MAX_BYTES or not (is_open or _WHOLE_TAG.match(text))
             ):
                 yield from enumerate(pending, first)
-                pending, text, first = [], line, number
+                pending = []
+                text = line
+                first = number
             while part := _TAG_BEFORE_TEXT.match(text, start) or _RESULT_BEFORE_TAG.match(text, start):
                 yield first, text[start : part.end()]
-                start, first = part.end(), number
+                start = part.end()
+                first = number
             if _OPEN_TAG.fullmatch(text, start):
                 pending = [text[start:]] if start else [*pending, line]
             else:
@@ -320,7 +325,8 @@ class _GrowingGame:
     def add(self, line: bytes) -> None:
         """Append a line."""
         self._data += line
-        text, start = _plain_line(line), len(self._data) - len(line.removeprefix(_BOM))
+        text = _plain_line(line)
+        start = len(self._data) - len(line.removeprefix(_BOM))
         if self._is_in_comment:
             self._track_comments(line)
         elif _EMPTY_LINE.match(text):
@@ -337,7 +343,8 @@ class _GrowingGame:
 
     def _add_tag(self, text: bytes, start: int) -> None:
         self._text_start = -1  # a comment before this tag does not begin the movetext
-        raw, tag = self._raw, _TAG.match(text)
+        raw = self._raw
+        tag = _TAG.match(text)
         has_second_tag = _SECOND_TAG.search(text[1:] if tag is None else tag[2] or b"")
         has_rest = tag is not None and text[tag.end() :].strip()
         if has_second_tag or has_rest or (tag is None and _ESSENTIAL_TAG.match(text)):
@@ -393,7 +400,9 @@ class _GrowingGame:
             raw.flaw = raw.flaw or _CUT_FLAW
         if raw.data:
             yield raw
-        self._raw, self._data, self._text_start = RawGame(raw.number, raw.line, is_rest=True), bytearray(), -1
+        self._raw = RawGame(raw.number, raw.line, is_rest=True)
+        self._data = bytearray()
+        self._text_start = -1
 
 
 def _plain_line(line: bytes) -> bytes:

@@ -20,6 +20,18 @@ _ROUNDING_ERROR: Final = 1e-9
 _DEVIATIONS_95: Final = 1.959964
 """95 % of a normal distribution lies within this number of standard deviations of the mean."""
 
+_MAX_ELO: Final = 2000
+"""Maximum absolute value of the two strengths of a test, in Elo points."""
+_GAME_POINTS: Final = (0.0, 0.5, 1.0)
+"""Points of a game that are considered possible even if they have not been observed."""
+_PAIR_POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Mean points of a pair that are considered possible even if they have not been observed."""
+
+_NUMBER_NAMES: Final = ("elo0", "elo1", "alpha", "beta")
+_TEST_WORD: Final = re.compile(
+    r"(elo[01]|alpha|beta|model)=.*|[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.I
+)
+
 
 class Elo(Struct, frozen=True):
     """A difference in Elo points, with its uncertainty."""
@@ -86,7 +98,8 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     if count == 1:  # a single game says nothing about the standard deviation
         return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
-    low, high = mean - _DEVIATIONS_95 * error, mean + _DEVIATIONS_95 * error
+    low = mean - _DEVIATIONS_95 * error
+    high = mean + _DEVIATIONS_95 * error
     margin = (_difference(high) - _difference(low)) / 2 if low > 0 and high < 1 else math.inf
     normalised = _normalised_elo(mean - 0.5, error, 2 * count if pairs else count)
     return Elo(_difference(mean), margin, _superiority(mean - 0.5, error), *normalised)
@@ -115,20 +128,6 @@ def _normalised_elo(excess: float, error: float, game_count: int) -> tuple[float
         return (0.0 if abs(excess) < _ROUNDING_ERROR else math.copysign(math.inf, excess)), math.inf
     unit = NORMALISED_UNIT / math.sqrt(game_count)
     return excess / error * unit, _DEVIATIONS_95 * unit
-
-
-_MAX_ELO: Final = 2000
-"""Maximum absolute value of the two strengths of a test, in Elo points."""
-_GAME_POINTS: Final = (0.0, 0.5, 1.0)
-"""Points of a game that are considered possible even if they have not been observed."""
-_PAIR_POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Mean points of a pair that are considered possible even if they have not been observed."""
-
-
-_NUMBER_NAMES: Final = ("elo0", "elo1", "alpha", "beta")
-_TEST_WORD: Final = re.compile(
-    r"(elo[01]|alpha|beta|model)=.*|[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.I
-)
 
 
 class EloModel(NamedChoice, noun="a model of a test", normalized="normalised"):
@@ -268,7 +267,8 @@ def sprt(
         llr = _bayesian_llr(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
     else:
         llr = _sample_llr(points, model, elo0, elo1, pairs) if points else 0.0
-    lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
+    lower = math.log(beta / (1 - alpha))
+    upper = math.log((1 - beta) / alpha)
     results = {"wins": wins, "losses": losses, "draws": draws}
     bounds = {"llr": llr, "lower": lower, "upper": upper}
     return Sprt(elo0, elo1, alpha, beta, model, pairs=pairs, count=len(points), **results, **bounds)

@@ -36,6 +36,15 @@ _NOUNS: Final = {
 """Nouns for those bases that are not nouns themselves."""
 _GAME_ID: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
+Pairing: TypeAlias = tuple[str, str]
+"""The two players of an encounter; the first player has White in the first game."""
+Rounds: TypeAlias = Iterator[Sequence[Pairing]]
+"""The encounters of each round."""
+Lead: TypeAlias = Callable[[str, str], Fraction]
+"""Function that returns by how many points the first player leads the second in all their games so far."""
+MAX_EXTRA_ENCOUNTERS: Final = 4
+"""Maximum number of further encounters of a duel in which the points are equal."""
+
 
 class GameId(NamedTuple):
     """The numbers that identify a game of an event, as in the tag ``Round``."""
@@ -151,7 +160,8 @@ class Encounters:
         """Return the score of the match; None if the event has more than two players."""
         if len(self._players) != 2:
             return None
-        shares, count = list(self._shares.values()), len(self._shares)
+        shares = list(self._shares.values())
+        count = len(self._shares)
         difference = elo(shares, pairs=self._size == 2) if shares else None
         player, opponent = self._players
         return MatchScore(player, opponent, self._points, self._size * count, difference, self.test())
@@ -178,16 +188,6 @@ class Encounters:
     def _points_of_first_player(self, game: GameRecord) -> Fraction:
         """Return the first player's points in a game."""
         return game.points if game.white == self._players[0] else 1 - game.points
-
-
-Pairing: TypeAlias = tuple[str, str]
-"""The two players of an encounter; the first player has White in the first game."""
-Rounds: TypeAlias = Iterator[Sequence[Pairing]]
-"""The encounters of each round."""
-Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Function that returns by how many points the first player leads the second in all their games so far."""
-MAX_EXTRA_ENCOUNTERS: Final = 4
-"""Maximum number of further encounters of a duel in which the points are equal."""
 
 
 def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False) -> Rounds:
@@ -269,7 +269,8 @@ def event_result(found: Standings, event: EventFormat | None = None, *, is_over:
             f"No winner is named: the games {flaw}, and points over all rounds do not decide a knockout."
         )
         return EventResult(None, (), None, sentence)
-    leaders, lead = [player.name for player in found.players if player.place == 1], lead_text(found)
+    leaders = [player.name for player in found.players if player.place == 1]
+    lead = lead_text(found)
     sentence = f"{join_words(leaders)} share the first place."
     if len(leaders) == 1:
         sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."

@@ -38,6 +38,21 @@ _SIDES: Final[Mapping[SideName, bool]] = {"white": True, "black": False}
 _SUMS: Final = ("points", "rmobility")
 """The tiebreaks whose possible sums are in the document of a player."""
 
+_K_FACTOR: Final = 32
+"""Maximum gain from one game in Elo points, as in TCEC's Cute Chess."""
+_RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
+_START_TIME: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
+_COMMENT: Final = re.compile(rb"\{([^}]*)\}")
+_EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
+"""An evaluation in a comment: TCEC's, from White's point of view, or Cute Chess's, from the mover's."""
+_ENDINGS: Final = {
+    Basis.STALEMATE: "Stalemate",
+    Basis.REPETITION: "3-fold repetition",
+    Basis.FIFTY_MOVES: "Fifty moves rule",
+}
+"""For each ending on the board, the words of Cute Chess."""
+_WINNERS: Final = {"1-0": "White", "0-1": "Black", "1/2-1/2": "None"}
+
 
 class EloDocument(Document):
     """A difference in Elo points, as in :class:`Elo`; None stands for numbers that are not finite."""
@@ -116,7 +131,8 @@ class StandingsGame(Document):
     @classmethod
     def of_game(cls, game: GameRecord, scheme: Scheme) -> Self:
         """Return the document of a game."""
-        outcome, scoring = game.outcome, replace(game.outcome.settings.scoring, scheme=scheme)
+        outcome = game.outcome
+        scoring = replace(game.outcome.settings.scoring, scheme=scheme)
         return cls.of(
             game,
             outcome,
@@ -166,7 +182,8 @@ class PlayerDocument(Document):
     @classmethod
     def of_player(cls, player: Player, certainty: Certainty) -> Self:
         """Return the document of a player."""
-        results, sides = player.results, {side: player.by_side[white] for side, white in _SIDES.items()}
+        results = player.results
+        sides = {side: player.by_side[white] for side, white in _SIDES.items()}
         return cls.of(
             player,
             results,
@@ -271,22 +288,6 @@ class StandingsDocument(Document):
             unproven=UnprovenDocument(len(unproven), unproven, certainty.sentence),
             sprt=UNSET if test is None else SprtDocument.of_test(test, *standings.names),
         )
-
-
-_K_FACTOR: Final = 32
-"""Maximum gain from one game in Elo points, as in TCEC's Cute Chess."""
-_RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
-_START_TIME: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
-_COMMENT: Final = re.compile(rb"\{([^}]*)\}")
-_EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
-"""An evaluation in a comment: TCEC's, from White's point of view, or Cute Chess's, from the mover's."""
-_ENDINGS: Final = {
-    Basis.STALEMATE: "Stalemate",
-    Basis.REPETITION: "3-fold repetition",
-    Basis.FIFTY_MOVES: "Fifty moves rule",
-}
-"""For each ending on the board, the words of Cute Chess."""
-_WINNERS: Final = {"1-0": "White", "0-1": "Black", "1/2-1/2": "None"}
 
 
 @dataclass
@@ -411,7 +412,8 @@ def _abbreviations(names: Sequence[str]) -> Iterator[str]:
 
 def _result_fields(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dict[str, Any]:
     """Return the result and other fields of a finished or running game for its row in the schedule."""
-    outcome, parsed = record.outcome, read_game(game.raw)
+    outcome = record.outcome
+    parsed = read_game(game.raw)
     finished = record.classical in RESULTS
     opening = ", ".join(filter(None, (tags.get("Opening"), tags.get("Variation"))))
     start = _START_TIME.match(tags.get("GameStartTime", ""))

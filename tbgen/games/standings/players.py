@@ -106,7 +106,8 @@ class GamesOfPlayer:
         """The results of the games, including byes."""
         counts = Counter(seat.half_points for seat in self.seats)
         points = sum((seat.points for seat in self.seats), Fraction(self.byes))
-        games, wins = len(self.seats) + self.byes, counts[2] + self.byes
+        games = len(self.seats) + self.byes
+        wins = counts[2] + self.byes
         return Results(games, points, wins, counts[1], counts[0])
 
     @cached_property
@@ -190,7 +191,8 @@ def players_of(
     players = {name: Player(name) for name in entrants}
     seats: dict[int, tuple[Seat, Seat]] = {}
     for game in games:
-        share, halves = game.points_by(scheme), RESULTS.get(game.classical, 1)
+        share = game.points_by(scheme)
+        halves = RESULTS.get(game.classical, 1)
         seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
             players.setdefault(name, Player(name)).seats.append(seat)

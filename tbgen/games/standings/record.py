@@ -31,6 +31,9 @@ _START_TAGS: Final = ("FEN", "SetUp", "FENAccrued")
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\""})
 """Maps the characters that a backslash precedes in the value of a tag."""
 
+_UNKNOWN_VALUES = ("", "?", "-")
+"""Values of a tag that stand for an unknown value."""
+
 
 def explorer_query(pgn: bytes, rules: str) -> str:
     """Return the query and the fragment of the address at which the explorer shows a game.
@@ -45,7 +48,8 @@ def explorer_query(pgn: bytes, rules: str) -> str:
     if game.start.accrued is not None:
         query.append(f"accrued={game.start.accrued}")
     fragment: list[str] = []
-    line, head = quote("_".join(_sans(game))), _tags_and_comment(game)
+    line = quote("_".join(_sans(game)))
+    head = _tags_and_comment(game)
     if line:
         (fragment if len(line) > _MAX_QUERY_LENGTH else query).append(f"line={line}")
         if len(head) <= _MAX_TAGS_LENGTH:
@@ -111,7 +115,8 @@ class EventFormat:
     def total(self) -> int | None:
         """Total number of games, of a Swiss tournament at most; None if unknown or determined by results."""
         count = len(self.players)
-        robin, gauntlet = count * (count - 1) // 2, self.seeds * (count - self.seeds)
+        robin = count * (count - 1) // 2
+        gauntlet = self.seeds * (count - self.seeds)
         encounters = {Format.ROUND_ROBIN: robin, Format.GAUNTLET: gauntlet, Format.SWISS: count // 2}
         return self.rounds * self.games * encounters[self.form] if self.form in encounters else None
 
@@ -131,10 +136,6 @@ class EventFormat:
             return cls() if tag_names.SCHEDULE in pgn_tags else None
         form, seeds, rounds, games, names = match.groups(default="1")
         return cls(Format(form), tuple(map(unquote, names.split("; "))), int(rounds), int(games), int(seeds))
-
-
-_UNKNOWN_VALUES = ("", "?", "-")
-"""Values of a tag that stand for an unknown value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +172,19 @@ class GameRecord:
         raw, outcome = game.raw, game.outcome
         if outcome is None:
             return None
-        file, tags = printable(file), raw.values
+        file = printable(file)
+        tags = raw.values
 
         def tag_of(name: str, default: str) -> str:
             text = printable(tags.get(name, "?")).strip()
             return default if text in _UNKNOWN_VALUES else text
 
         white, black = (tag_of(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
-        start, count = _fields(tag_of("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
+        start = _fields(tag_of("FEN", ""))
+        count = None if raw.ply_count is None else (raw.ply_count + 1) // 2
         link = explorer and explorer + explorer_query(raw.data, outcome.settings.variant)
-        round_, event = tag_of("Round", ""), EventFormat.of(tags)
+        round_ = tag_of("Round", "")
+        event = EventFormat.of(tags)
         return cls(file, raw.number, white, black, outcome, round_, start, count, link, event)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:

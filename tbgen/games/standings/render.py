@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _MAX_SENTENCE_WIDTH = 110
 """Maximum width, in characters, of a line of running text."""
 
+_FIRST_TABLE_KEYS = ("standings", "crosstable", "crosspoints")
+"""Keys of the tables that precede the plots of points and Elo."""
+
 
 def text_lines(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
     """Yield lines of aligned text. Tables that are wider than ``width`` characters are split into blocks.
@@ -41,11 +44,13 @@ def _blocks(widths: Sequence[int], text_count: int, gap: int, width: int) -> Ite
     """Yield the column indices of each block: the text columns, and as many others as fit (at least one)."""
     text_columns = list(range(text_count))
     text_width = sum(widths[:text_count]) + gap * text_count
-    block, used_width = text_columns.copy(), text_width
+    block = text_columns.copy()
+    used_width = text_width
     for index in range(text_count, len(widths)):
         if used_width + widths[index] > width and len(block) > text_count:
             yield block
-            block, used_width = text_columns.copy(), text_width
+            block = text_columns.copy()
+            used_width = text_width
         block.append(index)
         used_width += widths[index] + gap
     yield block
@@ -76,10 +81,6 @@ def _escape(cell: str) -> str:
     for mark in "\\`*_<>[]|&~":
         cell = cell.replace(mark, f"\\{mark}")
     return cell
-
-
-_FIRST_TABLE_KEYS = ("standings", "crosstable", "crosspoints")
-"""Keys of the tables that precede the plots of points and Elo."""
 
 
 def page(

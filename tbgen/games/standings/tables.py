@@ -29,6 +29,43 @@ _OWN_CELL: Final = ""
 """The cell of a player against himself. The cell for players who have not met is None."""
 _NUMBERS_NOTE: Final = "the columns have the numbers of the rows"
 
+_SMALL_NUMBER: Final = 0.001
+"""Bound below which absolute values are shown in general format."""
+
+_FRACTION_WORDS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
+
+_ELO_WORDS: Final = {
+    EloModel.LOGISTIC: "logistic, as usual",
+    EloModel.NORMALISED: "normalised",
+    EloModel.BAYESIAN: "as usual, and Bayes-Elo with the draws of these games",
+}
+
+_HISTOGRAM_RANKS: Final = 8
+"""Number of ranks with their own columns in histograms outside CSV files. Higher ranks share the last
+column."""
+_MAX_CROSSTABLE_PLAYERS: Final = 64
+"""Maximum number of players in the crosstables of a page. If there are more, the page has no crosstables."""
+
+_PLAYER_COLUMN: Final = Column("player", "player", "name", is_text=True)
+_RESULT_COLUMNS: Final = [
+    Column("games", "games", "results.games"),
+    Column("points", "points", "results.points", None),
+    Column("share", "%", lambda item: item.results.share if item.results.games else None, percent_text),
+    Column("wins", "+", "results.wins"),
+    Column("draws", "=", "results.draws"),
+    Column("losses", "-", "results.losses"),
+]
+"""Columns for items with an attribute ``results``."""
+_CHESS_COLUMNS: Final = [
+    Column("classical", "points", "results.classical", None),
+    Column("share", "%", lambda item: item.results.classical / (item.results.games or 1), percent_text),
+]
+"""Columns that replace points and share of points if players are ordered by points in chess."""
+_PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
+
+_LABELS: Final = [_PLAYER_COLUMN, Column("colour", "as", "selection", is_text=True)]
+"""The columns that name player and colour."""
+
 
 def crosstable(standings: Standings) -> StandingsTable:
     """Return the games against each opponent one by one (``1=0=``), by round, as TCEC prints them, and the
@@ -39,9 +76,13 @@ def crosstable(standings: Standings) -> StandingsTable:
     """
     meetings = [meeting for player in standings.players for meeting in player.meetings.values()]
     most = max(len(meeting.seats) for meeting in meetings)
-    note, per_line, show = "Games by round: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
+    note = "Games by round: 1 won, = drawn, 0 lost"
+    per_line = 2 * ceil(sqrt(most) / 2)
+    show = _marks
     if most > _MAX_MARKS:
-        note, per_line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
+        note = "Games won (+), drawn (=) and lost (-)"
+        per_line = 0
+        show = _counts
     dots = "·" * max(len(show(meeting)) for meeting in meetings)
     total = Column("classical", "sum", "results.classical", None)
     column = Column("", "", show=lambda text: text or dots, is_text=True, marks_per_line=per_line)
@@ -116,7 +157,8 @@ def basis_counts(standings: Standings) -> StandingsTable:
 
 def possible_places(standings: Standings) -> StandingsTable:
     """Return the proved bounds of places and sums, if there are unproven games."""
-    certainty, chess = standings.certainty, standings.order.order_by is OrderBy.CHESS
+    certainty = standings.certainty
+    chess = standings.order.order_by is OrderBy.CHESS
     points = TIEBREAKS["rmobility" if chess else "points"]
 
     def total(player: Player) -> Cell:
@@ -236,18 +278,6 @@ def _quantity_text(quantity: str | float) -> str:
     return f"{quantity:g}" if abs(quantity) < _SMALL_NUMBER else f"{quantity:.4f}".rstrip("0").rstrip(".")
 
 
-_SMALL_NUMBER: Final = 0.001
-"""Bound below which absolute values are shown in general format."""
-
-_FRACTION_WORDS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
-
-_ELO_WORDS: Final = {
-    EloModel.LOGISTIC: "logistic, as usual",
-    EloModel.NORMALISED: "normalised",
-    EloModel.BAYESIAN: "as usual, and Bayes-Elo with the draws of these games",
-}
-
-
 def game_list(standings: Standings) -> StandingsTable:
     """Return all games, with White's points; by default only in CSV.
 
@@ -275,35 +305,6 @@ def game_list(standings: Standings) -> StandingsTable:
 def _result_cell(game: GameRecord) -> Cell:
     """Return the result of a game, with a link to the game if its address is known."""
     return Link(str(game.value), game.link) if game.link else str(game.value)
-
-
-_HISTOGRAM_RANKS: Final = 8
-"""Number of ranks with their own columns in histograms outside CSV files. Higher ranks share the last
-column."""
-_MAX_CROSSTABLE_PLAYERS: Final = 64
-"""Maximum number of players in the crosstables of a page. If there are more, the page has no crosstables."""
-
-
-_PLAYER_COLUMN: Final = Column("player", "player", "name", is_text=True)
-_RESULT_COLUMNS: Final = [
-    Column("games", "games", "results.games"),
-    Column("points", "points", "results.points", None),
-    Column("share", "%", lambda item: item.results.share if item.results.games else None, percent_text),
-    Column("wins", "+", "results.wins"),
-    Column("draws", "=", "results.draws"),
-    Column("losses", "-", "results.losses"),
-]
-"""Columns for items with an attribute ``results``."""
-_CHESS_COLUMNS: Final = [
-    Column("classical", "points", "results.classical", None),
-    Column("share", "%", lambda item: item.results.classical / (item.results.games or 1), percent_text),
-]
-"""Columns that replace points and share of points if players are ordered by points in chess."""
-_PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
-
-
-_LABELS: Final = [_PLAYER_COLUMN, Column("colour", "as", "selection", is_text=True)]
-"""The columns that name player and colour."""
 
 
 def _sides(standings: Standings) -> list[GamesOfPlayer]:
@@ -517,11 +518,14 @@ def lead_text(standings: Standings) -> str:
     first, *others = standings.players
     if not others or others[0].place == 1:
         return ""
-    second, data = others[0], standings.tiebreak_data
+    second = others[0]
+    data = standings.tiebreak_data
     ours, theirs = data.total(first), data.total(second)
     unit = "points in chess" if data.order_by is OrderBy.CHESS else "points"
     if data.order_by is OrderBy.PERCENT and first.results.games != second.results.games:
-        ours, theirs, unit = first.results.share, second.results.share, "points per game"
+        ours = first.results.share
+        theirs = second.results.share
+        unit = "points per game"
     show = make_show([ours, theirs])
     if show(ours) != show(theirs):
         return f"{show(ours)} to {show(theirs)} {unit}"

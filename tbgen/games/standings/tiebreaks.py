@@ -286,7 +286,8 @@ def balance(rank: int) -> Tiebreak:
 
     score = GScore(rank, True)
     name, results = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
-    title, words = f"{score} +-", f"{results} given minus suffered"
+    title = f"{score} +-"
+    words = f"{results} given minus suffered"
     return Tiebreak(name, title, words, number_of, Dependence.VALUES, show=signed_text, term=term, rank=rank)
 
 

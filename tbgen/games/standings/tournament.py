@@ -57,7 +57,8 @@ class Certainty:
     """
 
     def __init__(self, data: TieData, breaks: Sequence[Tiebreak]) -> None:
-        self.data, self._breaks = data, (data.leading_tiebreak, *breaks)
+        self.data = data
+        self._breaks = (data.leading_tiebreak, *breaks)
         self._sums: dict[tuple[str, str], Sums] = {}
         self._unproved_seats = {
             player.name: [seat for seat in player.seats if not seat.game.outcome.interval.exact]
@@ -369,5 +370,6 @@ def standings(
     players = players_of(records, find_pairs(records), scheme, entrants)
     if byes:
         players = with_byes(players)
-    breaks, data = tiebreaks(order.tiebreaks, players), TieData.of(players, order.order_by, scheme)
+    breaks = tiebreaks(order.tiebreaks, players)
+    data = TieData.of(players, order.order_by, scheme)
     return Standings(scheme, order, breaks, ranked_players(players, breaks, data), records)
