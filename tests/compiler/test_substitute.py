@@ -34,17 +34,17 @@ main._run = run
 
 TAGGING = f"""{COMPILING}
 import multiprocessing, time
-from tbgen.games import tagging as tagged
+from tbgen.games.tagging import Adjudicator
 
-judge = tagged._judge_game
+judge = Adjudicator.judge
 
-def judge_game(adjudicator, raw):
+def judge_and_compile(adjudicator, raw):
     time.sleep(0.01)
     work()
     return judge(adjudicator, raw)
 
 multiprocessing.set_start_method("fork")
-tagged._judge_game = judge_game
+Adjudicator.judge = judge_and_compile
 {ENTRY}
 """
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,16 +11,13 @@ from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
-from tbgen.games.standings.json_files import PlayerDocument, StandingsDocument, StandingsGame
+from tbgen.games.standings.json_files import StandingsDocument
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
 from tbgen.games.standings.tables import KEYS, overview_keys, tables
 from tbgen.games.standings.tournament import LeftOutCounts
 from tests.support.exhaustive import sample
-from tests.support.paths import ROOT
 from tests.support.tournaments import game, games
-
-SCORING = (ROOT / "docs" / "scoring.md").read_text()
 
 
 @settings(max_examples=sample(30, 100))
@@ -81,14 +77,6 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
         assert len({column.key for column in table.columns}) == len(table.columns)
         assert {len(row) for row in table.rows} == {len(table.columns)}
     assert set(KEYS) - overview_keys(found) == {"games", "meetings"}
-
-
-def test_the_documentation_has_every_table_and_every_key_of_games_and_players() -> None:
-    _, names, keys = re.split(r"^\| (?:name \| content|key \| content) \|$", SCORING, flags=re.MULTILINE)
-    assert set(KEYS) <= set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.*?) \|", names, re.MULTILINE))))
-    named = {key: set(re.findall(r"`(\w+)`", text)) for key, text in re.findall(r"\n\| `(\w+)` \|(.*)", keys)}
-    for part, document in (("games", StandingsGame), ("players", PlayerDocument)):
-        assert set(document.__struct_fields__) - named[part] == set(), part
 
 
 def test_the_document_has_what_tables_show_and_is_read_as_it_is_written() -> None:
