@@ -244,7 +244,10 @@ def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, A
 
 def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
     """Yield the command-line parameters for the parameters of a function or dataclass."""
-    texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
+    described = owner.__mro__[::-1] if isinstance(owner, type) else [owner]
+    texts = {
+        name: text for part in described for name, text in _PARAMETER_TEXT.findall(inspect.getdoc(part) or "")
+    }
     hints = get_type_hints(owner, include_extras=True)
     heading = _DEFAULT_HEADING
     for name, parameter in inspect.signature(owner).parameters.items():

@@ -56,7 +56,7 @@ class Question(NamedTuple):
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     """Return the question of a request; ``accrued`` overrides the accrued score of the FEN.
 
-    :raises UsageError: if the FEN or the score is invalid.
+    :raises UsageError: if the FEN or the score is malformed. The position may be illegal.
     """
     if len(fen) > MAX_FEN_LENGTH:
         raise UsageError(f"the FEN has {len(fen)} characters: the limit is {MAX_FEN_LENGTH}")

@@ -41,6 +41,8 @@ def test_the_documentation_has_every_letter_in_its_order_and_the_number_of_compa
     text = " ".join(page.split())
     assert f"in the order {' '.join('QRB' + ''.join(ATOMS))}." in text
     assert f"compare all states of {len(DESCRIBED)} kinds with a solver" in text
+    digests = (ROOT / "tests" / "data" / "described.r.txt").read_text()
+    assert {f"K{man}vK" for man in DESCRIBED} == set(re.findall(r"^(\S+) r ", digests, re.MULTILINE))
 
 
 def test_what_tables_cannot_have_is_refused() -> None:

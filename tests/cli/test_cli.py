@@ -5,14 +5,16 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tbgen
-from tbgen.cli.main import main
+from tbgen.cli.main import COMMANDS, main
 from tbgen.cli.options import command
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.exhaustive import exhaustive
@@ -44,6 +46,9 @@ def test_what_the_help_says(capsys: Capture) -> None:
         text = answer(capsys, name, "--help")
         assert "For example:\n" in text
         assert ("--rules" in text) == (name != "solve")
+    for name in COMMANDS:
+        options = import_module(f"tbgen.cli.{name}").run.params
+        assert [each.name for each in options if isinstance(each, click.Option) and not each.help] == [], name
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,7 @@ def test_an_interrupt_amid_the_first_imports() -> None:
 
 SETTINGS = """
 import os
-from tbgen.cli.main import main
+from tbgen.cli.main import COMMANDS, main
 
 for os.environ["NUMBA_OPT"], os.environ["NUMBA_NUM_THREADS"] in (("x", "1"), ("3", "0")):
     assert main(["verify", "KvK"]) == 2

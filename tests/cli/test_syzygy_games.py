@@ -26,7 +26,7 @@ from tbgen.errors import UsageError
 from tbgen.games.pgn.reader import read_games
 from tbgen.probe.tablebase import Tablebase
 from tests.support.commands import Capture, answer, failure, said
-from tests.support.paths import SYZYGY_FILES
+from tests.support.paths import ROOT, SYZYGY_FILES
 from tests.support.solving import CASTLING, WALL
 
 WON = "8/8/8/3K4/8/8/8/kq6 w - - 9 60"
@@ -178,6 +178,8 @@ def test_every_exit_source_has_an_option_counts_and_is_refused_if_nothing_is_sol
     options = SolvingOptions(**absent)
     for source in fields(ExtraSources):
         assert source.name in get_annotations(SourceOptions)
+        for page in ("solve", "solve_reference", "referee"):
+            assert f"--{source.name}" in (ROOT / "docs" / f"{page}.md").read_text(), page
         sources: Any = SourceOptions(**{source.name: ["one", "two"]})
         assert (sources.file_count, len(sources.exit_sources())) == (2, 1), source.name
     for sources, count in ((MoreOptions(oracle=["a", "b"], theorem=True), 3), (MoreOptions(), 0)):

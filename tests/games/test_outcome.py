@@ -68,7 +68,7 @@ def test_intervals_that_decide_points() -> None:
     by_komi = {Scheme.WINNER, Scheme.KOMI, Scheme.FULL}
     for text, agreeing in (
         ("G7.5 G6.0", {Scheme.CLASSICAL, Scheme.OTB, *by_komi}),
-        ("-G8.5 G7.5", set(Scheme) - {Scheme.HARMONIC}),
+        ("-G8.5 G7.5", {Scheme.EXPONENTIAL, Scheme.CLASSICAL, Scheme.OTB, *by_komi}),
         ("G5.5 G4.0", {Scheme.CLASSICAL, Scheme.OTB, *by_komi}),
         ("G4.0 G3.5", {Scheme.CLASSICAL, *by_komi}),
         ("G0.5 G0.0", {Scheme.OTB, *by_komi}),
