@@ -69,8 +69,8 @@ class TableRate(msgspec.Struct, frozen=True):
     nanoseconds: tuple[float, float, float]
     """Wall time per slot; the slots of both sides to move are counted."""
     file: dict[AccruedForm, tuple[float, float, float]]
-    """For each form of accrued scores: bytes of the file per slot, times the number of permutations of like
-    men, by which :func:`file_size` divides. The slots of both sides to move are counted."""
+    """Maps each form of accrued scores to the bytes of the file per slot of both sides to move. They are
+    multiplied by the number of permutations of like men, since :func:`file_size` divides by it."""
     workspace: tuple[int, int, int]
     """Bytes of memory per slot of each phase that is being solved, in addition to the pool."""
     runs_memory: tuple[int, int, int] = (0, 0, 0)
@@ -125,7 +125,7 @@ def disk_of(step: str, slots: int) -> int:
 def _rate_of(material: Material, variant: Variant) -> TableRate:
     """Return the rates for a material. They depend on how much stronger one side is.
 
-    If the sides are equally strong, more positions stay undecided for a long time.
+    The more equal the sides, the slower the build, because more positions stay undecided for a long time.
 
     :raises UsageError: if there are no rates for the variant.
     """
@@ -149,13 +149,13 @@ def memory_to_build(material: Material, variant: Variant, form: AccruedForm, thr
     """Return the bytes of memory for building a table, excluding the memory that concurrent builds share."""
     layout = layout_of(material)
     rate = _rate_of(material, variant)
-    pawns = _pawn_index(material)
-    at_once = concurrent_slots(layout, threads)
-    memory = pool_memory(layout) + at_once * rate.workspace[pawns]
+    pawn_index = _pawn_index(material)
+    slots = concurrent_slots(layout, threads)
+    memory = pool_memory(layout) + slots * rate.workspace[pawn_index]
     if form is AccruedForm.FUNCTIONS:
-        memory += memory_of("packing", at_once)
+        memory += memory_of("packing", slots)
     elif form is AccruedForm.RUNS:
-        memory += layout.size * rate.runs_memory[pawns]
+        memory += layout.size * rate.runs_memory[pawn_index]
     return memory
 
 
@@ -183,7 +183,8 @@ def _pawn_index(material: Material) -> int:
 def pool_memory(layout: Layout, slots: int | None = None) -> int:
     """Return the bytes of the pool, the memory area with the values of the table and its sub-tables.
 
-    :param slots: number of slots of the table itself and after promotions; None for the whole table.
+    :param slots: number of slots of the table itself and of tables that promotions lead to; None for as many
+        as are in use at most while the whole table is solved.
     """
     own_slots = max_solving_slots(layout) if slots is None else slots
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
@@ -199,9 +200,10 @@ def layers_memory(layout: Layout) -> int:
     """Return the bytes of memory for computing all layers of a table, batch by batch."""
     slots = max_slots_of_batch(layout)
     workspace = _rate_of(layout.material, Variant.R_MOBILITY).workspace[_pawn_index(layout.material)]
-    # Without pawns, the workspace is in the pool; else what one or two steps of each pawn lead to.
-    phases = min(len(layout.placements), 2 * max(layout.pawns, 1) * slots // layout.phase_size)
-    own_slots = 2 * layout.phase_size * phases if layout.pawns else 2 * layout.solved_slots
+    # With pawns, the pool contains the phases that one or two steps of each pawn lead to; without pawns, it
+    # contains the workspace.
+    phase_count = min(len(layout.placements), 2 * max(layout.pawns, 1) * slots // layout.phase_size)
+    own_slots = 2 * layout.phase_size * phase_count if layout.pawns else 2 * layout.solved_slots
     return pool_memory(layout, own_slots + _slots_after_promotions(layout)) + slots * workspace
 
 
@@ -223,7 +225,7 @@ def unpacking_memory(layout: Layout) -> int:
 
 
 def _slots_after_promotions(layout: Layout) -> int:
-    """Return the maximum number of slots in use that promotions from a batch of phases lead to."""
+    """Return how many used slots promotions from a batch of phases lead to: the maximum of all batches."""
     sides = sides_after_promotion(layout)
     blocks = (blocks_after_promotions(layout, range(*batch)) for batch in batches_of(layout))
     return max(sum(used_slots(block) * len(sides[block[0]]) for block in batch) for batch in blocks)
@@ -232,4 +234,4 @@ def _slots_after_promotions(layout: Layout) -> int:
 def _slots_after_captures(layout: Layout) -> int:
     """Return the number of slots, for both sides to move, of the tables that captures lead to."""
     material = layout.material
-    return sum(2 * layout_of(other).size for other in material.successors() if other.men < material.men)
+    return sum(2 * layout_of(each).size for each in material.successors() if each.men < material.men)

@@ -40,18 +40,18 @@ class Stop(StrEnum):
     INTERRUPT = "interrupted"
     """The answer is what had been proved when the search was interrupted or the cluster failed."""
     TIME = "time"
-    """``--time`` has run out, or what is left is too short for the remaining work: more time may narrow the
+    """``--time`` has run out, or the rest of it is too short for the remaining work. More time may narrow the
     interval."""
     MEMORY = "memory"
-    """No further cell fits into ``--memory``, or the search for forcing moves has used up its share: more
-    memory may narrow the interval, more time will not."""
+    """No further cell fits into ``--memory``, or the search for forcing moves has used up its share. More
+    memory may narrow the interval, but more time will not."""
     CELLS = "number of cells"
     """The limit set in Python by ``Budget(cells=...)`` is reached."""
     TABLES = "missing tables"
     """Everything left to try needs tables that are missing."""
     NOTHING_LEFT = "nothing left to try"
-    """Neither more time nor more memory will help, as far as the examined states of the play (at most 2,400)
-    show."""
+    """More time or memory will not help, judging by the states of the play that were examined (at most
+    2,400)."""
 
 
 class SolvingInterruptedError(KeyboardInterrupt):
@@ -111,7 +111,7 @@ class Meter:
 
     @property
     def shortage(self) -> Stop:
-        """The resource that is used up if :attr:`seconds_left` is 0."""
+        """The resource that limits :attr:`seconds_left`: cells if no further cell is allowed, else time."""
         return Stop.CELLS if self._cells_left == 0 else Stop.TIME
 
     @contextmanager
@@ -172,7 +172,7 @@ class Meter:
         """Record that a cell has been solved.
 
         :param repeated: whether the cell had been solved before.
-        :param sweep_seconds: the part of ``seconds`` that was spent after looking up the exits.
+        :param sweep_seconds: the part of ``seconds`` that followed the look-ups of exits.
         """
         if self._cells_left is not None:
             self._cells_left -= 1
@@ -220,7 +220,7 @@ def memory_needed(size: int) -> int:
 _PYTHON: Final = (sys.executable, "-P", "-c")
 """Beginning of the command lines below. ``-P`` prevents imports from the current directory."""
 _TIED: Final = "from tbgen.system.processes import end_with_parent; end_with_parent(); "
-"""Beginning of their programs. The standard input of each process must be a pipe."""
+"""Beginning of Python programs that end with this process. Their standard input must be a pipe."""
 SOLVE_COMMAND: Final = (*_PYTHON, f"{_TIED}from tbgen.cli import entry_point; entry_point()", "solve")
 """Beginning of the command line of a solving process, which ends with its parent."""
 
@@ -243,4 +243,4 @@ def solve_arguments(
 KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 """Module that compiles the kernels needed for solving."""
 COMPILE_COMMAND: Final = (*_PYTHON, f"{_TIED}from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()")
-"""Command line of a process that only compiles these kernels, and ends with its parent."""
+"""Command line of a process that only compiles the kernels needed for solving, and ends with its parent."""

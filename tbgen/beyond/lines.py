@@ -232,7 +232,7 @@ class Hold:
     Squares are numbers from 0 (a1) to 63 (h8).
 
     :ivar holder: the side of the blocker.
-    :ivar value: the score that this side is sure of.
+    :ivar value: the score that the holder is sure of.
     :ivar blocker: the blocker's square in the initial position.
     :ivar changer: the changer's square in the initial position.
     :ivar squares: for each square of the changer, with the changer to move, the squares on which the blocker

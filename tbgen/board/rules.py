@@ -28,17 +28,17 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
     us, them = board.occupied_co[turn], board.occupied_co[not turn]
     king = us & board.kings
     king_square = king.bit_length() - 1
-    attacked_squares, checkers, pinners = _attacks(board, them, king)
+    attacked_squares, checkers, snipers = _attacks(board, them, king)
     move_count = (chess.BB_KING_ATTACKS[king_square] & ~us & ~attacked_squares).bit_count()
     if checkers & checkers - 1 or us == king:
         return move_count, bool(checkers)
     targets = checkers | chess.between(king_square, checkers.bit_length() - 1) if checkers else chess.BB_ALL
     pinned_men = 0
-    while pinners:
-        blockers = chess.between(king_square, pinners.bit_length() - 1) & board.occupied
+    while snipers:
+        blockers = chess.between(king_square, snipers.bit_length() - 1) & board.occupied
         if blockers & us and not blockers & blockers - 1:
             pinned_men |= blockers
-        pinners ^= 1 << pinners.bit_length() - 1
+        snipers ^= 1 << snipers.bit_length() - 1
     men = us ^ king
     while men:
         man = men & -men
@@ -64,14 +64,16 @@ def position_score(board: chess.Board) -> GScore:
 def _attacks(
     board: chess.Board, attackers: chess.Bitboard, king: chess.Bitboard
 ) -> tuple[chess.Bitboard, chess.Bitboard, chess.Bitboard]:
-    """Return the squares that a side attacks, its men that give check, and its line pieces aimed at the king.
+    """Return the squares that a side attacks, its men that give check, and its *snipers*.
+
+    Snipers are queens, rooks and bishops that would attack the king on an empty board.
 
     The king does not block an attack, so squares behind it on the same line are also attacked.
 
     :param attackers: bitboard of the side's men.
     :param king: bitboard of the enemy king.
     """
-    attacked_squares = checkers = pinners = 0
+    attacked_squares = checkers = snipers = 0
     occupied = board.occupied ^ king
     diagonal_men, straight_men = board.bishops | board.queens, board.rooks | board.queens
     while attackers:
@@ -93,11 +95,11 @@ def _attacks(
         if not line:
             man_attacks = board.attacks_mask(square)
         elif line & king:
-            pinners |= man
+            snipers |= man
         if man_attacks & king:
             checkers |= man
         attacked_squares |= man_attacks
-    return attacked_squares, checkers, pinners
+    return attacked_squares, checkers, snipers
 
 
 def _pawn_targets(board: chess.Board, square: chess.Square, them: chess.Bitboard) -> chess.Bitboard:

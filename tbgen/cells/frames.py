@@ -86,8 +86,7 @@ _MIN_REUSED_BYTES: Final = 4 << 20
 _MAX_IDLE_BYTES: Final = 1 << 30
 """Default of the maximum amount of memory that is kept for later arrays."""
 _MAX_EXCESS_SHARE: Final = 1 / 4
-"""Memory is reused for an array only if its excess over the array's size is at most this share of that
-size."""
+"""Maximum excess of reused memory over the size of the array, as a share of that size."""
 
 
 class ReusedMemory:
@@ -102,7 +101,7 @@ class ReusedMemory:
         self._idle: list[NDArray[np.uint8]] = []
         """Memory for later arrays, least recently used first."""
         self._freed: deque[NDArray[np.uint8]] = deque()
-        """Memory of deleted arrays. An array may be deleted while the lock is held, so this uses no lock."""
+        """Memory of deleted arrays. An array may be deleted while the lock is held: this uses no lock."""
 
     @property
     def idle_bytes(self) -> int:
@@ -124,8 +123,8 @@ class ReusedMemory:
         if memory is None:
             memory = zeros(size, np.uint8)
         invalidate(memory)
-        # A view of this array keeps the array itself alive, and not merely the memory below it. numpy would
-        # skip to the array's base only if that were an array, and here it is a memoryview.
+        # A view of this array keeps the array itself alive, and not merely the memory below it. numpy
+        # skips to the base of an array only if the base is an array too; here it is a memoryview.
         array = np.frombuffer(memory.data, dtype, count)
         weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)

@@ -161,7 +161,7 @@ class GameMove(GameLine, frozen=True, tag="moved"):
     """A move has been made."""
 
     ply: Ply
-    """The move, as below."""
+    """The move, as a :class:`Ply`."""
     fen: str
     """The position after the move."""
     left: Mapping[str, float | None]

@@ -142,7 +142,7 @@ def picture_of_man(letters: str, white: bool) -> bytes:
 def _tile_of_man(name: str, white: bool) -> str:
     """Return the tile of a man with a canonical name, such as ``[WF]``."""
     kind = described_kind(name[1:-1])
-    fill, line = _COLOURS[white]
+    fill, ink = _COLOURS[white]
     dot_steps = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
     dots = "".join(f'<circle cx="{_xy(x * _STEP)}" cy="{_xy(-y * _STEP)}" r="1.8"/>' for x, y in dot_steps)
     rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]
@@ -151,10 +151,10 @@ def _tile_of_man(name: str, white: bool) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {MAN_SIZE} {MAN_SIZE}" '
         f'width="{MAN_SIZE}" height="{MAN_SIZE}"><title>{name if white else name.lower()}</title>'
         f'<rect x="2" y="2" width="36" height="36" rx="8" fill="{fill}" stroke="#000" stroke-width="1.5"/>'
-        f'<rect x="3.5" y="3.5" width="33" height="33" rx="6.5" fill="none" stroke="{line}" '
-        f'stroke-width=".8"/><g fill="{line}">{dots}</g>'
-        f'<circle cx="{_MIDDLE:g}" cy="{_MIDDLE:g}" r="1.3" fill="none" stroke="{line}" stroke-width=".8"/>'
-        f'<path d="{lines}" stroke="{line}" stroke-width="1.6" stroke-linecap="round"/></svg>\n'
+        f'<rect x="3.5" y="3.5" width="33" height="33" rx="6.5" fill="none" stroke="{ink}" '
+        f'stroke-width=".8"/><g fill="{ink}">{dots}</g>'
+        f'<circle cx="{_MIDDLE:g}" cy="{_MIDDLE:g}" r="1.3" fill="none" stroke="{ink}" stroke-width=".8"/>'
+        f'<path d="{lines}" stroke="{ink}" stroke-width="1.6" stroke-linecap="round"/></svg>\n'
     )
 
 

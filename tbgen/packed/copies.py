@@ -102,7 +102,7 @@ def temporary_copies(directory: Path) -> Iterator[None]:
 
 
 def remove_copies(directory: Path, variant: Variant) -> None:
-    """Remove the plain copies of packed tables of a variant from a directory, and those of killed writers.
+    """Remove the plain copies of packed tables of a variant, and incomplete copies of killed writers.
 
     Copies of other variants remain, because a build of another variant may be at work.
     """

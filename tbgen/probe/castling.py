@@ -57,7 +57,7 @@ _MAX_MEN_OF_SMALL_CELL: Final = 4
 """Greatest number of men of a cell that takes negligible time to solve."""
 
 _MAX_KEPT_BYTES: Final = 1 << 30
-"""Total size of the solved cells above which all are dropped before another cell is solved."""
+"""Maximum total size of the kept cells. If it is exceeded, all are dropped before another cell is solved."""
 _MAX_THREADS: Final = 4
 """Maximum number of threads that look up the values of exits."""
 _PROGRESS_SECONDS: Final = 10.0
@@ -81,27 +81,27 @@ def castling_cell_of(board: chess.Board) -> CastlingCell:
         assert king is not None
         files = (2, 3) if rook < king else (6, 5)
         castlings.append(Castling(king, rook, *(king & 56 | file for file in files)))
-    standing = {square for castling in castlings for square in castling[:2]}
-    mobile = [square for square in mobile_squares(board) if square not in standing]
+    castling_squares = {square for castling in castlings for square in castling[:2]}
+    mobile = [square for square in mobile_squares(board) if square not in castling_squares]
     return CastlingCell(Cell.of_board(board, mobile), tuple(castlings))
 
 
 def cell_after(route: Route, castlings: tuple[Castling, ...]) -> CastlingCell:
     """Return the cell that a route leads to, with the castling rights ``castlings`` that remain after it."""
     cell = route.destination
-    standing = {square for castling in castlings for square in castling[:2]}
-    freed = cell.with_freed(frozen.square for frozen in cell.frozen if frozen.square not in standing)
+    castling_squares = {square for castling in castlings for square in castling[:2]}
+    freed = cell.with_freed(man.square for man in cell.frozen if man.square not in castling_squares)
     return CastlingCell(freed, castlings)
 
 
 def remaining_rights(castling_cell: CastlingCell, route: Route) -> tuple[Castling, ...]:
     """Return the castling rights that remain after a route."""
-    standing = set(route.destination.frozen)
+    still_frozen = set(route.destination.frozen)
     men = {frozen.square: frozen for frozen in castling_cell.cell.frozen}
     return tuple(
         castling
         for castling in castling_cell.castlings
-        if {men[castling.king], men[castling.rook]} <= standing
+        if {men[castling.king], men[castling.rook]} <= still_frozen
         and not (route.is_castling and men[castling.king].man.colour == route.side)
     )
 
@@ -141,19 +141,19 @@ class CastlingLayers:
 
     :ivar fresh: fresh values, as codes (``NONE`` for slots without a position), and depths in plies.
     :ivar has_depths: whether the depths are valid; if not, they are meaningless.
-    :ivar accrued: values and depths for each holder and rank of the accrued score; ``NONE`` for positions
+    :ivar layers: values and depths for each holder and rank of the accrued score; ``NONE`` for positions
         with a smaller position rank. In whole-game mobility, the dictionary is empty.
     """
 
     castling_cell: CastlingCell
     fresh: Block
     has_depths: bool
-    accrued: dict[tuple[Side, int], Block]
+    layers: dict[tuple[Side, int], Block]
 
     @property
     def nbytes(self) -> int:
         """Size in bytes of the arrays for accrued scores."""
-        return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
+        return sum({id(array): array.nbytes for layer in self.layers.values() for array in layer}.values())
 
     def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of the value of a state, and the depth of the state in plies (None if unavailable).
@@ -161,7 +161,7 @@ class CastlingLayers:
         :param accrued: code of the accrued score, into which the position score has been folded.
         """
         index = side_of(position.board), position.slot
-        layer = self.accrued.get((SIDES[accrued > NONE], rank_of_code(accrued)), self.fresh)
+        layer = self.layers.get((SIDES[accrued > NONE], rank_of_code(accrued)), self.fresh)
         value, depth = self.fresh if layer.value[index] == NONE else layer
         code = Code(int(value[index]))
         return code, int(depth[index]) if self.has_depths else 0 if code == accrued else None
@@ -172,15 +172,15 @@ class CellStates:
 
     The class has the same methods as :class:`TableStates`.
 
-    :param layers: values and depths of the solved cell, which contains the target.
-    :param target: the destination of the route.
+    :param layers: values and depths of the solved cell, which contains the destination.
+    :param cell: the destination of the route.
     :param side: the side to move after the route.
-    :param ep_codes: for each slot after the route whose position allows an en passant capture: the code of
-        the fresh value. Depths are not available for these positions.
+    :param ep_codes: maps the slot of each position after the route that allows an en passant capture to the
+        code of its fresh value. Depths are not available for these positions.
     """
 
-    def __init__(self, layers: CastlingLayers, target: Cell, side: Side, ep_codes: dict[int, Code]) -> None:
-        self._layers, self._destination, self._side, self._ep_codes = layers, target, side, ep_codes
+    def __init__(self, layers: CastlingLayers, cell: Cell, side: Side, ep_codes: dict[int, Code]) -> None:
+        self._layers, self._destination, self._side, self._ep_codes = layers, cell, side, ep_codes
         self.has_depths = layers.has_depths and not ep_codes
 
     def fresh_block(self) -> Block:
@@ -192,7 +192,7 @@ class CellStates:
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths for an accrued score, after folding each position score into it."""
         fresh = self._layers.fresh
-        layer = self._layers.accrued.get((holder, rank), self._layers.fresh)
+        layer = self._layers.layers.get((holder, rank), fresh)
         # A layer has no values for positions with smaller position ranks: their fresh values count. If the
         # position score is the accrued score, the layer contains the fresh value.
         is_fresh = layer.value == NONE
@@ -210,9 +210,9 @@ class _CastlingExits:
     """Values and depths of the positions after all exits of a cell."""
 
     quiet_states: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
-    """For each quiet route: the states after it, which have values for any accrued score they inherit."""
+    """Maps each quiet route to the states after it, which have values for any inherited accrued score."""
     fresh_blocks: dict[Route, Block] = field(default_factory=dict)
-    """For each other route: the fresh values and depths after it."""
+    """Maps each other route to the fresh values and depths after it."""
     has_depths: bool = True
     """Whether all depths are valid."""
 
@@ -259,7 +259,7 @@ class CastlingSolver:
         return self._find_goal(board, accrued)
 
     def _find_goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return the result of :meth:`goal`, after :meth:`goal` has made its preparations."""
+        """Return the result of :meth:`goal`. The caller has made the preparations that :meth:`goal` makes."""
         if board.has_legal_en_passant():
             code = self._best_code(board, accrued)
             return code, 0 if code == accrued else None
@@ -337,9 +337,9 @@ class CastlingSolver:
         return CellStates(layers, route.destination, side_after(route), self._ep_codes(route, castlings))
 
     def _ep_codes(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
-        """Return the code of the fresh value of each position after a route in which en passant is legal.
+        """Return the fresh values of the positions after a route that allow en passant captures.
 
-        The keys are slots.
+        :returns: maps slots to codes.
         """
         codes = {}
         for slot in range(route.destination.size if route.ep_square is not None else 0):

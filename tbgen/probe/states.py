@@ -52,8 +52,8 @@ class ProbeResult:
     :ivar material: the canonical material, in which the colours of the position may be swapped.
     :ivar value: the score that best play of both sides reaches.
     :ivar depth: plies until the accrued score is the value; 0 if it already is the value; None if the table
-        does not store the depth. A packed table stores only the depths of fresh states and those that follow
-        from them. With castling rights, no depths are available from packed tables.
+        does not store the depth. A packed table stores only the depths of fresh states, and other depths that
+        follow from them. With castling rights, no depths are available from packed tables.
     :ivar position_score: the position score.
     :ivar accrued: the accrued score that was used, into which the position score has been folded.
     """
@@ -109,7 +109,7 @@ def read_position(
 
 
 def _caller_level() -> int:
-    """Return the stack level, for a warning of the calling function, of the code that has called the package.
+    """Return the ``stacklevel`` with which a warning of the calling function names the caller of the package.
 
     Python 3.12 has ``skip_file_prefixes`` for this.
     """
@@ -162,8 +162,9 @@ def locate_state(board: AnyBoard, accrued: GScore | Fresh | None, variant: Varia
 
 
 def accrued_in_r_mobility(board: chess.Board, accrued: GScore | Fresh | None) -> Signed:
-    """Return the accrued score that :func:`locate_state` describes, in r-mobility, for a valid board with any
-    number of men.
+    """Return the accrued score in r-mobility, as :func:`locate_state` finds it, but for any number of men.
+
+    :param board: a valid board.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """

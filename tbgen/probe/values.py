@@ -35,7 +35,7 @@ CACHE_BYTES: Final = 64 << 20
 _MAX_LOADED_BYTES: Final = 512 << 20
 """Maximum total size of the plain tables that are kept in memory."""
 _MAX_ONE_BY_ONE: Final = 1 << 13
-"""Maximum number of positions of a table to look up one by one. For more, the table is loaded if plain."""
+"""Maximum number of positions of a table to look up one by one. Beyond it, a plain table is loaded."""
 _MAX_ONE_BY_ONE_LOADED: Final = 100
 """Maximum number of positions of a loaded table to look up one by one."""
 _SLOT_BITS: Final = 48
@@ -94,7 +94,7 @@ class Values:
         self._files = LruCache[AnyTable](max_open_files, lambda _: 1)
         self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.nbytes)
         self._lock = Lock()
-        self._closed, self._checks = False, check
+        self._closed, self._checks_digests = False, check
         self._copies = ExitStack()
         self._make_lookup: Final = make_castling_lookup
         self._castling_lookup: CastlingLookup | None = None
@@ -165,7 +165,7 @@ class Values:
         return None if isinstance(table, TableFile) else table
 
     def fresh_entry(self, place: Place) -> Entry:
-        """Return, for a legal position, the code of W, and D in plies, in the colours of the table.
+        """Return the code of W(P), in the colours of the table, and D(P) in plies, for a legal position P.
 
         Raises as :meth:`stored_goal` does.
         """
@@ -188,7 +188,8 @@ class Values:
         accrued: NDArray[np.int64],
         bounds: "Bounds | None" = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return what :meth:`tbgen.packed.file.PackedFile.look_up` returns, for a plain or packed table."""
+        """Look up values and depths in a plain or packed table, like
+        :meth:`tbgen.packed.file.PackedFile.look_up`."""
         if isinstance(table, TableFile):
             bounds = None
             value, depth = self.load(table).look_up(side, slots, accrued)
@@ -223,9 +224,9 @@ class Values:
                 if target < len(targets) and self._is_looked_up_together(targets[target][0], len(rows)):
                     layout, side = targets[target]
                     sides = np.full(len(rows), side, np.uint8)
-                    none = np.full(len(rows), NO_SCORE)
-                    given = sides, moves[rows, 2], none, None if bounds is None else bounds[rows]
-                    entries[rows] = np.stack(self.look_up(self.table(layout.material), *given), axis=1)
+                    no_scores = np.full(len(rows), NO_SCORE)
+                    arguments = sides, moves[rows, 2], no_scores, None if bounds is None else bounds[rows]
+                    entries[rows] = np.stack(self.look_up(self.table(layout.material), *arguments), axis=1)
                 else:
                     entries[rows], error = self._fresh_one_by_one(targets, moves[rows])
                     first_error = first_error or error
@@ -281,8 +282,8 @@ class Values:
         """Yield the questions that :meth:`stored_goal` asks: places with codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
-                inherits = self._has_layers and accrued != score
-                code = code_of(accrued, shape.swapped) if inherits else NO_SCORE
+                needs_accrued = self._has_layers and accrued != score
+                code = code_of(accrued, shape.swapped) if needs_accrued else NO_SCORE
                 yield Place(shape.layout, side, slot, ep_square), code
 
     def prefetch(self, questions: Iterable[tuple[Place, int]]) -> None:
@@ -342,7 +343,7 @@ class Values:
                     error.__context__ = None
                     directory, *others = self.directories
                     raise MissingTableError(material.name, directory, self.variant, others) from None
-                if self._checks:
+                if self._checks_digests:
                     file.check()
                 self._files.put(material, file)
             return file

@@ -51,8 +51,7 @@ TABLES_FOLDER: Final = "tables"
 _REMEDY: Final = "choose another directory with --out"
 
 _SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
-"""Ranks with a column for the greatest depth in the list of all materials, and the titles of these
-columns."""
+"""Maps each rank with a column of greatest depths in the list of all materials to the title of the column."""
 
 T = TypeVar("T")
 
@@ -310,7 +309,7 @@ def _relative_address(top: str, target: str) -> str:
 
 
 def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:
-    """Yield each depth with its numbers of positions by side to move and group of values."""
+    """Yield each depth, and how many positions of each side to move and group of values have it."""
     sides = [by_group(depths) for depths in distribution.depths]
     for depth in sorted({depth for groups in sides for group in groups for depth in group}):
         yield depth, [[group.get(depth, 0) for group in groups] for groups in sides]

@@ -105,8 +105,8 @@ def _moves_left(value: GScore) -> str:
 _DEFAULT_FEN: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """The position that the page shows by default, as in ``state.js``."""
 _MOVE_PATTERN: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
-"""Matches a move of a line in SAN. The number of the position before the move may precede it, and glyphs
-(NAGs) may follow."""
+"""Matches a move of a line: the number of the position before the move (optional), the move in SAN, and
+glyphs (NAGs, optional)."""
 _PREFIX_PATTERN: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 _HOST_PATTERN: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 
@@ -164,7 +164,7 @@ def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
     while path[0]:
         path.insert(0, predecessors[path[0]])
     at = len(path) - 1
-    for number in range(path[-1] + 1, len(predecessors)):  # then follow the first of the moves
+    for number in range(path[-1] + 1, len(predecessors)):  # then always the first move
         if predecessors[number] == path[-1]:
             path.append(number)
     if len(path) > MAX_FRAMES:

@@ -35,7 +35,7 @@ _SUFFIXES: Final = {
     b"7z\xbc\xaf": ".7z",
     b"Rar!": ".rar",
 }
-"""For each sequence of first bytes, the usual suffix of the compressed files that begin with it."""
+"""Maps the first bytes of compressed files to the usual suffix of their names."""
 _ARCHIVE_SUFFIXES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
 _UTF16_START: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
@@ -135,8 +135,8 @@ def matching_files(names: Iterable[str]) -> list[str]:
     Files that match a pattern are listed in alphabetical order, unless they are already listed. In a pattern,
     ``**`` stands for any number of directories. The name ``-``, for standard input, is returned unchanged.
 
-    :raises UsageError: if a file does not exist or is named twice, perhaps in two ways such as by a link, or
-        no file matches a pattern.
+    :raises UsageError: if a file does not exist, a file is named twice (perhaps once by a link), or no file
+        matches a pattern.
     """
     matches: dict[tuple[int, int], str] = {}
     for name in names:
@@ -159,7 +159,8 @@ def matching_files(names: Iterable[str]) -> list[str]:
 
 
 def _identity(name: str) -> tuple[int, int]:
-    """Return a pair of numbers that is the same for all names of a file. Standard input has no other name."""
+    """Return a pair of numbers that is the same for all names of a file, ``-`` being a name of the file
+    that standard input reads."""
     status = os.stat(0 if name == "-" else name)
     return status.st_dev, status.st_ino
 

@@ -30,8 +30,8 @@ _ROW_INCHES: Final = 0.3
 
 
 def plots(standings: Standings) -> dict[str, list[Markup]]:
-    """Return the plots of a page by key: ``field`` for plots of all players, else the key of the standings
-    table that the plots are shown beside."""
+    """Return the plots of a page by place: ``field`` for the section on all players, else the key of the
+    standings table beside which the plots are shown."""
     return {
         "field": [points_plot(standings), *elo_plot(standings)],
         "given": [histogram_plot(player) for player in standings.players[:_MAX_HISTOGRAMS]],

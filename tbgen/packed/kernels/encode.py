@@ -1,7 +1,9 @@
 """Counting, encoding and decoding many blocks at once.
 
-A *step* is the unit of coding: a symbol in a context, or a byte. In lists of steps, it is the number of the
-context of the last level, then the symbol in the lowest eight bits; bytes have the context ``BYTE_CONTEXT``.
+A *step* is the unit of coding: a symbol in a context, or a byte. Lists contain a step as an integer. Its
+lowest eight bits are the symbol or byte, and the bits above are the number of the context of the last level.
+Bytes have the context ``BYTE_CONTEXT``.
+
 A function gives V(P, A) for each accrued score A.
 
 The arrays contain the positions with the *stored side* to move, the only positions that a packed table
@@ -62,10 +64,10 @@ VALUES, DEPTHS, FUNCTIONS = range(3)
 BYTE_CONTEXT = 1 << 32
 
 Counts = NDArray[np.uint32]
-"""uint32 (contexts + 1, 256): the frequency of each symbol, by the first line of its context."""
+"""uint32 (contexts + 1, 256): frequency by the first line of the context, and by symbol."""
 
 _LOOK_AHEAD = 16
-"""How many steps ahead memory is prefetched."""
+"""Number of steps by which prefetching is ahead of reading."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +171,7 @@ def _add_number(buffers: Buffers, kind: int, count: int, value: int, size: int) 
 
 @inlined
 def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
-    """List the steps of the values of a block, and those of its half depths. Return their numbers."""
+    """List the steps of the values and of the half depths of a block. Return the number of steps of each."""
     block = buffers.block
     above = buffers.above
     count = 0
@@ -177,8 +179,8 @@ def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
     above[0, :] = NOWHERE
     for block_row in range(rows.block_rows):
         mask = block.masks[block_row]
-        nobody = (int64(NOWHERE), int64(0))
-        left, corner = nobody, nobody
+        no_neighbour = (int64(NOWHERE), int64(0))
+        left, corner = no_neighbour, no_neighbour
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
@@ -202,7 +204,7 @@ def _list_values(rows: Rows, buffers: Buffers) -> tuple[int, int]:
 
 @inlined
 def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
-    """List the steps of the functions of a block. Return their number, 0 if all are function 0."""
+    """List the steps of the functions of a block. Return the number of steps, 0 if only function 0 occurs."""
     block = buffers.block
     above = buffers.above
     count = 0
@@ -243,7 +245,7 @@ def _list_steps(encoding: Encoding, with_functions: bool, buffers: Buffers) -> t
 
 @inlined
 def is_sampled(block_number: int, sampling_bits: int) -> bool:
-    """Whether a block belongs to the sample, a pseudo-random one of 2 ** ``sampling_bits`` blocks."""
+    """Whether a block belongs to the sample: pseudo-randomly, one in 2 ** ``sampling_bits`` blocks does."""
     return (block_number * 0x9E3779B97F4A7C1 >> 20) & ((1 << sampling_bits) - 1) == 0
 
 
@@ -258,12 +260,10 @@ def list_sampled_blocks(
     steps: Ints,
     lengths: Ints,
 ) -> int:
-    """List the steps of those of the blocks ``start`` to ``end`` - 1 that belong to the sample.
-
-    Bytes are left out.
+    """List the steps of the sampled blocks among the blocks ``start`` to ``end`` - 1. Bytes are omitted.
 
     :param steps: int64 (3, n): receives the steps of each kind.
-    :param lengths: int64 (3,): number of listed steps of each kind; increased.
+    :param lengths: int64 (3,): number of listed steps of each kind; increased in place.
     :returns: the number of the next block. It is less than ``end`` if its steps may not fit into the array.
     """
     rows = encoding.rows
@@ -316,10 +316,10 @@ def count_blocks(
     steps = buffers.steps
     for index in range(start, end):
         _prefetch_block(encoding.rows, content, min(index + 1, end - 1), buffers.squares)
-        in_block = _read_slots(encoding, content, index, buffers)
-        if in_block < 0:
+        count = _read_slots(encoding, content, index, buffers)
+        if count < 0:
             return -1
-        positions += in_block
+        positions += count
         values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
         _count_steps(encoding.value_model, steps[VALUES], values, counts[VALUES])
         _count_steps(encoding.depth_model, steps[DEPTHS], depths, counts[DEPTHS])
@@ -332,29 +332,29 @@ def find_shares(first_symbols: Ints, count: Ints, share: Frequencies) -> None:
     """Find the share of each symbol from its frequency.
 
     The shares of each context add up to ``TOTAL``, and none is 0. The symbols of context c are the elements
-    ``first[c]`` to ``first[c + 1]`` - 1 of ``count`` and ``share``.
+    ``first_symbols[c]`` to ``first_symbols[c + 1]`` - 1 of ``count`` and ``share``.
     """
     for context in range(len(first_symbols) - 1):
         begin = first_symbols[context]
         end = first_symbols[context + 1]
         total = 0
-        most = first_symbols[context]
+        most_frequent = first_symbols[context]
         for symbol in range(begin, end):
             total += count[symbol]
-            most = symbol if count[symbol] > count[most] else most
+            most_frequent = symbol if count[symbol] > count[most_frequent] else most_frequent
         excess = -TOTAL
         for symbol in range(begin, end):
             share[symbol] = max(count[symbol] * TOTAL // total, 1)
             excess += int64(share[symbol])
         if excess < 0:
-            share[most] -= excess
+            share[most_frequent] -= excess
         while excess > 0:  # reduce the share whose reduction costs least
             cheapest = begin
-            least = -1.0
+            least_loss = -1.0
             for symbol in range(begin, end):
                 loss = count[symbol] / share[symbol]
-                if share[symbol] > 1 and (least < 0 or loss < least):
-                    cheapest, least = symbol, loss
+                if share[symbol] > 1 and (least_loss < 0 or loss < least_loss):
+                    cheapest, least_loss = symbol, loss
             share[cheapest] -= 1
             excess -= 1
 
@@ -376,8 +376,8 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
     end = begin
     state = int64(0)
     for back in range(count):
-        later = steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8
-        prefetch_for_reading(model.node, min(later // KING_CLASSES, len(model.node) - 1))
+        later_context = steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8
+        prefetch_for_reading(model.node, min(later_context // KING_CLASSES, len(model.node) - 1))
         step = steps[count - 1 - back]
         symbol = step & 255
         start = symbol * (TOTAL // 256)
@@ -418,13 +418,13 @@ def encode_blocks(
         _read_slots(encoding, content, index, buffers)
         values, depths, functions = _list_steps(encoding, len(content.function_number) > 0, buffers)
         depth_begin = _write_steps(encoding.value_model, steps[VALUES], values, out, size)
-        middle = _write_steps(encoding.depth_model, steps[DEPTHS], depths, out, depth_begin)
-        stop = _write_steps(encoding.function_model, steps[FUNCTIONS], functions, out, middle)
-        if functions and stop == middle:  # without bytes, all functions would be function 0
+        depth_end = _write_steps(encoding.depth_model, steps[DEPTHS], depths, out, depth_begin)
+        stop = _write_steps(encoding.function_model, steps[FUNCTIONS], functions, out, depth_end)
+        if functions and stop == depth_end:  # a block without bytes of functions has only function 0
             out[stop] = 0
             stop += 1
-        stream.value_length[index], stream.depth_length[index] = depth_begin - size, middle - depth_begin
-        stream.function_length[index] = stop - middle
+        stream.value_length[index], stream.depth_length[index] = depth_begin - size, depth_end - depth_begin
+        stream.function_length[index] = stop - depth_end
         stream.checksum[index] = checksum(out, size, stop)
         size = stop
     return size

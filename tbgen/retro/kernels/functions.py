@@ -83,7 +83,7 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
     """Return the states of a word that the sweep of this layer has assigned, and those that have changed.
 
     A state has changed if its value or depth differs from that in the previous layer; before the first layer,
-    all values count as A itself. ``is_update`` tells whether the sweep was updated from the previous layer;
+    all values count as A itself. ``is_update`` says whether the sweep was updated from the previous layer;
     ``Sets.changed`` then contains all changes. The assigned states are noted in ``logged``, so this function
     must be called only once for each layer and word.
     """
@@ -102,7 +102,7 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
 
 @jit
 def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log, start: int, stop: int) -> Log:
-    """Log the states of the words ``start`` to ``stop`` - 1 whose value or depth differs from that in the
+    """Log each state of the words ``start`` to ``stop`` - 1 whose value or depth differs from that in the
     previous layer.
 
     ``rank`` and ``is_update`` are as for ``changed_states``. Return the log, which may have been copied to a
@@ -154,7 +154,7 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
 
     ``words`` is the number of words for one side to move. ``fresh`` contains the fresh values and depths.
     """
-    count, white = len(entries), int64(0)
+    count, white_count = len(entries), int64(0)
     mask = np.zeros((2, words), np.uint64)
     rank, value, depth = np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty(count, np.uint16)
     for run in range(count):
@@ -163,7 +163,7 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
         side = 0 if node < words * 64 else 1
         slot = node - side * words * 64
         mask[side, slot >> 6] |= BIT[slot & 63]
-        white += 1 - side
+        white_count += 1 - side
         rank[run] = entry >> _RANK_SHIFT & _CODE_MASK
         if run + 1 == count or int64(entries[run + 1] >> _NODE_SHIFT) != node:
             rank[run] += LAST_RUN
@@ -172,12 +172,12 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
         index = fresh.starts[side] + slot
         if value[run] == fresh.value[index] and depth[run] == fresh.depth[index]:
             value[run], depth[run] = FRESH, 0
-    return Runs(mask, rank, value, depth, white)
+    return Runs(mask, rank, value, depth, white_count)
 
 
 class FunctionNumbers(NamedTuple):
-    """The number of the function of each slot. Until the functions are known, the numbers of paths, and then
-    those of paths with W(P), are stored instead."""
+    """The number of the function of each slot. Until the functions are known, the arrays contain the number
+    of the path, or later the number of the combination of path and W(P)."""
 
     low: NDArray[np.uint16]
     """uint16 (slots,): lower halves of the numbers."""
@@ -223,7 +223,7 @@ def empty_paths(numbers: FunctionNumbers, side: int) -> Paths:
 def extend_paths(
     attacker: Attacker, rank: int, is_update: bool, paths: Paths, start: int, stop: int
 ) -> Paths:
-    """Extend the paths of the positions of the words ``start`` to ``stop`` - 1 whose value differs from that
+    """Extend the path of each position of the words ``start`` to ``stop`` - 1 whose value differs from that
     in the previous layer of the same holder.
 
     ``is_update`` is as for ``changed_states``. Return the paths, which may have been copied to larger arrays.
@@ -237,7 +237,7 @@ def extend_paths(
 
 @inlined
 def _last_value(steps: Numbering, path: Word, code: Word) -> Word:
-    """The last value on a path for accrued scores of the holder of A, which has the given code."""
+    """The last value on a path for accrued scores with the same holder as A. ``code`` is the code of A."""
     step = steps.key[int64(path)]
     while path and (step ^ code << _BYTE_BITS) & _HOLDER_MASK:
         path = step >> _ENTRY_BITS
@@ -251,8 +251,8 @@ def _extend_paths_of_words(
 ) -> int:
     """Extend the paths of the words ``start`` to ``stop`` - 1.
 
-    Return the word from which to continue after the capacity of the paths has been increased, or ``stop`` if
-    all have been visited.
+    Return the word from which to continue after the capacity of the paths has been increased, or ``stop``
+    if all have been visited.
     """
     value = attacker.results.value
     side = paths.side
@@ -264,10 +264,10 @@ def _extend_paths_of_words(
         assigned, changed = changed_states(attacker, side, word, rank, is_update)
         for bit in bits_of(changed):
             slot = word * 64 + bit
-            after = np.uint64(value[first_slot + slot] if assigned & BIT[bit] else NONE)
+            new_value = np.uint64(value[first_slot + slot] if assigned & BIT[bit] else NONE)
             path = np.uint64(_number_at(paths.path_numbers, slot, paths.steps.length[0]))
-            if after != _last_value(paths.steps, path, code):
-                step = path << _ENTRY_BITS | code << _BYTE_BITS | after
+            if new_value != _last_value(paths.steps, path, code):
+                step = path << _ENTRY_BITS | code << _BYTE_BITS | new_value
                 number = find_or_add(paths.steps, step)
                 _set_number(paths.path_numbers, slot, number, paths.steps.length[0])
     return stop
@@ -325,7 +325,9 @@ def _append_path(
 
 @jit
 def functions_of(fresh_paths: Numbering, steps: Numbering, functions: Numbering) -> tuple[Numbering, Numbers]:
-    """Add the functions of paths with W(P) to ``functions``, which are numbered entry by entry, like paths.
+    """Add the function of each combination of path and W(P) to ``functions``.
+
+    Like a path, a function is numbered by its last entry and the number of the function without that entry.
 
     Return the functions, possibly copied to larger arrays, and the function number of each path, as uint32.
     """
