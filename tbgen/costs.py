@@ -217,7 +217,7 @@ def layer_memory(layout: Layout, phase: int) -> int:
 
 
 def unpacking_memory(layout: Layout) -> int:
-    """Return the bytes of memory for unpacking a packed table. Of a table with pawns, only the pool and one
+    """Return the bytes of memory for unpacking a packed table. For a table with pawns, only the pool and one
     phase are in memory."""
     if layout.pawns:
         return memory_of("unpacking", layout.phase_size) + pool_memory(layout)

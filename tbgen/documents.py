@@ -134,10 +134,9 @@ class Document(Struct, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, *sources: Any, **others: Any) -> Self:
-        """Return the document of objects, whose attributes have the names of fields.
+        """Return a document. Each field is the attribute of the same name of the first object that has it.
 
-        The attribute of the first object that has it counts. An optional field is copied only from a
-        struct.
+        An optional field is copied only from a struct.
 
         :param others: the values of fields that are not copied.
         """

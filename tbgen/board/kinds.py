@@ -32,7 +32,7 @@ class Kind:
     :ivar name: the name in materials and, for White's men, in FENs: a letter, or a description in brackets.
     :ivar leaps: steps that are complete moves; men in between do not block them.
     :ivar rides: steps that can be repeated in one move, up to the first man on the way.
-    :ivar word: the name in texts for readers. This and the following are for men of chess alone.
+    :ivar word: the name in texts for readers. This and the following attributes are only for men of chess.
     :ivar figurines: the characters for White's and Black's man.
     :ivar value: the value in pawns; kings have no value.
     """

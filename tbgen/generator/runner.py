@@ -308,7 +308,7 @@ class _LocalBuild:
 
 
 def _is_kept(material: Material, directory: Path, variant: Variant, forced: bool) -> bool:
-    """Return whether a table exists and is not to be replaced; ``forced`` tables are, if they are files."""
+    """Return whether a table exists and is not to be replaced; ``forced`` files are replaced."""
     path = table_path(directory, material.name, variant)
     try:
         with StoredFile(path, material=material):

@@ -81,7 +81,7 @@ def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArra
 
 
 def equal_parts(count: int, parts: int) -> list[Part]:
-    """Divide the numbers below ``count`` into so many ranges of about the same size.
+    """Divide the numbers below ``count`` into ``parts`` ranges of about the same size.
 
     >>> equal_parts(10, 3)
     [(0, 3), (3, 6), (6, 10)]

@@ -270,8 +270,8 @@ def greatest(array: NDArray[Any]) -> int:
 def parts_of(array: NDArray[Any], size: int = _MAX_PART_ELEMENTS) -> Iterator[NDArray[Any]]:
     """Yield consecutive parts of a one-dimensional array, each of at most ``size`` elements.
 
-    numpy would need a lot of memory for a whole array. Parts of a large mapped file are taken out of memory
-    after their use.
+    numpy would need a lot of memory for a whole array. Parts of a large mapped file are unloaded after their
+    use.
     """
     for start in range(0, len(array), size):
         part = array[start : start + size]

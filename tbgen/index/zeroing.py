@@ -19,7 +19,8 @@ from tbgen.board.material import MAX_MEN, Material
 from tbgen.index.layout import MIRROR_FILES, SIDES, TOUCHING_PAIRS, Layout, Side, layout_of, mirror_rank
 
 CAPTURED_PAWN: Final = MAX_MEN + 1
-"""Stands for a captured pawn. 1 + i stands for the captured free man i, and 0 for no capture."""
+"""Number of a captured pawn. The captured free man i has the number 1 + i. Without a capture, the number is
+0."""
 NO_SQUARE: Final = 64
 """Used in routes (docs/glossary.md) in place of a square if no frozen man or pawn is moved or captured."""
 ROUTE_VICTIMS: Final = 33

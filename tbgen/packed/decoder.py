@@ -95,8 +95,8 @@ _NO_SLOT: Final = np.iinfo(np.int64).max
 """A number greater than any slot."""
 
 _QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
-"""Maximum numbers of questions about one position with bounds that are answered, round by round. One answer
-mostly proves that the value does not matter."""
+"""Maximum number of questions to answer about a position with bounds, for each round. One answer mostly
+proves that the value does not matter."""
 _FIRST: Final = np.zeros(1, np.int64)
 
 _ask: Final = with_fixed_types(ask)
@@ -337,7 +337,7 @@ class Decoder:
         return np.argsort(key)
 
     def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return a batch of positions. One of the derived side has at most one question for each legal
+        """Return a batch of positions. A position of the derived side has at most one question for each legal
         move."""
         questions = np.ones(len(slots), np.int64)
         questions[derived] = ranks_of(self._layout, self._derived_side, slots[derived], self._threads) >> 1
@@ -348,7 +348,7 @@ class Decoder:
     def _look_up_one(
         self, derived: NDArray[np.bool_], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> Decoded:
-        """Return what :meth:`look_up` returns for one position. Every step that is left out counts."""
+        """Return the result of :meth:`look_up` for one position, as fast as possible."""
         try:
             batch = _spare_batches.pop()
         except IndexError:
@@ -377,7 +377,7 @@ class Decoder:
         accrued: NDArray[np.int64],
         bounds: Bounds | None,
     ) -> Decoded:
-        """Return what :meth:`look_up` returns for a batch of several positions.
+        """Return the result of :meth:`look_up` for a batch of several positions.
 
         Pawn moves from positions of the batch to positions of the stored side of this table are looked up in
         the same batch: both kinds of positions need most blocks.

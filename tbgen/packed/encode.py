@@ -1,7 +1,7 @@
 """Encoding of the stored side of a table on several threads.
 
-From a sample of the blocks follows which contexts have shares of their own. Then a first pass counts how
-often each symbol occurs in these contexts, and a second pass encodes the blocks.
+A sample of the blocks determines which contexts have shares of their own. Then a first pass counts how often
+each symbol occurs in these contexts, and a second pass encodes the blocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,15 +54,16 @@ from tbgen.system.memory import unload
 KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 """The levels of contexts for each kind of steps."""
 _SHARE_BITS: Final = 12
-"""About how many bits a share takes in a file."""
+"""Approximate number of bits of a share in a file."""
 _SAMPLE_BITS: Final = 0.72
-"""By how many bits a sample underestimates, for each symbol of a context, how much its symbols take: half of
+"""Number of bits by which a sample underestimates the bits of a context, for each of its symbols: half of
 log2(e), because frequencies in a sample deviate from the true ones (Miller and Madow)."""
 _CONTEXT_BITS: Final = 1000
-"""How many bits a context must save, more than its shares take, because more contexts slow decoders down."""
+"""Number of bits that a context must save in addition to those of its shares. More contexts slow decoders
+down."""
 _MAX_LEVEL_CONTEXTS: Final = MAX_CONTEXTS // 6
-"""Maximum number of contexts of one level, after the first, that have shares of their own. Up to as many
-contexts again have nodes."""
+"""Maximum number of contexts with shares of their own on each level after the first. Up to as many other
+contexts have nodes."""
 
 
 Steps = NDArray[np.int64]
@@ -82,7 +83,7 @@ _LENGTHS: Final = (schema.BLOCK_VALUE_LENGTH, schema.BLOCK_DEPTH_LENGTH, schema.
 """The datasets of the numbers of bytes in each block."""
 
 _MAX_SAMPLED_BITS: Final = 13
-"""A sample has about at most two to this power of blocks."""
+"""Binary logarithm of the approximate maximum number of blocks in a sample."""
 _MAX_LISTED_STEPS: Final = 1 << 20
 """Maximum number of steps that are listed at once."""
 
@@ -93,8 +94,8 @@ def contexts_of(levels: Levels, steps: Steps, sampled: int = 1) -> NDArray[np.in
     All contexts of the first level are included.
 
     :param steps: int64 (n,), the steps of a sample, in any order.
-    :param sampled: the sample contains one of so many blocks.
-    :returns: int64 (contexts,), their numbers, ascending. Contexts are numbered level by level.
+    :param sampled: number of blocks of the table for each block of the sample.
+    :returns: int64 (contexts,), the numbers of the contexts, ascending. Contexts are numbered level by level.
     """
     steps = np.sort(steps)
     starts = np.flatnonzero(np.diff(steps, prepend=-1))
@@ -121,7 +122,7 @@ def _first_steps(steps: Steps) -> NDArray[np.int64]:
 
 
 def _bits(count: NDArray[Any], first_symbols: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many bits each symbol takes, from its frequency.
+    """Return the number of bits of each symbol, computed from its frequency.
 
     :param first_symbols: index of the first symbol of each context.
     """
@@ -139,17 +140,17 @@ class ContextShares(NamedTuple):
     """The contexts of one kind that have shares of their own, in the order of their numbers."""
 
     context: NDArray[np.int64]
-    """int64 (contexts,): their numbers, ascending."""
+    """int64 (contexts,): numbers of the contexts, ascending."""
     symbols: NDArray[np.uint16]
-    """uint16 (contexts,): number of symbols in each."""
+    """uint16 (contexts,): number of symbols in each context."""
     symbol: NDArray[np.uint8]
     """uint8 (shares,): the symbols of all contexts, in each context by descending share."""
     share: NDArray[np.uint16]
-    """uint16 (shares,): their shares."""
+    """uint16 (shares,): shares of the symbols."""
 
 
 def shares_of(context: NDArray[np.int64], counts: NDArray[np.int64]) -> ContextShares:
-    """Return the shares of the symbols of those contexts that occur.
+    """Return the shares of the symbols in the contexts that occur.
 
     :param counts: int64 (contexts, 256), the frequency of each symbol in each context.
     """
@@ -236,8 +237,7 @@ def model_of(levels: Levels, shares: ContextShares) -> Model:
 
 
 def escape_bytes(function_count: int) -> int:
-    """Return how many bytes encode the number of a rare function in a table with ``function_count``
-    functions."""
+    """Return the number of bytes of a rare function's number in a table with ``function_count`` functions."""
     return 2 if function_count <= 1 << 16 else 4
 
 
@@ -321,7 +321,7 @@ def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 
 
 def new_counts(*contexts: int) -> tuple[Counts, Counts, Counts]:
-    """Return counts of no steps, for so many contexts of each of the three kinds."""
+    """Return counts, all zeros, for the given number of contexts of each of the three kinds."""
     values, depths, functions = (np.zeros((number + 1, 256), np.uint32) for number in contexts)
     return values, depths, functions
 
@@ -372,12 +372,12 @@ class Encoder:
         return encoded
 
     def _unload(self, start: int, stop: int) -> None:
-        """Take a range of slots out of memory if the table is in a large file."""
+        """Unload a range of slots from memory if the table is in a large file."""
         for array in (self._content.value, self._content.depth, self._content.function_number):
             unload(array[start:stop])
 
     def _unload_phases(self, part: Part) -> None:
-        """Take the phases out of memory whose last blocks are in a range of blocks.
+        """Unload from memory the phases whose last blocks are in a range of blocks.
 
         A block has slots anywhere in its phase. Other threads may still be processing the end of the phase
         before this range, so this phase is included.

@@ -1,7 +1,7 @@
 """Decisions for packing: the stored side to move, the order of its positions, and which positions are stored.
 
-A packed table stores the positions with one side to move, the stored side. The positions with the other side
-to move, the derived side, follow from them. Of these, only *exceptions*, which do not follow, are stored.
+A packed table stores the positions with one side to move, the stored side. Most positions with the other side
+to move, the derived side, follow from them. The others are *exceptions*, which are also stored.
 
 This module also makes the buffers that each thread passes to the kernels of packed tables.
 """
@@ -61,7 +61,7 @@ from tbgen.retro.workspace import (
 from tbgen.store.schema import slots_in
 
 _WHOLE_VALUES: Final = [int(kind.value) for kind in KINDS]
-"""The value of each kind in whole pawns. A change of one changes which positions tables store."""
+"""The value of each kind in whole pawns. Changing a value would change which positions tables store."""
 
 _MIN_ADVANTAGE_PAWNS = 2
 """Minimum advantage of White for which the positions with White to move are stored."""
@@ -116,7 +116,7 @@ def check_packing(layout: Layout) -> None:
     """Check that a packed file can hold a table, and that kernels can look it up.
 
     :raises LimitError: if it has too many slots, rows in a block, or groups of like men after a zeroing move.
-        No table of five men has.
+        No table of five men exceeds these limits.
     """
     groups = max((len(layout_of(each.material).like_men) for each in targets_of(layout).values()), default=0)
     for noun, number, limit in (

@@ -234,7 +234,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
 
     def load_targets(self, phases: list[int]) -> None:
         """Load the targets of promotions of the derived side, from phases with the same number of remaining
-        pawn steps. What earlier phases alone needed is released."""
+        pawn steps. Memory that only earlier phases needed is released."""
         if self._layout.pawns:
             self._loader.keep_only(phases)
         self._loader.load_blocks(phases, self._threads.map, [self.derived])

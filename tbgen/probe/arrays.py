@@ -149,7 +149,7 @@ def _layout_and_columns(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
 
 
 def _has_effect(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Codes) -> NDArray[np.bool_]:
-    """Return which accrued scores count and differ from the position score: bool (n,).
+    """Return whether each accrued score counts and differs from the position score: bool (n,).
 
     :raises UsageError: if an accrued score ends the game, but its position does not.
     """

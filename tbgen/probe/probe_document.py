@@ -24,7 +24,7 @@ class Category(StrEnum):
     AHEAD = "ahead"
     """The side to move holds the value, which is neither mate nor stalemate."""
     BEHIND = "behind"
-    """The opponent holds it."""
+    """The opponent holds the value, which is neither mate nor stalemate."""
     STALEMATED = "stalemated"
     """The side to move is stalemated, now or later."""
     MATED = "mated"

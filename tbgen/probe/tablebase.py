@@ -136,7 +136,7 @@ def _zip_with_scores(positions: Iterable[AnyPosition], accrued: Iterable[AnyScor
 
 
 def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResult:
-    """Return what :meth:`tbgen.Tablebase.probe` returns, and raise the same errors."""
+    """Implement :meth:`tbgen.Tablebase.probe`."""
     _, state = state_of(position, accrued, values.variant)
     return result_of(state, values.goal(state))
 
@@ -226,7 +226,7 @@ class ViewResult(ViewValue):
 
 @dataclass(frozen=True, slots=True)
 class ViewMove(ViewValue, MoveWithSan):
-    """A legal move, with what a view says about the position that the move leads to.
+    """A legal move, with the result in a view of the position that the move leads to.
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
@@ -274,12 +274,12 @@ class ViewTables:
         return self._view_result(self._tables.probe(board, FRESH))
 
     def get(self, board: AnyPosition) -> ViewResult | None:
-        """Return what :meth:`probe` returns, or None where :meth:`tbgen.Tablebase.get` returns None."""
+        """Return the result of :meth:`probe`, or None where :meth:`tbgen.Tablebase.get` returns None."""
         result = self._tables.get(board, FRESH)
         return None if result is None else self._view_result(result)
 
     def probe_many(self, boards: Iterable[AnyPosition]) -> Iterator[ViewResult | TbgenError]:
-        """Yield, for each position in order, what :meth:`probe` returns, or the error that it raises."""
+        """Yield, for each position in order, the result of :meth:`probe` or the error that it raises."""
         results = self._tables.probe_many(boards, FRESH)
         return (result if isinstance(result, TbgenError) else self._view_result(result) for result in results)
 
@@ -352,13 +352,13 @@ class ClassicalTables(ViewTables, AbstractContextManager["ClassicalTables"]):
         return 0 if loses is None else -1 if loses else 1
 
     def get_dtm(self, board: AnyPosition, default: int | None = None) -> int | None:
-        """Return what :meth:`probe_dtm` returns, or the default if :meth:`probe_dtm` raises a KeyError."""
+        """Return the result of :meth:`probe_dtm`, or the default if :meth:`probe_dtm` raises a KeyError."""
         with suppress(KeyError):
             return self.probe_dtm(board)
         return default
 
     def get_wdl(self, board: AnyPosition, default: int | None = None) -> int | None:
-        """Return what :meth:`probe_wdl` returns, or the default if :meth:`probe_wdl` raises a KeyError."""
+        """Return the result of :meth:`probe_wdl`, or the default if :meth:`probe_wdl` raises a KeyError."""
         with suppress(KeyError):
             return self.probe_wdl(board)
         return default
@@ -574,7 +574,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     def probe_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[ProbeResult | TbgenError]:
-        """Yield, for each position in order, what :meth:`probe` returns. This is faster than single probes,
+        """Yield, for each position in order, the result of :meth:`probe`. This is faster than single probes,
         especially if chunks are not in the cache.
 
         If :meth:`probe` would raise an error about a position, the error is yielded in place of the result.
@@ -600,7 +600,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     def moves_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[list[RankedMove] | TbgenError]:
-        """Yield, for each position, what :meth:`moves` returns or raises; see :meth:`probe_many`."""
+        """Yield, for each position, the moves of :meth:`moves` or its error; see :meth:`probe_many`."""
         return moves_many(self._values, with_scores(positions, accrued))
 
     def probe_arrays(

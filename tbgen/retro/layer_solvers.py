@@ -49,7 +49,7 @@ class EveryLayer(AbstractContextManager["EveryLayer"]):
 
     It is a context manager.
 
-    :param table: the solved table; only what pawn moves lead to is read.
+    :param table: the solved table. Only the phases that pawn moves lead to are read from it.
     :param sources: the tables of all successors.
     """
 

@@ -1,5 +1,5 @@
-"""Making the pool of a table, loading into it the blocks of sub-tables that a group of phases needs, and the
-file for phases that leave it.
+"""The pool of a table: making it, loading blocks of sub-tables into it, and the file for the phases that
+leave it.
 
 The pool and its blocks are explained in ``tbgen.retro.kernels.targets``. ``PoolLoader`` owns its memory.
 These rules hold while a table is solved:
@@ -209,8 +209,8 @@ class PoolLoader:
             pool.depth[begin : begin + size] = fresh.depth[start : start + size]
 
     def keep_only(self, group: Sequence[int]) -> None:
-        """Release the memory of what solving a group and later groups does not need: phases that pawn steps
-        do not reach any more, and targets of promotions from earlier groups."""
+        """Release the memory that neither a group nor later groups need: phases that pawn steps no longer
+        reach, and targets of promotions from earlier groups."""
         layout, size = self._layout, self._layout.phase_size
         first_phase = first_needed_phase(layout, group)
         used = [

@@ -167,7 +167,7 @@ class Crew(AbstractContextManager["Crew"]):
         self.close(wait=True)
 
     def close(self, *, wait: bool) -> None:
-        """Shut down both pools; ``wait`` tells whether to wait for running work."""
+        """Shut down both pools; ``wait`` says whether to wait for running work."""
         for executor in (self.threads, self.helpers):
             executor.shutdown(wait=wait, cancel_futures=True)
 

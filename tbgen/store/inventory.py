@@ -103,11 +103,11 @@ class Entry:
     longest: LongestState | None = None
     """A state with the greatest depth; None for a packed table or if counts were not requested."""
     error: TbgenError | None = None
-    """The reason why ``info`` is None; None if there is ``info``."""
+    """The reason why ``info`` is None; None if ``info`` is set."""
     layer_count: int = 0
     """Number of layer files beside the table."""
     layer_bytes: int = 0
-    """Total size of these files in bytes."""
+    """Total size of the layer files in bytes."""
 
     @property
     def is_missing(self) -> bool:
@@ -161,7 +161,7 @@ class TableDocument(Document):
     runs: Count
     """Whether values of accrued scores are stored, and in how many runs."""
     max_depth: Plies
-    """The greatest depth in plies; of a packed table the greatest fresh depth."""
+    """The greatest depth in plies; for a packed table, the greatest fresh depth."""
     bytes: Count
     """The size of the file."""
     layers: Count

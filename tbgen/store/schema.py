@@ -198,13 +198,13 @@ class ModelSchema(NamedTuple):
     """The schemas of the datasets with the shares of one kind of symbols."""
 
     step: DatasetSchema
-    """Numbers between one context with shares of its own and the next."""
+    """Number of contexts between one context with shares of its own and the next."""
     symbols: DatasetSchema
-    """Number of symbols of each of these contexts."""
+    """Number of symbols of each context with shares of its own."""
     symbol: DatasetSchema
-    """The symbols of these contexts."""
+    """The symbols of the contexts with shares of their own."""
     share: DatasetSchema
-    """The shares of these symbols."""
+    """The share of each symbol."""
 
 
 def _model_schema(kind: str) -> ModelSchema:
@@ -223,23 +223,23 @@ VALUE_MODEL: Final = _model_schema("value")
 DEPTH_MODEL: Final = _model_schema("depth")
 FUNCTION_MODEL: Final = _model_schema("function")
 BLOCK_VALUE_LENGTH: Final = DatasetSchema("block/value_length", (U2,), ("coded blocks",))
-"""Bytes of the value symbols of each block."""
+"""Number of bytes of the value symbols of each block."""
 BLOCK_DEPTH_LENGTH: Final = DatasetSchema("block/depth_length", (U2,), ("coded blocks",))
-"""Bytes of the half depths of each block."""
+"""Number of bytes of the half depths of each block."""
 BLOCK_FUNCTION_LENGTH: Final = DatasetSchema("block/function_length", (U2,), ("function blocks",))
-"""Bytes of the functions of each block."""
+"""Number of bytes of the functions of each block."""
 BLOCK_CHECK: Final = DatasetSchema("block/check", (U2,), ("coded blocks",))
 """CRC-16 of each block."""
 BLOCK_DATA: Final = DatasetSchema("block/data", (U1,), ("block bytes",), raw=True)
 """The blocks."""
 EXCEPTION_STEP: Final = DatasetSchema("exception/step", (U2,), ("steps",))
-"""Slots between one exception of the derived side and the next."""
+"""Number of slots between one exception of the derived side and the next."""
 EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",))
-"""W(P) there."""
+"""W(P) of each exception."""
 EXCEPTION_DEPTH: Final = DatasetSchema(
     "exception/depth", _DTYPES, ("exceptions",), type_group="exception depth"
 )
-"""D(P) there, in plies."""
+"""D(P) of each exception, in plies."""
 PACKED: Final = Schema(
     "tbgen packed table",
     5,
@@ -350,7 +350,7 @@ def manifest_line(
 def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
     """Yield a one-dimensional array or dataset in pieces, converted to ``dtype``.
 
-    Pieces of a large mapped file are taken out of memory after their use.
+    Pieces of a large mapped file are unloaded after their use.
     """
     for start in range(0, len(data), _PIECE_ELEMENTS):
         piece = data[start : start + _PIECE_ELEMENTS]

@@ -116,7 +116,7 @@ def remove_locked(file: IO[Any], path: Path) -> None:
 
 
 def has_path(file: IO[Any], path: Path) -> bool:
-    """Return whether an open file has a path, that is, has not been renamed, removed or replaced."""
+    """Return whether a path still leads to an open file, which has then not been renamed or replaced."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     return False

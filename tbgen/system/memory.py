@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _MIN_UNLOADED_BYTES: Final = 64 << 20
-"""Minimum size in bytes of a :class:`FileMemory` whose pages are taken out of memory.
+"""Minimum size in bytes of a :class:`FileMemory` whose pages are unloaded.
 
 Reading the pages of a smaller one again would take time and save little memory."""
 
 CHECKS_MEMORY = bool(os.environ.get("TBGEN_CHECK_MEMORY"))
 """Whether to search for mistakes: content that is no longer needed is replaced by a pattern."""
 _PATTERN: Final = 0xA5
-"""The byte of the pattern."""
+"""The byte that replaces content if ``CHECKS_MEMORY`` is set."""
 
 # Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
 # lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
@@ -76,10 +76,10 @@ class FileMemory(mmap.mmap):
 
 
 def unload(array: "NDArray[Any]") -> None:
-    """Take whole pages of an array out of memory if it is part of a large :class:`FileMemory`.
+    """Unload whole pages of an array from memory if it is part of a large :class:`FileMemory`.
 
-    They are read again when they are needed, mostly from the file cache of the system; changes in them are
-    lost. Other arrays are not affected. Windows removes such pages by itself when memory runs short.
+    The pages are read again when they are needed, mostly from the file cache of the system; changes in them
+    are lost. Other arrays are not affected. Windows removes such pages by itself when memory runs short.
     """
     memory, start = memory_of(array)
     if isinstance(memory, FileMemory) and len(memory) >= _MIN_UNLOADED_BYTES:

@@ -29,7 +29,7 @@ from tbgen.verify.state_proof import FIRST_RANK
 MAX_PROBES: Final = 2000
 """Maximum number of positions of a table that are probed."""
 _MAX_TRIES: Final = 1 << 17
-"""Maximum number of random slots that are tried to find them."""
+"""Maximum number of random slots that are tried to find positions to probe."""
 _TRIES_AT_ONCE: Final = 1 << 10
 """Number of slots that are tried at once. Each brings up to 128 KiB of a mapped table into memory."""
 

@@ -281,7 +281,7 @@ def _proof_memory(material: Material, info: TableInfo) -> int:
     makes_layers = info.variant.layered and not info.stores_runs
     slots = max_slots_of_batch(layout)
     memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout)
-    # Of a packed table with pawns, only the batch and what pawn moves lead to are in memory.
+    # For a packed table with pawns, only the batch and the phases after pawn moves are in memory.
     slots = min(layout.size, (1 + 2 * layout.pawns) * slots) if info.packed and layout.pawns else layout.size
     memory += fresh_bytes(slots)
     if info.packed and makes_layers:  # numbers of functions are shortened only in memory

@@ -155,7 +155,7 @@ class Proof(StateProof):
         self.workers.collect(survey_en_passant, [(self.game,)])
 
     def survey_runs(self, parts: list[Range]) -> None:
-        """Check, for the runs in these ranges of batch slots, what does not depend on successors."""
+        """Check the runs in these ranges of batch slots, as far as this needs no successors."""
         for holder, side in product(range(2), repeat=2):
             runs = self._runs(holder, side)
             self.workers.collect(survey_runs, ((self.game, part, runs) for part in parts))
@@ -203,7 +203,7 @@ class Proof(StateProof):
         return states
 
     def _unload_table(self) -> None:
-        """Take a mapped table out of memory."""
+        """Unload a mapped table from memory."""
         functions = self.table.functions
         function_numbers = [functions.function_numbers] if functions else []
         for array in (*self.table.value, *self.table.depth, *function_numbers):

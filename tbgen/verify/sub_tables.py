@@ -28,11 +28,12 @@ BlockSide = tuple[Block, Side]
 
 
 class SubTables:
-    """The fresh values and depths of the sub-tables of a layout, as far as moves from some phases lead there.
+    """Fresh values and depths of sub-tables of a layout: only the blocks that moves from some phases lead
+    to.
 
-    Sub-tables with fewer men, which captures lead to, are small. They are read at once. Promotions lead to
-    sub-tables with as many men as the table itself; these are large. :meth:`load` reads the blocks of them
-    that promotions from some phases lead to, each with one side to move.
+    Sub-tables with fewer men, which captures lead to, are small and are read first. Promotions lead to
+    sub-tables with as many men as the table itself, which are large. From these, :meth:`load` reads only the
+    blocks that promotions from some phases lead to, each with one side to move.
 
     :param source_of: returns one of the tables.
     :raises TbgenError: if a table with fewer men cannot be read.
@@ -62,7 +63,7 @@ class SubTables:
         small_slots = sum(len(SIDES) * layout_of(material).size for material in small)
         slots = small_slots + size * max(map(len, batches))
         self._free = list(range(small_slots, slots, size or 1))
-        """Indices in ``value`` where a block can be read to."""
+        """Indices in ``value`` at which there is space for a block."""
         self.value: Final[NDArray[np.uint8]] = zeros(slots, np.uint8)
         self.depth: Final[NDArray[np.uint16]] = zeros(slots, np.uint16)
         end = 0

@@ -153,16 +153,16 @@ class Model(Struct):
     their own, also on the last level, have the node of their parent."""
     divided: int
     """Number of nodes that the king class divides, at least 1. They have the smallest numbers. The number of
-    any other node, less this one, is the first line of the context."""
+    any other node, less ``divided``, is the first line of the context."""
     first: NDArray[np.uint16]
     """uint16 (``KING_CLASSES`` * divided,): by king class, then by node, the first line of the context."""
     edge: Frequencies
     """uint16 (lines * ``LINE_EDGES``,): in each line, the start of the first interval, then the end of each
     interval; ``TOTAL`` in unused places."""
     symbol: Codes
-    """uint8 (lines * ``LINE_BYTES``,): the same memory; in each line, the symbols of the intervals."""
+    """uint8 (lines * ``LINE_BYTES``,): the memory of ``edge``; in each line, the symbols of the intervals."""
     next_line: NDArray[np.uint32]
-    """uint32 (lines * ``LINE_WORDS``,): the same memory; in each line, the number of the next line."""
+    """uint32 (lines * ``LINE_WORDS``,): the memory of ``edge``; in each line, the number of the next line."""
 
 
 @intrinsic
@@ -410,7 +410,7 @@ def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
     """Fill in the mask, the hints and the kings of the row ``row`` of the table, whose index in its block is
     ``block_row``.
 
-    They do not depend on stored data.
+    None of these depends on stored data.
     """
     block = buffers.block
     mask = row_mask(rows, row, buffers.squares, buffers.image)

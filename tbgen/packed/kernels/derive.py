@@ -89,7 +89,7 @@ def weigh(best: tuple[int, int, int], move_merit: int, depth: int) -> tuple[int,
 def conclude(side: int, score: int, best: tuple[int, int, int], uncounted: bool) -> tuple[int, int]:
     """Value and depth of a position with the position score ``score``.
 
-    ``best`` is the result of ``weigh`` for all moves that count. ``uncounted`` tells whether some quiet move
+    ``best`` is the result of ``weigh`` for all moves that count. ``uncounted`` says whether some quiet move
     does not count.
     """
     if best[0] > merit(side, score):
@@ -111,7 +111,7 @@ def depth_of_half(side: int, code: int, half: int) -> int:
 
 _MAX_WAYS = max(ORTHODOX.way_count)
 STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
-"""int64 (kinds, max ways): by how much one step in each direction (way) changes the number of the square.
+"""int64 (kinds, max ways): change of the square's number in one step in each direction (way).
 ``Movement.rotation`` is this number modulo 64."""
 
 MERIT_MASK = np.array([255, 0], np.uint8)

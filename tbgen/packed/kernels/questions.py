@@ -339,7 +339,7 @@ def _accrued_best(coding: Coding, batch: Batch, position: int, second_pass: bool
 
 @kernel
 def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> None:
-    """Write to ``bounds``, int64 (n, 2), which values after zeroing moves of the derived side do not matter.
+    """Write to ``bounds``, int64 (n, 2), when values after zeroing moves of the derived side do not matter.
 
     The moves are those of the positions ``origins``, in ascending order, whose quiet moves have been looked
     up. A value does not matter if its merit for the side then to move is above the first number, or if it

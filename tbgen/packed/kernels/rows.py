@@ -38,9 +38,9 @@ _DISTANCE = np.maximum(abs(_FILE[:, None] - _FILE), abs(_RANK[:, None] - _RANK))
 _KING_PARTS = np.stack(
     [4 * _EDGE + np.clip(_DISTANCE, 2, 5) - 2, 6 * (np.clip(_DISTANCE, 1, 4) - 1)]
 ).reshape(-1)
-"""int64 (2 * 64 * 64,): the contribution of the king of the side to move to the king class: first without
-pawns, by the square of the other king, then with pawns, by the square of a pawn; in both cases, then by the
-square of the king."""
+"""int64 (2 * 64 * 64,): contribution of the king of the side to move to the king class. The first half is for
+tables without pawns, by the square of the other king. The second half is by the square of a pawn. Within
+both, the order is by the square of the king."""
 
 _LAST_RANKS = np.uint64(0xFF000000000000FF)
 
@@ -245,7 +245,7 @@ def king_class(rows: Rows, kings: int, square: int) -> int:
     between the kings; otherwise on one pawn's rank and its distances to the kings. This pawn is White's on
     the smallest square, or Black's if White has none.
 
-    :param kings: what ``kings_of`` returned for the row.
+    :param kings: the result of ``kings_of`` for the row.
     :param square: the square of the row man.
     """
     return (kings >> 16) + int64(_KING_PARTS[(kings & 0xFFFF) + (square & rows.king_mask)])

@@ -69,7 +69,7 @@ def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
 def canonical_slot(frame: Frame, slot: int, like_men: Ints, symmetric: bool, squares: Ints) -> int:
     """The canonical slot of the position in ``slot``. Both slots are numbered within the phase.
 
-    ``like_men``, int64 (n, 2), contains the half-open ranges of like men. ``symmetric`` tells whether the
+    ``like_men``, int64 (n, 2), contains the half-open ranges of like men. ``symmetric`` says whether the
     pawns of the phase are their own mirror image. ``squares``, int64 (free men,), is scratch memory.
     """
     symmetry = _symmetry(frame, symmetric, slot >> 6)

@@ -115,9 +115,9 @@ class Phase(Struct):
     alive: Words
     """Positions still in the layers."""
     departed: Words
-    """Positions that have left the layers since the last inner sweeps: those settled last, and after the next
-    outer sweeps also those that these have decided. If one layer is solved alone, these are the positions
-    outside the layer to which positions in the layer can move."""
+    """Positions that have left the layers since the last inner sweeps: those settled last and, after the next
+    outer sweeps, also those that the outer sweeps have decided. If one layer is solved alone, these are the
+    positions outside the layer to which positions in the layer can move."""
     rank_bits: Words
     """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.retro.kernels.moves``)."""
     canonical: Words
@@ -235,7 +235,7 @@ def safe_bits(
     """Squares of the bit man for which the colour ``enemy`` does not attack ``square``.
 
     ``occupied`` are the squares of scalars and pawns. ``captured`` is the index of a captured man, which does
-    not attack, or -1. If the bit man is captured, its square still counts as occupied. ``on_board`` tells
+    not attack, or -1. If the bit man is captured, its square still counts as occupied. ``on_board`` says
     whether the bit man is on the board; if it is not, its square is empty.
     """
     if PAWN_ATTACKS[1 - enemy, square] & men.pawns[enemy]:

@@ -123,7 +123,7 @@ def _append(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int
     """Append an entry for a move of the positions ``bits``; return the new count.
 
     The result of the move is mapped by ``symmetry``. Predecessors are omitted if ``word`` is not searched.
-    ``sort`` tells whether like scalars of ``word`` may have to be sorted.
+    ``sort`` says whether like scalars of ``word`` may have to be sorted.
     """
     buffer = search.buffer
     if sort and len(search.frame.like_scalars):

@@ -108,7 +108,7 @@ def _count_moves_and_find_exits(
 def prepare_words(workspace: Workspace, pool: Pool, symmetric: bool, start: int, stop: int) -> None:
     """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
 
-    ``alive`` is set to the legal positions. ``symmetric`` tells whether the pawns of the phase are their own
+    ``alive`` is set to the legal positions. ``symmetric`` says whether the pawns of the phase are their own
     mirror image. ``mark_legal`` must already have processed all words of the phase.
     """
     _count_moves_and_find_exits(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)

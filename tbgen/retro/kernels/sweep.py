@@ -245,7 +245,8 @@ class SweepResults(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Departures(Struct):
-    """Positions with the attacker to move that the last inner sweep assigned, and then the outer sweep.
+    """Positions with the attacker to move that were assigned by the last inner sweep and then by the outer
+    sweep.
 
     The outer sweep has overwritten the results of the inner sweep, so their levels are stored here.
     """

@@ -121,9 +121,9 @@ class ProofGame(Struct):
     """Shape (batch size / 64,): greatest rank of the fresh values of the positions in each word, canonical or
     not. Their grades no longer change in layers of greater rank."""
     original: NDArray[np.int64]
-    """Shape (batch size / 64,): where the canonical slots of the positions in each word are. The number is 8
-    times that of their word, plus the symmetry that maps the squares of the last free man in one word to
-    those in the other. It is ``OWN`` if all slots with positions are canonical, ``MIXED`` if no number
+    """Shape (batch size / 64,): the place of the canonical slots of the positions in each word. The place is
+    8 times the number of their word, plus the symmetry that maps the squares of the last free man in one word
+    to those in the other. It is ``OWN`` if all slots with positions are canonical, ``MIXED`` if no number
     fits."""
     base: int = 0
     """First slot of the batch, which is the range of phases that is being proved."""
@@ -204,7 +204,7 @@ def find_best(
 ) -> ProofPly:
     """Fill ``scratch.best`` with the signed grade of the best move in some positions of a word.
 
-    En passant captures are left out. ``scratch.squares`` are then the squares of the fixed men.
+    En passant captures are omitted. Afterwards, ``scratch.squares`` contains the squares of the fixed men.
     """
     men = game.men
     slot = game.base + first_slot

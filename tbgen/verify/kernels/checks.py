@@ -217,7 +217,7 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
 
 @inlined
 def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, depth: int) -> None:
-    """Record what is wrong with a stored value, if that can be seen without the values after the moves."""
+    """Record an error of a stored value that is apparent without the values after the moves."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
             record(scratch, NOWHERE, place, 0, grade_of(code, depth, 0), 0)
@@ -304,8 +304,8 @@ def _states_of_word(game: ProofGame, accrued: Accrued, first_slot: int, side: in
 
 @inlined
 def _selected(selected: NDArray[np.bool_], row: int, first: int, some: Bitboard) -> Bitboard:
-    """Which of some positions of a word are selected. The word begins at column ``first`` of a row of
-    ``selected``, as in ``ProofGame.selected``."""
+    """The selected positions among the positions ``some`` of a word. The word begins at column ``first`` of a
+    row of ``selected``, as in ``ProofGame.selected``."""
     found = some
     remaining = some if selected.size else ZERO
     while remaining:

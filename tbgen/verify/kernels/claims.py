@@ -173,8 +173,8 @@ class SolvedLayer(NamedTuple):
 
 @kernel
 def begin_batch(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
-    """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``, and what
-    ``ProofGame`` says about their words."""
+    """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``, and the elements
+    of ``open_to`` and ``original`` for their words."""
     for first_slot in range(part[0], part[1], 64):
         stop = min(first_slot + 64, part[1])
         for index in range(first_slot, stop):
@@ -209,8 +209,8 @@ def _original(game: ProofGame, index: int, scratch: ProofScratch) -> int:
 
 @inlined
 def _original_word(originals: NDArray[np.int64], first_slot: int) -> int:
-    """Element of ``ProofGame.original`` for the word that begins at ``first_slot``, from those of
-    :func:`_original`."""
+    """Element of ``ProofGame.original`` for the word that begins at ``first_slot``. ``originals`` are the
+    results of :func:`_original` for its slots."""
     own = True
     word = int64(-1)
     for position in range(originals.size):
@@ -231,8 +231,8 @@ def _original_word(originals: NDArray[np.int64], first_slot: int) -> int:
 
 @inlined
 def changing(game: ProofGame, index: int, side: int, rank: int) -> Bitboard:
-    """The canonical slots, in the word at ``index`` of the batch, whose grades change from the layer before
-    those of this rank: their fresh value has at least the rank of that layer."""
+    """The canonical slots, in the word at ``index`` of the batch, whose grades may change at the layers of
+    this rank: their fresh value has at least the rank of the layer before."""
     codes = game.value[side]
     slot = game.base + index
     some = between(codes, slot, max(rank - 1, 0), min(256 - rank, 255))
@@ -313,7 +313,7 @@ def set_layer_grades(
 def _layer_grade(
     game: ProofGame, accrued: Accrued, side: int, index: int, layer: SolvedLayer, scratch: ProofScratch
 ) -> int:
-    """Grade of a state with an entry in a computed layer, whose entry is checked."""
+    """Grade of a state with an entry in a computed layer. The entry is also checked."""
     pivot = accrued.pivot
     slot = game.base + index
     layer_slot = index - layer.first

@@ -58,7 +58,8 @@ def first_bit(typing_context: Any, board: Any) -> Any:
 
 @intrinsic
 def _between(typing_context: Any, codes: Any, first: Any, low: Any, high: Any) -> Any:
-    """Which of the 64 bytes of an array from index ``first`` on are from ``low`` to ``high``, as a uint64."""
+    """A uint64 whose bits mark, among 64 bytes of an array from index ``first`` on, those from ``low`` to
+    ``high``."""
 
     def write(call: Any) -> Any:
         above = call.compare(">=", call.load(0), call.broadcast(2, 0))
@@ -69,8 +70,8 @@ def _between(typing_context: Any, codes: Any, first: Any, low: Any, high: Any) -
 
 @inlined
 def between(codes: NDArray[np.uint8], start: int, low: int, high: int) -> Bitboard:
-    """Which of the 64 elements from index ``start`` on, or of fewer at the end of ``codes``, are from ``low``
-    to ``high``."""
+    """The positions, among the 64 from index ``start`` on (fewer at the end of ``codes``), whose codes are
+    from ``low`` to ``high``."""
     if start + 64 <= codes.size:
         return _between(codes, start, low, high)
     found = ZERO
@@ -154,7 +155,7 @@ class ProofMen(NamedTuple):
     reach: NDArray[np.uint64]
     """Shape (men, 64): squares that each man attacks on an empty board, by its square."""
     delta: NDArray[np.int64]
-    """Shape (men, ways): by how much a step changes the number of the square. Pawns have no ways."""
+    """Shape (men, ways): change of the square's number in one step. Pawns have no ways."""
     inside: NDArray[np.uint64]
     """Shape (men, ways): the squares from which a step does not leave the board."""
     rides: NDArray[np.bool_]
@@ -316,7 +317,7 @@ def _victim_on(men: ProofMen, squares: Squares, square: int, side: int) -> int:
 def _find_moves_of_man(
     men: ProofMen, man: int, occupied: Bitboard, positions: Bitboard, is_prey: bool, scratch: ProofScratch
 ) -> None:
-    """List the moves of a fixed king or piece; ``is_prey`` tells whether it may capture the last free man."""
+    """List the moves of a fixed king or piece; ``is_prey`` says whether it may capture the last free man."""
     side = men.colours[man]
     last = men.free_count - 1
     captures = ZERO
@@ -366,7 +367,7 @@ def _find_moves_of_last_man(
 def _find_pawn_moves(
     men: ProofMen, pawn: int, occupied: Bitboard, positions: Bitboard, is_prey: bool, scratch: ProofScratch
 ) -> None:
-    """List the moves of a pawn; ``is_prey`` tells whether it may capture the last free man."""
+    """List the moves of a pawn; ``is_prey`` says whether it may capture the last free man."""
     square = scratch.squares[pawn]
     side = men.colours[pawn]
     last = men.free_count - 1

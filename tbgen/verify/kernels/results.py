@@ -147,7 +147,7 @@ class ProofScratch(Struct):
     """Shape (``MAX_MOVES``,): the moving man of each listed move."""
     target: NDArray[np.int64]
     """Shape (``MAX_MOVES``,): target square of each listed move; -1 for the square of the last free man. For
-    a quiet move of this man, by how much the move changes the number of its square."""
+    a quiet move of this man, the change of the number of its square."""
     victim: NDArray[np.int64]
     """Shape (``MAX_MOVES``,): the captured man of each listed move, -1 if there is none."""
     positions: NDArray[np.uint64]
