@@ -124,7 +124,8 @@ def _cached_parse(value_type: type, text: str) -> Any:
 
 @cache
 def _copied_names(document_type: type[Struct], source_fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the fields that a document copies from a struct with these fields, if it is one."""
+    """Return the names of the fields that a document copies: required fields, and those among
+    ``source_fields``, the fields of a struct."""
     fields = msgspec.structs.fields(document_type)
     return tuple(field.name for field in fields if field.required or field.name in source_fields)
 

@@ -41,7 +41,7 @@ class StructureDocument(Document):
     cells: dict[str, Count]
     """For each size in slots, the number of cells."""
     seconds: float
-    """Time for these cells."""
+    """Time for the cells of the structure."""
 
 
 class WholeCellsDocument(Document):
@@ -53,7 +53,7 @@ class WholeCellsDocument(Document):
     cells: Count
     """Number of cells with five mobile men."""
     seconds: float
-    """Time for both bounds of all of them."""
+    """Time for both bounds of all whole cells."""
     memory: Count
     """Bytes for the largest whole cell."""
 
@@ -66,7 +66,7 @@ class EstimateDocument(Document):
     cells: Count
     """Number of cells that the positions depend on, apart from promotions."""
     complete: bool
-    """Whether all these cells were counted: counting ends at 5,000."""
+    """Whether all cells that the positions depend on were counted: counting ends at 5,000."""
     structures: list[StructureDocument]
     """The cells by pawn structure."""
     promoted: dict[str, Count]

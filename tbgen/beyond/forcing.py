@@ -56,8 +56,8 @@ _MAX_ANSWERS: Final = 4
 _MIN_EXAMINED_POSITIONS: Final = 4
 """Minimum number of positions to examine before the search goes through the play from its start again."""
 _EXAMINED_DIVISOR: Final = 32
-"""The search goes through the play again after examining 1 / ``_EXAMINED_DIVISOR`` of its positions, and no
-fewer than ``_MIN_EXAMINED_POSITIONS`` unless fewer are unexamined."""
+"""The search goes through the play again after examining 1 / ``_EXAMINED_DIVISOR`` of its positions, but at
+least ``_MIN_EXAMINED_POSITIONS`` (or all unexamined positions, if these are fewer)."""
 _PATIENCE: Final = 3
 """Number of the attacker's first moves after which the accrued score may be worse than the target."""
 

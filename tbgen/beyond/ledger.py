@@ -1,4 +1,4 @@
-"""The ledger of a search: its question, solutions and refusals. Also the numbers of proved states.
+"""The ledger of a search: its question, solutions and refusals, and the numbers of proved states.
 
 The question of a search is where in a certain interval the value of its state lies. Scores beyond this
 interval may count as mates without changing the answer (:mod:`tbgen.cells.window`). So the interval is the

@@ -164,16 +164,16 @@ class GapDocument(Document):
     deed: str
     """Who moves which man, and what the move does, such as ``captures the h-pawn``."""
     positions: Count
-    """Number of the examined positions in which it occurs."""
+    """Number of the examined positions in which the move occurs."""
     need: Need
-    """The lack that keeps the cell after the move unsolved."""
+    """The resource whose lack keeps the cell after the move unsolved."""
     mobile_men: Count
     memory: Count
     seconds: float | None
-    """Number of men that have to be mobile, and bytes and time for a cell with so many; null if it cannot be
-    solved."""
+    """Number of men that have to be mobile, and bytes and time for a cell with so many mobile men; null if it
+    cannot be solved."""
     text: str
-    """All this in words."""
+    """The gap in words."""
 
 
 def _gap_document(gap: Gap) -> GapDocument:
@@ -186,12 +186,12 @@ class NarrowingDocument(Document):
     """The cost of the cells that might close the gaps."""
 
     cells: Count
-    """Number of cells to which the gaps lead, and of all on which these depend, apart from promotions."""
+    """Number of cells that the gaps lead to and of cells that these depend on, apart from promotions."""
     seconds: float
     memory: Count
-    """Approximate time for all of them, and bytes for the largest."""
+    """Approximate time for all cells, and bytes for the largest one."""
     text: str
-    """All this in words."""
+    """The cost in words."""
 
 
 def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:

@@ -4,8 +4,8 @@ An *entry* consists of the values and depths of a position's lower and upper bou
 with one side to move share few entries, so each position is stored as the number of its entry. Frequent
 entries have small numbers. The numbers are compressed in an order in which neighbours are similar. In this
 order, the most significant digits of a slot are the squares of the men of the side not to move. Then come the
-squares of the mover's king and of the mover's pieces. Which slots are positions is not stored, because the
-cell determines this.
+squares of the mover's king and of the mover's pieces. The file does not store which slots are positions,
+because the cell determines this.
 
 If one bound is ``WORST`` and the other bound is better, the depth of the worst bound is not stored. That
 depth only says how far away unsolved cells are. It is read as 0. A proof accepts this, because the worst

@@ -130,7 +130,8 @@ class Interval(NamedTuple):
         write_bounds(value.reshape(-1), depths, bound, keeps_depth, lookups.unknown_depth[end])
 
     def lacks_depth(self, value: Codes, end: int) -> NDArray[np.bool_]:
-        """Return which of the bounds that :meth:`set_bounds` has written at ``end`` have an unknown depth."""
+        """Return, for each bound that :meth:`set_bounds` has written at ``end``, whether its depth is
+        unknown."""
         is_unknown: NDArray[np.bool_] = value == self[1 - end]
         return is_unknown if self[1 - end] != ALL_SCORES[1 - end] else np.zeros_like(is_unknown)
 

@@ -204,7 +204,7 @@ class EventOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class _MatchSources(SourceOptions):
-    """The same sources, with the names of Cute Chess."""
+    """Exit sources, with the option names of Cute Chess."""
 
     syzygy: Annotated[SyzygyFiles, _setting("syzygy", "tb", heading="Ends")] = None
 

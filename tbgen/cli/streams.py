@@ -110,7 +110,7 @@ def json_text(document: Any, indent: int | None = 2) -> str:
 def say(sentence: str) -> None:
     """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written to.
 
-    Names of files and positions in it must not command the terminal.
+    The sentence is escaped, so that names of files and positions in it cannot control the terminal.
     """
     try:
         sys.stdout.flush()

@@ -123,7 +123,7 @@ class Timer:
         """Seconds that the move should take; None for no limit."""
         self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
-        """Whether the move has a fixed time; later moves cannot use what is left of it."""
+        """Whether the move has a fixed time; later moves cannot use the rest of it."""
         self._last_start = 1 if self.fixed else _LAST_START_SHARE
         self._pondering = go.ponder
         unlimited = self._maximum is None and self._max_nodes is None and go.depth is None

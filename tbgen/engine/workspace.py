@@ -65,7 +65,7 @@ class SearchWorkspace(Struct):
     :ivar rows: uint64 (n, ROW_SIZE): positions of the game, then those of the line that is being searched.
     :ivar moves: int32 (PLY_LIMIT, 256): legal moves at each ply.
     :ivar replies: int32 (256,): squares and promotion of the expected reply to each move at ply 0, or 0.
-    :ivar costs: int64 (256,): what each move at ply 0 gives up in chess, on the scale of the search.
+    :ivar costs: int64 (256,): cost in chess of each move at ply 0, on the scale of the search.
     :ivar priority: int32 (PLY_LIMIT, 256): priority of each move; the greatest is searched first.
     :ivar line: int32 (PLY_LIMIT, PLY_LIMIT): best line from each ply.
     :ivar line_length: int64 (PLY_LIMIT,): length of the best line from each ply.

@@ -58,7 +58,7 @@ _CHECKSUM_OFFSET: Final = 12
 _ALIGNMENT_BYTES: Final = 64
 """Alignment of sections in bytes."""
 _DIVIDED: Final = 1 << 31
-"""Flag in the entry of a context: the index of an entry follows, not the number of a step."""
+"""Flag in the entry of a context: the other bits are the index of an entry, not the number of a step."""
 _EXCEPTION_BITS: Final = 16
 """Number of low bits of a slot that the list of exceptions stores."""
 _NO_PHASE: Final = 0xFFFFFFFF

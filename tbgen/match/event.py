@@ -369,7 +369,7 @@ def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, i
     """Return digests of everything that determines the schedule, each with its number of rounds.
 
     If pairings depend on results, they may also depend on the number of rounds. Each number then has its own
-    digest, so that a game tells for how many rounds its round was paired. Other formats have one digest.
+    digest, so that a game shows for how many rounds its round was paired. Other formats have one digest.
     """
     entrants = (
         f"{entrant.name} {entrant.control!r} {sorted(entrant.engine.options.items())}"

@@ -147,7 +147,8 @@ class GamesFile:
         self.digest = next(digest for digest, rounds in digests.items() if rounds == settings.rounds)
         """Digest of the schedule with the number of rounds of the settings."""
         self.paired_for: dict[int, int] = {}
-        """For each round of which the file has games: the number of rounds that the first of them means."""
+        """Maps each round with games in the file to the number of rounds for which the digest of its first
+        game stands."""
         self._first_line = _tag_line("Event", settings.event).encode()
         self._fixed_rounds = settings.rounds if settings.format is Format.KNOCKOUT else None
         self._pairs_by_results = settings.format.waits_for_results
@@ -171,7 +172,7 @@ class GamesFile:
             )
 
     def close(self) -> None:
-        """Finish writing, and release the file. An empty file is removed if it was not there before."""
+        """Finish writing, and release the file. An empty file is removed if it did not exist before."""
         self._writer.shutdown()
         with self._file:
             if self._is_new and self._file.seek(0, os.SEEK_END) == 0:

@@ -55,8 +55,8 @@ class DifferenceExample(ReportPart):
     count: int
     """Number of positions, with all symmetric images counted."""
     fen: str
-    """Of the positions with these values, the one with the greatest depth in r-mobility; if there are
-    several, the one with the smallest slot."""
+    """The position with these values that has the greatest depth in r-mobility; if there are several, the one
+    with the smallest slot."""
     r_depth: int
     wg_depth: int
 

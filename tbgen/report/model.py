@@ -111,7 +111,7 @@ class LinePoint(ReportPart):
 class Record(ReportPart):
     """The position of a material that has the greatest depth for a value.
 
-    En passant positions are included. Of several positions with this depth, the example is the first in the
+    En passant positions are included. If several positions have this depth, the example is the first in the
     following order: White to move before Black to move, no en passant right before an en passant right, and
     smaller slots before larger ones.
     """

@@ -55,8 +55,8 @@ CLASS_COUNT: Final = 4
 """Number of classes of positions. The bits of a class number are ``CAPTURES`` and ``SAME_COLOUR_BISHOPS``."""
 
 ANY, QUIET, EN_PASSANT = range(3)
-"""Groups of positions, in each of which the deepest are noted. They are all positions without an en passant
-right, those of them without a legal capture, and all positions with an en passant right."""
+"""Groups of positions, for each of which the deepest positions are noted: all positions without an en passant
+right; among these, the positions without a legal capture; all positions with an en passant right."""
 
 Deepest = dict[tuple[int, ...], tuple[int, int]]
 """Maps a group, side and code to the deepest position: its depth, and its place, negated. The maximum of such

@@ -46,7 +46,7 @@ _KILL_SECONDS: Final = 5.0
 _GRACE_SECONDS: Final = 0.2
 """Time to wait for a move after its limit. A move is late only if its bytes arrived after the limit."""
 _EMPTY_VALUE: Final = "<empty>"
-"""How UCI writes an empty text."""
+"""Notation of an empty text in UCI."""
 _MESSAGE_PREFIX: Final = b"info string "
 _VARIANT_NAME: Final = "rmobility"
 _UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()-]")
@@ -54,7 +54,7 @@ _MAX_MOVE_LENGTH: Final = 10
 
 
 class EngineLogs:
-    """Logs of what engines say and are told, one file for each engine.
+    """Logs of the lines from and to engines, one file for each engine.
 
     :param directory: directory of the logs, created if it does not exist; None for no logs.
     :raises TbgenError: if the directory cannot be created.
@@ -372,7 +372,7 @@ class Engine:
 def _late_text(seconds: float, allowed_seconds: float) -> str:
     """Return in words the time that a late move took and the time that it had, both in milliseconds.
 
-    The first is never the smaller number.
+    The first number is never smaller than the second.
 
     >>> _late_text(0.099, 0.0933958), _late_text(5.0001, 5)
     ('its move has taken 0.099 s of 0.093 s', 'its move has taken 5.001 s of 5.000 s')

@@ -46,7 +46,7 @@ _bill: Final[ContextVar[Bill | None]] = ContextVar("bill", default=None)
 
 
 def stop_if_client_left() -> None:
-    """Between two parts of a long answer: stop if nobody waits for it.
+    """Stop a long answer between two of its parts if nobody waits for it.
 
     :raises Refusal: if the client has closed the connection.
     """

@@ -64,7 +64,7 @@ class MediaAnswer(NamedTuple):
 
 
 class EndpointKind(Enum):
-    """How long answers take, and how long they remain right."""
+    """The time that answers take, and the time for which they remain correct."""
 
     QUICK = auto()
     """The answer takes little time, so it does not wait for slow answers. It changes only with a table."""

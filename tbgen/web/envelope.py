@@ -123,7 +123,8 @@ _ABSOLUTE_FORM: Final = re.compile(rb"https?://(?:[^/]*@)?([^/]*)", re.IGNORECAS
 def _in_origin_form(scope: Scope) -> Scope:
     """Return a request whose target is a path, as clients send it unless they speak to a proxy.
 
-    Of a target in absolute form, the host counts, without a user's name, and not the header ``Host`` [1].
+    The host in a target in absolute form, without a user's name, takes precedence over the header ``Host``
+    [1].
 
     [1] RFC 9112, section 3.2.2.
     """

@@ -81,8 +81,8 @@ class Page:
 
     :param make_head_and_caption: returns, for a request for the explorer's page, the tags for its head and
         the text about the position. Other sites use the tags to preview a link.
-    :param parts: those of the optional parts ``report``, ``solve``, ``live`` and ``engine`` that the server
-        offers. The page hides the others.
+    :param parts: the optional parts that the server offers: any of ``report``, ``solve``, ``live`` and
+        ``engine``. The page hides the others.
     :raises UsageError: if the file of named men is invalid.
     """
 

@@ -71,7 +71,8 @@ class StateDocument(Document, kw_only=True):
     depth: Plies | None
     points: PointsDocument | None
     category: Category | None
-    """Null unless a table, all moves together or the end of the game determine them."""
+    """Value, depth, points and category; null unless a table, all moves together or the end of the game
+    determine them."""
 
 
 class LegalMoveDocument(StateDocument, kw_only=True):
@@ -129,7 +130,7 @@ class TablesDocument(Document):
     """The tables of the server."""
 
     tables: list[TableDocument]
-    """Those of both variants, as in ``TableDocument``."""
+    """The tables of both variants, as in ``TableDocument``."""
 
 
 class BatchRequest(Document):
@@ -212,7 +213,8 @@ class GamePlyDocument(StateDocument, kw_only=True):
     comment: str
     """The comment after the move."""
     nags: list[Count]
-    """The numbers of its annotation glyphs: 1 to 6 for ``!``, ``?``, ``!!``, ``??``, ``!?`` and ``?!``."""
+    """The numbers of the move's annotation glyphs: 1 to 6 for ``!``, ``?``, ``!!``, ``??``, ``!?`` and
+    ``?!``."""
     position_score: GScore
     """As in a position."""
     clock: Count
@@ -278,12 +280,12 @@ class ListedGameDocument(Document):
     tags: dict[str, str]
     comment: str
     result: str
-    """Those of the PGN."""
+    """The tags, the last comment and the result in the PGN."""
     plies: Count
     """Number of plies."""
     outcome: OutcomeDocument | None
     error: str | None
-    """One of the two is null."""
+    """The outcome, or the error of a broken game; the other is null."""
     pgn: str
     """The text of the game, for ``/r/game``."""
 

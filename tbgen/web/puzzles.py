@@ -261,7 +261,7 @@ def _random_batches(
 
 
 def _qualifies(board: chess.Board, result: ProbeResult | TbgenError, depths: range) -> bool:
-    """Return whether the side to move holds the value, and whether the rank and depth are allowed."""
+    """Return whether the side to move holds the value and both its rank and the depth are allowed."""
     if isinstance(result, TbgenError):  # a table that the probe needs is missing
         return False
     value = result.value

@@ -58,8 +58,8 @@ class Stock:
         self._stamp = list[int]()
         """Times at which the directories of the tables had last changed."""
         self._refusals_left = Counter[Hashable]()
-        """Maps each search since then that has found nothing to the number of requests still to be refused
-        before it is repeated."""
+        """Maps each search in vain since the last change of the directories to the number of requests still
+        to be refused before the search is repeated."""
 
     def compile_kernels(self) -> None:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
@@ -95,10 +95,10 @@ class Stock:
         return [material for material in materials if material.men <= MAX_EXPECTED_MEN]
 
     def search(self, kind: str, wanted: Hashable, find: Callable[[], Answer | None]) -> Answer:
-        """Return what a search finds.
+        """Return the result of a search.
 
-        After a search in vain, the next requests for the same are refused without a search, unless the
-        directories of the tables change. A later search may find what is rare.
+        After a search in vain, the next requests for the same positions are refused without a search, unless
+        the directories of the tables change. A later search may find what is rare.
 
         :param kind: the kind of position that is searched for, and with ``wanted`` its details.
         :param find: searches at random, and returns None if it finds nothing.

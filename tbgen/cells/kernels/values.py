@@ -144,7 +144,7 @@ def number_entries(
     :param hash_table: buffer for entry numbers, int64 (size,), filled with -1. The size is a power of two and
         greater than the number of entries.
     :param entries: output, uint64 (capacity,): the distinct entries by number.
-    :param counts: output, int64 (capacity,): how often each entry occurs; filled with 0 before the call.
+    :param counts: output, int64 (capacity,): frequency of each entry; filled with 0 before the call.
     :param number: output, uint32 (slots,): the entry number of each slot; ``NO_NUMBER`` if the slot is not a
         position.
     :returns: the number of distinct entries; -1 if there are more than ``capacity``.

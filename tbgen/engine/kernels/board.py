@@ -62,7 +62,7 @@ SQUARE_MASK, KIND_MASK = 63, 7
 PROMOTED_MASK = KIND_MASK << PROMOTED_SHIFT
 """Bit field of a move: the kind of the man that the pawn is promoted to, 0 for none."""
 SQUARES_AND_PROMOTION = (1 << MAN_SHIFT) - 1
-"""Bits that tell a move from the other moves of its position."""
+"""Bits that distinguish a move from the other moves of its position."""
 CAPTURE, EN_PASSANT_CAPTURE, CASTLING_MOVE, DOUBLE_STEP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
 """Bits of a move: capture, en passant capture, castling, and double step of a pawn."""
 NOISY_MASK = CAPTURE | PROMOTED_MASK

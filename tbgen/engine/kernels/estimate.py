@@ -146,7 +146,7 @@ def estimate(rows: Rows, row: int, value_by_rank: Ints) -> int:
 
 @inlined
 def _restriction(rows: Rows, row: int) -> int:
-    """Return how much it is worth to the other side that the side to move has few moves."""
+    """Return the value, for the other side, of the fact that the side to move has few moves."""
     moves = int64(rows[row, RANK]) >> 1
     king_moves = int64(rows[row, KING_MOVE_COUNT])
     return _RESTRICTION_FACTOR // (2 + king_moves) + _RESTRICTION_FACTOR // (2 + moves // 2)

@@ -46,7 +46,7 @@ def _noisy_priority(work: SearchWorkspace, row: int, move: int) -> int:
     """Return the priority of a capture or promotion."""
     rows = work.rows
     turn = int64(work.rows[row, TURN])
-    gain = _MAN_VALUES[promoted_kind(move)]  # without promotion, that of a pawn
+    gain = _MAN_VALUES[promoted_kind(move)]  # without a promotion, the value of a pawn
     if move & CAPTURE:
         victim = kind_at(rows, row, target_of(move))
         gain += _MAN_VALUES[PAWNS if victim == NO_KIND else victim]  # en passant: no man is on the square

@@ -41,7 +41,7 @@ Pairing: TypeAlias = tuple[str, str]
 Rounds: TypeAlias = Iterator[Sequence[Pairing]]
 """The encounters of each round."""
 Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Function that returns by how many points the first player leads the second in all their games so far."""
+"""Function that returns the first player's lead over the second, in points, in all their games so far."""
 MAX_EXTRA_ENCOUNTERS: Final = 4
 """Maximum number of further encounters of a duel in which the points are equal."""
 
@@ -253,8 +253,8 @@ def event_result(found: Standings, event: EventFormat | None = None, *, is_over:
     """Return who has won an event by its rules, or who is first.
 
     :param found: the standings of the event.
-    :param event: the format of the event; None for the format that its games state. The event is then over
-        if they are as many as this format has.
+    :param event: the format of the event; None for the format that its games state. The event is then over if
+        the number of its games is that of the format.
     :param is_over: whether no more games will be played. A knockout is also over once its games decide it.
     """
     games = found.games
@@ -295,7 +295,8 @@ def _common_format(games: Sequence[GameRecord]) -> EventFormat | None:
 
 
 def _may_be_knockout(games: Sequence[GameRecord]) -> bool:
-    """Return whether, of three players or more in events, nobody has met two opponents in a round."""
+    """Return whether the games may be those of a knockout: in events, there are three players or more, and
+    nobody has met two opponents in a round."""
     sides = [(game.round.partition(".")[0], game.white, game.black) for game in games if game.event]
     meetings = {*sides, *((round_, black, white) for round_, white, black in sides)}
     players = {white for _, white, _ in meetings}

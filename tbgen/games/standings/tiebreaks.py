@@ -220,8 +220,8 @@ def _sonneborn_berger(player: Player, _: _LevelPlayers, data: TieData) -> Fracti
 
 
 def _buchholz(low_cut: int, high_cut: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
-    """Return the sum over all games of the opponent's points. Cuts leave out the one or two lowest of these,
-    and the median the lowest and the highest.
+    """Return the sum over all games of the opponent's points. Cuts leave out the one or two lowest terms. The
+    median leaves out the lowest and the highest.
 
     The virtual opponent in a bye has as many points as the player, but at most half a point per game (C.07 of
     2026, article 16.4).

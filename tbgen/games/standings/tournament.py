@@ -242,7 +242,7 @@ class EventResult(Struct, frozen=True):
     decision: Decision | None
     """None if there are no leaders."""
     sentence: str
-    """All this in words."""
+    """The result in words."""
 
 
 @dataclass(frozen=True)
