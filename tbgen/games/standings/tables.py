@@ -331,8 +331,8 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
 
 
 def _places_table(standings: Standings) -> StandingsTable:
-    """Return the players in order, with all tiebreaks. For a knockout of ``tbgen match``, a sentence first
-    names the winner of its final."""
+    """Return the players in order, with all tiebreaks; for a knockout of ``tbgen match``, after a sentence
+    that names the winner of its final."""
     chess = standings.order.order_by is OrderBy.CHESS
     games, points, share, *others = _RESULT_COLUMNS
     if chess:
