@@ -231,7 +231,7 @@ def list_zeroing(
             targets = targets_of_pawn(rows, turn, pawn)
             for stop in bits_of(targets & turn.enemies if captures_only else targets):
                 count = _append_moves(tables, turn, PAWN, pawn, stop, buffers, moves, count)
-        moves[start:count, ORIGIN] = index  # one number for all elements
+        moves[start:count, ORIGIN] = index  # a number
     return count
 
 

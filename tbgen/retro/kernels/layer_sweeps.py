@@ -78,7 +78,7 @@ def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResul
     capacity = attacker.departures.node.shape[1]
     # Before the first inner sweep, the results are still exits, or results of another phase. They must not be
     # stored as departures: a count above the capacity prevents it.
-    attacker.departures.count[:] = 0 if capacity and rank > FIRST_LAYER else capacity + 1  # for all parts
+    attacker.departures.count[:] = 0 if capacity and rank > FIRST_LAYER else capacity + 1  # a number
     return Sweep(attacker, agenda, rank, attacker.outer_sets, fresh, WRITE_SHARED)
 
 
