@@ -200,8 +200,7 @@ class LivePage:
             await asyncio.sleep(max(_MIN_STANDINGS_SECONDS, _REST_FACTOR * (perf_counter() - began)))
 
     async def _update_standings(self) -> None:
-        """Compute the standings if games have been finished, or the event has ended, since they were last
-        computed."""
+        """Compute the standings if a game or the event has ended since they were last computed."""
         async with self._standings_lock:
             state = self._state
             if not state.needs_ranking:
