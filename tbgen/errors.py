@@ -101,9 +101,9 @@ class MissingTableError(TbgenError, KeyError):
         return build_command([self.material], self.directory, self.rules)
 
     def __str__(self) -> str:
-        places = () if self.directory is None else (self.directory, *self.others)
-        place = f" from {' and '.join(map(_named, places))}" if places else ""
-        return f"table {self.material} is missing{place}; build it with: {self.command}"
+        directories = () if self.directory is None else (self.directory, *self.others)
+        where = f" from {' and '.join(map(_named, directories))}" if directories else ""
+        return f"table {self.material} is missing{where}; build it with: {self.command}"
 
 
 @dataclass(eq=False, repr=False)
@@ -242,7 +242,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or category(each) == "Zs" else "\ufffd" for each in text)
+    return "".join(char if char.isprintable() or category(char) == "Zs" else "\ufffd" for char in text)
 
 
 def quote(text: str) -> str:

@@ -164,11 +164,11 @@ def board_text(square_texts: Mapping[chess.Square, str], width: int = 1) -> Iter
 def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
     """Yield the length of a line, then a text for each ply: number, move, and the accrued score after it."""
     yield f"{name}: {plies(len(line))}"
-    number, white = board.fullmove_number, board.turn
+    move_number, white = board.fullmove_number, board.turn
     width = max((len(ply.san) for ply in line), default=0)
     for ply in line:
-        yield f"{move_prefix(number, white):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
-        number = number + (not white)
+        yield f"{move_prefix(move_number, white):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
+        move_number = move_number + (not white)
         white = not white
 
 

@@ -81,8 +81,8 @@ class Journal(AbstractContextManager["Journal"]):
         remaining = f"; {self._time_left()}" if len(self._built) < self._count else ""
         omission = "" if info.stores_accrued or not info.variant.layered else " without accrued scores"
         sizes = f"{size_text(info.bytes)}{omission}, process peak {size_text(built.process_peak)}"
-        number = f"{len(self._built)} of {self._count}"
-        self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{remaining}")
+        amount = f"{len(self._built)} of {self._count}"
+        self._line.log(f"{info.material}: {amount}, done in {duration(built.seconds)}, {sizes}{remaining}")
 
     def __exit__(self, *_: object) -> None:
         """Print totals if any table was started."""

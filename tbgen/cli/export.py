@@ -47,8 +47,8 @@ def run(
     """
     line = ProgressLine()
 
-    def show_progress(table: ExportedTable, number: int, count: int) -> None:
-        line.show(f"{table.file}, {number} of {count}")
+    def show_progress(table: ExportedTable, table_number: int, count: int) -> None:
+        line.show(f"{table.file}, {table_number} of {count}")
 
     with line:
         exported = export(directory, target, variants, material_list(materials, men), report=show_progress)

@@ -71,18 +71,18 @@ def run(
     published = read_list(files)
     line = ProgressLine()
 
-    def show_check(name: str, number: int, count: int) -> None:
-        line.show(f"checking {name}, {number} of {count}")
+    def show_check(name: str, file_number: int, count: int) -> None:
+        line.show(f"checking {name}, {file_number} of {count}")
 
-    place = files.locate(LIST_NAME).removesuffix(f"/{LIST_NAME}")
+    origin = files.locate(LIST_NAME).removesuffix(f"/{LIST_NAME}")
     checked = show_check if check else None
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
-            to_do = plan_tables(published, directory, variants, materials, place=place, on_check=checked)
+            to_do = plan_tables(published, directory, variants, materials, origin=origin, on_check=checked)
         else:
             chosen = cell_filter(names, men, variants)
-            to_do = plan_cell_fetch(published, cells, chosen, place=place, on_check=checked)
+            to_do = plan_cell_fetch(published, cells, chosen, origin=origin, on_check=checked)
     report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {report.summary()}")
     with line:
@@ -141,8 +141,8 @@ class _FetchReport:
         """Print, once, that another process is fetching files."""
         with self._lock:
             if not self._has_waited:
-                place = self._plan.directory
-                self._line.note(f"another process is fetching files into {place}: waiting for it")
+                directory = self._plan.directory
+                self._line.note(f"another process is fetching files into {directory}: waiting for it")
             self._has_waited = True
 
 

@@ -79,8 +79,8 @@ def run(
     return max((error.exit_code for error in errors), default=0)
 
 
-def _layers_text(number: int, size: int) -> str:
-    return f"{counted(number, 'layer')} of {size_text(size)}" if number else ""
+def _layers_text(layer_count: int, size: int) -> str:
+    return f"{counted(layer_count, 'layer')} of {size_text(size)}" if layer_count else ""
 
 
 def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterator[str]:
@@ -90,8 +90,8 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
     layers_text = _layers_text(sum(entry.layer_count for entry in entries), layers)
     with_layers = f", and {layers_text} beside them: {size_text(tables + layers)}" if layers_text else ""
     rules = "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"
-    number = counted(len(entries), "table")
-    yield f"{directory}: {len(tables_found)} of {number}{rules}, {size_text(tables)}{with_layers}"
+    total = counted(len(entries), "table")
+    yield f"{directory}: {len(tables_found)} of {total}{rules}, {size_text(tables)}{with_layers}"
     if tables_found:
         yield ""
         head = f"{'material':10} {'positions':>14} {'depth':>9}  {'form':6} {'accrued':8} {'size':>10}"
@@ -127,8 +127,8 @@ def _missing_names(materials: Sequence[Material]) -> Iterator[str]:
 
 def _details(entries: Sequence[Entry]) -> Iterator[str]:
     described = [(entry.info, entry.counts, entry) for entry in entries if entry.info and entry.counts]
-    for number, (info, counts, entry) in enumerate(described):
-        if number:
+    for index, (info, counts, entry) in enumerate(described):
+        if index:
             yield ""
         white, black = info.positions
         yield f"{info.material}  ({info.path}, {size_text(info.bytes)})"

@@ -68,8 +68,8 @@ def run(
     """
     line = ProgressLine()
 
-    def show_progress(file: PublishedFile, number: int, count: int) -> None:
-        line.show(f"{file.file}, {number} of {count}")
+    def show_progress(file: PublishedFile, file_number: int, count: int) -> None:
+        line.show(f"{file.file}, {file_number} of {count}")
 
     if live is not None and not site:
         raise UsageError("an event is published with the page: add --site")
@@ -101,5 +101,5 @@ def cell_filter(names: Iterable[str], men: int | None, variants: Sequence[Varian
 
 def _summary(published: PublishedSet) -> str:
     parts = {"table": published.tables, "cell": published.cells}
-    numbers = " and ".join(counted(len(files), noun) for noun, files in parts.items() if files)
-    return f"{numbers}, {size_text(sum(file.bytes for file in published.files))}"
+    counts = " and ".join(counted(len(files), noun) for noun, files in parts.items() if files)
+    return f"{counts}, {size_text(sum(file.bytes for file in published.files))}"

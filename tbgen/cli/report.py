@@ -207,6 +207,6 @@ class _ReportProgress(TableProgress):
             tables = counted(len(self._plan.tasks), "table")
             memory = f" and {size_text(self._plan.memory)} of memory" if self._plan.memory else ""
             seconds = duration(self._plan.seconds)
-            places = " and ".join(map(str, self._plan.directories))
-            say(f"{tables} of {places} to report on, about {seconds}{memory}")
+            directories = " and ".join(map(str, self._plan.directories))
+            say(f"{tables} of {directories} to report on, about {seconds}{memory}")
         super().begin(material, number, count, seconds_left)

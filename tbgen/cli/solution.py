@@ -154,7 +154,7 @@ def _proof_text(proof: ForwardProof) -> str:
 def hold_picture(board: chess.Board, hold: Hold) -> str:
     """Draw the board of :func:`hold_text`, with the number of plies below the blocker's square."""
     other_men = _board_without(board, hold.blocker, hold.changer)
-    square_texts = {square: [_square_text(places)] for square, places in hold.squares.items()}
+    square_texts = {square: [_square_text(squares)] for square, squares in hold.squares.items()}
     for square, depth in hold.distances.items():
         square_texts[square].append(plies(depth))
     return board_picture(other_men, square_texts, hold.squares, " ".join(_captions(board, hold)))
@@ -192,8 +192,10 @@ def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
     remaining = _board_without(board, hold.blocker, hold.changer)
     men = {square: piece.symbol() for square, piece in remaining.piece_map().items()}
     yield from _captions(board, hold)
-    yield from board_text(men | {square: _square_text(places) for square, places in hold.squares.items()}, 5)
-    if any(len(places) > 1 for places in hold.squares.values()):
+    yield from board_text(
+        men | {square: _square_text(squares) for square, squares in hold.squares.items()}, 5
+    )
+    if any(len(squares) > 1 for squares in hold.squares.values()):
         yield "+n: there, or on n other squares"
     if any(hold.distances.values()):
         yield f"Plies until the holder has {hold.value}:"
@@ -237,9 +239,9 @@ def bound_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[ches
     arrows = [
         Arrow(
             *(ply.move.from_square, ply.move.to_square),
-            color=colours[number % 2] + (_FAINT_ALPHA if number >= _MAX_STRONG_ARROWS else ""),
+            color=colours[index % 2] + (_FAINT_ALPHA if index >= _MAX_STRONG_ARROWS else ""),
         )
-        for number, ply in enumerate(plan[:_MAX_ARROWS])
+        for index, ply in enumerate(plan[:_MAX_ARROWS])
     ]
     title = f"{claim}: {plan_text(board, plan)}" if plan else claim
     return board_picture(board, {}, mobile, title, reversed(arrows))

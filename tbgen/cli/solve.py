@@ -266,8 +266,8 @@ class PositionBatch:
     def _summary(self) -> str:
         """Return the numbers of exact, bounded, unknown and invalid positions, in words."""
         counts = Counter(map(_status, self._documents.values()))
-        numbers = ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
-        return f"{counted(len(self._documents), 'position')}: {numbers}"
+        counts_text = ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
+        return f"{counted(len(self._documents), 'position')}: {counts_text}"
 
 
 def _status(document: ProvedDocument | PositionErrorDocument) -> str:

@@ -141,11 +141,11 @@ class Watch:
         """The counts of the games whose positions are solved."""
         return SolveCounts() if self.solver is None else self.solver.counts
 
-    def set_game(self, number: int, tags: Mapping[str, str]) -> None:
+    def set_game(self, game_number: int, tags: Mapping[str, str]) -> None:
         """Set the current game, given its number in the current file."""
         white, black, round_tag = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
         prefix = "" if round_tag in ("", "?", "-") else f"round {round_tag}, "
-        self.game = f"{self.file_prefix}game {number} ({prefix}{white} - {black})"
+        self.game = f"{self.file_prefix}game {game_number} ({prefix}{white} - {black})"
 
     def store_interrupt(self, interrupt: KeyboardInterrupt) -> None:
         """Store an interrupt that has ended the work on a position; :meth:`raise_interrupt` raises it."""

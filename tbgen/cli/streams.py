@@ -25,28 +25,28 @@ _RESEND_SECONDS: Final = 0.05
 class TerminationError(KeyboardInterrupt):
     """The process has received one of the signals in :data:`TERMINATION_WORDS`."""
 
-    def __init__(self, number: signal.Signals) -> None:
-        super().__init__(TERMINATION_WORDS[number])
-        self.number = number
+    def __init__(self, signum: signal.Signals) -> None:
+        super().__init__(TERMINATION_WORDS[signum])
+        self.number = signum
 
 
 def raise_on_termination_signals() -> None:
     """From now on, raise :class:`TerminationError` on termination signals that are not ignored."""
-    for number in TERMINATION_WORDS:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _raise_termination)
+    for signum in TERMINATION_WORDS:
+        if signal.getsignal(signum) is signal.SIG_DFL:
+            signal.signal(signum, _raise_termination)
     sys.unraisablehook = _send_again
 
 
-def _raise_termination(number: int, _frame: FrameType | None) -> NoReturn:
-    raise TerminationError(signal.Signals(number))
+def _raise_termination(signum: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminationError(signal.Signals(signum))
 
 
 def _send_again(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it came where Python drops exceptions, for example in ``__del__``."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        number = getattr(unraisable.exc_value, "number", signal.SIGINT)
-        Timer(_RESEND_SECONDS, send_to_main_thread, (number,)).start()
+        signum = getattr(unraisable.exc_value, "number", signal.SIGINT)
+        Timer(_RESEND_SECONDS, send_to_main_thread, (signum,)).start()
     else:
         sys.__unraisablehook__(unraisable)
 

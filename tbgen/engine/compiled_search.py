@@ -99,13 +99,13 @@ class LeafLookups:
     def _run(self, tables: EngineTables) -> None:
         work, control = self._work, self._work.control
         while not self._closed.wait(_POLL_SECONDS):
-            first, last = int(control[control_index.ANSWERS]), int(control[control_index.REQUESTS])
-            if first < last and tables.is_loading_done:
-                requests = work.requests[np.arange(first, last) % len(work.requests)]
-                _, places = np.unique(requests[:, columns.KEY], return_index=True)
-                self._answer(requests[places], tables)
+            answered, requested = int(control[control_index.ANSWERS]), int(control[control_index.REQUESTS])
+            if answered < requested and tables.is_loading_done:
+                requests = work.requests[np.arange(answered, requested) % len(work.requests)]
+                _, rows = np.unique(requests[:, columns.KEY], return_index=True)
+                self._answer(requests[rows], tables)
                 if not self._closed.is_set():
-                    control[control_index.ANSWERS] = last
+                    control[control_index.ANSWERS] = requested
 
     def _answer(self, requests: NDArray[np.uint64], tables: EngineTables) -> None:
         """Look up values and, unless the thread has been closed, write them where the search reads them."""
@@ -121,10 +121,10 @@ class LeafLookups:
             )
             if self._closed.is_set():
                 return
-            places = (requests[rows, columns.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
-            work.table_keys[places] = 0
-            work.table_values[places] = value
-            work.table_keys[places] = requests[rows, columns.KEY]
+            entries = (requests[rows, columns.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
+            work.table_keys[entries] = 0
+            work.table_values[entries] = value
+            work.table_keys[entries] = requests[rows, columns.KEY]
 
 
 def _group_by_men(requests: NDArray[np.uint64]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
@@ -136,8 +136,8 @@ def _group_by_men(requests: NDArray[np.uint64]) -> Iterator[tuple[str, NDArray[n
     sets = sets.transpose(0, 2, 1).reshape(len(requests), len(_MAN_LETTERS))
     occupied = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     counts, group = np.unique(occupied.sum(axis=2), axis=0, return_inverse=True)
-    for number, count in enumerate(counts.astype(np.int64)):
-        rows = np.flatnonzero(group.ravel() == number)
+    for group_index, count in enumerate(counts.astype(np.int64)):
+        rows = np.flatnonzero(group.ravel() == group_index)
         letters = "".join(letter * int(many) for letter, many in zip(_MAN_LETTERS, count, strict=True))
         yield letters, rows, np.nonzero(occupied[rows])[2].reshape(len(rows), len(letters))
 
@@ -266,11 +266,11 @@ class CompiledSearch:
         """Write the game and the moves to choose from into the workspace."""
         work, game, control = self._work, self.game, self._work.control
         played = game.played_positions[-GAME_POSITION_LIMIT:]
-        for number, (key, ply) in enumerate(played):
+        for row, (key, ply) in enumerate(played):
             men = key[:6]
             white, turn, castling, square = key[6:10]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
-            work.rows[number] = [
+            work.rows[row] = [
                 *men, white, occupied & ~white, castling, 1 << square if square >= 0 else 0, int(not turn), 0,
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
@@ -302,8 +302,10 @@ class CompiledSearch:
         self._count = len(kept)
         candidates = self._candidates or {}
         judged = [candidates.get(self._decode(game.live, move), Candidate()) for move in kept]
-        work.replies[: len(kept)] = [_encode(game.live, each.answer) if each.answer else 0 for each in judged]
-        work.costs[: len(kept)] = [int(_POINT_COST * each.cost) for each in judged]
+        work.replies[: len(kept)] = [
+            _encode(game.live, candidate.answer) if candidate.answer else 0 for candidate in judged
+        ]
+        work.costs[: len(kept)] = [int(_POINT_COST * candidate.cost) for candidate in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
         """Search for the move in the given place (1 for the best), unless the search has been stopped."""
@@ -366,8 +368,8 @@ class CompiledSearch:
     def _to_line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
         board = self.game.live.copy(stack=False)
         line = []
-        for each in moves:
-            line.append(self._decode(board, each))
+        for move in moves:
+            line.append(self._decode(board, move))
             board.push(line[-1])
         return tuple(line)
 

@@ -36,7 +36,7 @@ def immediate_moves(
     root = game.position_count - 1
     accrued = game.accrued
     values = [(*_value(game, move, look_up, root, accrued), move) for move in moves]
-    values.sort(key=lambda each: each[0], reverse=game.live.turn)
+    values.sort(key=lambda entry: entry[0], reverse=game.live.turn)
     lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(values[:count], 1)]
     return lines, SearchCounts(len(moves), sum(hit for _, hit, _ in values))
 

@@ -126,8 +126,8 @@ class SearchGame(Arbiter):
         if ply.occurrences == 1:
             return False
         return any(
-            self._keys[number] == key and self._plies[number].accrued == ply.accrued
-            for number in range(len(self._plies) - 2, first_index - 1, -1)
+            self._keys[index] == key and self._plies[index].accrued == ply.accrued
+            for index in range(len(self._plies) - 2, first_index - 1, -1)
         )
 
 

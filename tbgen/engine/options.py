@@ -133,7 +133,7 @@ class Options:
         :param name: the name; its case does not matter.
         :raises UsageError: if there is no option of this name, or the option does not accept the value.
         """
-        canonical_name = next((each for each in OPTIONS if each.lower() == name.lower()), None)
+        canonical_name = next((known for known in OPTIONS if known.lower() == name.lower()), None)
         if canonical_name is None:
             raise UsageError(f"there is no option {quote(name)}; the options are {', '.join(OPTIONS)}")
         field, option = OPTIONS[canonical_name]

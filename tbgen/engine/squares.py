@@ -37,7 +37,7 @@ LINE: Final = np.array([[chess.ray(a, b) for b in range(64)] for a in range(64)]
 def _half_lines() -> SquareSets:
     """Return the squares on each line through each square: those with lower and those with higher numbers."""
     lines = np.zeros((4, 2, 64), np.uint64)
-    for number, (files, ranks) in enumerate(((0, 1), (1, 0), (1, 1), (-1, 1))):
+    for direction, (files, ranks) in enumerate(((0, 1), (1, 0), (1, 1), (-1, 1))):
         for square in range(64):
             file, rank = square & 7, square >> 3
             for step in range(1, 8):
@@ -45,7 +45,7 @@ def _half_lines() -> SquareSets:
                     x, y = file + sign * step * files, rank + sign * step * ranks
                     if 0 <= x < 8 and 0 <= y < 8:
                         other = 8 * y + x
-                        lines[number, int(other > square), square] |= np.uint64(1 << other)
+                        lines[direction, int(other > square), square] |= np.uint64(1 << other)
     return lines
 
 

@@ -74,12 +74,12 @@ def most_tempting_move(
     """
     white = game.live.turn
 
-    def key(number: int) -> tuple[float, int, int, int]:
-        move = moves[number]
+    def key(index: int) -> tuple[float, int, int, int]:
+        move = moves[index]
         game.play(move.move)
         occurrences = game.occurrences
         game.pop()
-        gains = [_gain(answer.value, move.value, white) for answer in answers[number] if answer.value.rank]
+        gains = [_gain(answer.value, move.value, white) for answer in answers[index] if answer.value.rank]
         mean = sum(gains) / len(gains) if gains and occurrences < _MAX_OCCURRENCES else 0.0
         depth = move.depth or 0
         delay = -depth if move.value == game.accrued else depth
@@ -140,7 +140,7 @@ class EngineTables:
     def _open_all(self) -> None:
         self._is_open = True
         began = time.perf_counter()
-        packed_first = sorted(self.materials, key=lambda each: (not self._is_packed(each), each))
+        packed_first = sorted(self.materials, key=lambda material: (not self._is_packed(material), material))
         if packed_first:
             self._say(f"opening {counted(len(self.materials), 'table')} took {elapsed_text(began)}")
             boards = map(_sample_board, packed_first)

@@ -104,11 +104,11 @@ class Thinker:
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
         del reported[self.options.best_count :]
         searches = count()
-        for number, each in enumerate(reported):
-            if len(each.moves) == 1:
-                each = reported[number] = replace(each, line=tables.line(game, each, timer, searches))
-            place = self._shown_place(number + 1)
-            self._report(report.advice_info(game, each, "tables", timer.elapsed, place))
+        for index, shown in enumerate(reported):
+            if len(shown.moves) == 1:
+                shown = reported[index] = replace(shown, line=tables.line(game, shown, timer, searches))
+            place = self._shown_place(index + 1)
+            self._report(report.advice_info(game, shown, "tables", timer.elapsed, place))
         if len(advice.moves) > 1:
             return self._choose_by_search(game, advice.moves, timer)
         return MoveChoice(*reported[0].line[:2])
@@ -195,8 +195,8 @@ class Thinker:
         if (workspace := self.get_workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
             (best_line, *others), counts = immediate_moves(game, allowed, look_up, lines)
-            for each in (best_line, *others):
-                report_line(each, counts)
+            for root_line in (best_line, *others):
+                report_line(root_line, counts)
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 

@@ -88,9 +88,10 @@ def publish_cells(
     make_directory(target)
     refusals: list[tuple[Path, UnusableFileError]] = []
     with updating_list(target) as files:
-        for number, path in enumerate(paths, 1):
+        for cell_number, path in enumerate(paths, 1):
             try:
-                report(publish_file(path, target, files, partial(_make_entry, path.name)), number, len(paths))
+                published = publish_file(path, target, files, partial(_make_entry, path.name))
+                report(published, cell_number, len(paths))
             except UnusableFileError as error:
                 refusals.append((path, error))
             except TbgenError:
@@ -112,12 +113,12 @@ def plan_cell_fetch(
     directory: Path,
     cell_filter: CellFilter,
     *,
-    place: str,
+    origin: str,
     on_check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
     """Compare the cells of a set with the cells in a directory.
 
-    :param place: address or directory of the set, for messages.
+    :param origin: address or directory of the set, for messages.
     :param on_check: called before each cell is read in full to find damage, with the cell's file name, its
         number, and the number of cells; None to read only the digests that the files state.
     :raises UsageError: if the directory is not a directory of cells.
@@ -126,15 +127,15 @@ def plan_cell_fetch(
     check_directory(directory)
     chosen_cells = [cell for cell in published_set.cells if cell.file in cell_filter]
     if missing := cell_filter.unmatched_names([cell.file for cell in chosen_cells]):
-        raise MissingCellsError(f"the set of {place} has no cells of {names_text(missing)}: choose others")
+        raise MissingCellsError(f"the set of {origin} has no cells of {names_text(missing)}: choose others")
     if not chosen_cells:
-        raise MissingCellsError(f"the set of {place} has no cells: choose another")
+        raise MissingCellsError(f"the set of {origin} has no cells: choose another")
     absent: list[PublishedCell] = []
     present: list[PublishedCell] = []
     different: list[PublishedCell] = []
-    for number, cell in enumerate(chosen_cells, 1):
+    for cell_number, cell in enumerate(chosen_cells, 1):
         if on_check is not None:
-            on_check(cell.file, number, len(chosen_cells))
+            on_check(cell.file, cell_number, len(chosen_cells))
         path = directory / cell.file
         digest = _digest(path, check_all=on_check is not None)
         if digest is None or (digest == cell.digest and size_of(path) != cell.bytes):

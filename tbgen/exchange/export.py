@@ -208,11 +208,11 @@ def _four_bytes(numbers: NDArray[np.int64]) -> NDArray[np.uint32]:
 def _shared_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     """Return the sections that both forms have."""
     config = table.data(schema.EP_CONFIG).astype(np.int64)
-    numbers = config[:, 0] << 6 | config[:, 1]
-    order = np.argsort(numbers)
+    entries = config[:, 0] << 6 | config[:, 1]
+    order = np.argsort(entries)
     return {
         "phase": _phase_entries(table.layout),
-        "ep_config": numbers[order].astype("<u4"),
+        "ep_config": entries[order].astype("<u4"),
         "ep_value": table.data(schema.EP_VALUE)[order],
         "ep_depth": table.data(schema.EP_DEPTH)[order],
     }
@@ -346,9 +346,9 @@ def export(
             raise MissingTableError(material.name, directory, variant)
     make_directory(target)
     exported = []
-    for number, (material, variant) in enumerate(tables, 1):
+    for table_number, (material, variant) in enumerate(tables, 1):
         exported.append(_export_table(directory, target, material, variant))
-        report(exported[-1], number, len(tables))
+        report(exported[-1], table_number, len(tables))
     return exported
 
 

@@ -78,7 +78,7 @@ class FetchPlan:
     @cached_property
     def bytes_to_receive(self) -> int:
         """Number of bytes to receive, computed when it is first used."""
-        return sum(_bytes_left(each, self.directory) for each in self.files_to_fetch)
+        return sum(_bytes_left(file, self.directory) for file in self.files_to_fetch)
 
 
 class FetchReporter(Protocol):
@@ -118,13 +118,13 @@ def plan_tables(
     variants: Sequence[Variant],
     materials: Iterable[Material] | None = None,
     *,
-    place: str,
+    origin: str,
     on_check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
     """Compare the tables of a set with the tables in a directory.
 
     :param materials: the tables to fetch, together with their sub-tables; None for all.
-    :param place: address or directory of the set, for messages.
+    :param origin: address or directory of the set, for messages.
     :param on_check: called before each table is read in full to find damage, with the table's file name, its
         number, and the number of tables; None to read only the digests that the files state.
     :raises NotPublishedError: if the set lacks a requested table, or has no tables for the rules.
@@ -135,11 +135,11 @@ def plan_tables(
     different: list[PublishedFile] = []
     for variant in variants:
         missing_tables: list[tuple[str, bool]] = []
-        expected = choice or [each.parsed_material for each in published_set.tables if each.rules is variant]
-        for number, material in enumerate(expected, 1):
+        expected = choice or [t.parsed_material for t in published_set.tables if t.rules is variant]
+        for table_number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
             if on_check is not None:
-                on_check(path.name, number, len(expected))
+                on_check(path.name, table_number, len(expected))
             table = published_set.find(material, variant)
             digest = _digest(path, material, variant, check_all=on_check is not None)
             if table is not None:
@@ -147,9 +147,9 @@ def plan_tables(
             elif digest is None:
                 missing_tables.append((material.name, path.exists()))
         if missing_tables:
-            raise NotPublishedError(place, [variant], missing_tables, directory)
+            raise NotPublishedError(origin, [variant], missing_tables, directory)
     if not (choice or absent or present or different):
-        raise NotPublishedError(place, variants, [], directory)
+        raise NotPublishedError(origin, variants, [], directory)
     return FetchPlan(directory, tuple(absent), tuple(present), tuple(different))
 
 
@@ -163,7 +163,7 @@ class NotPublishedError(TbgenError):
     code = MissingTableError.code
 
     def __init__(
-        self, place: str, variants: Sequence[Variant], missing: Sequence[tuple[str, bool]], directory: Path
+        self, origin: str, variants: Sequence[Variant], missing: Sequence[tuple[str, bool]], directory: Path
     ) -> None:
         names = [f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing]
         lacks = f"lacks {names_text(names)}" if missing else "has no tables"
@@ -171,7 +171,7 @@ class NotPublishedError(TbgenError):
         options = ["--force"] if any(is_damaged for _, is_damaged in missing) else []
         command = build_command([*options, *(name for name, _ in missing)], directory, variants[0])
         remedy = f"name tables without them, or build them with: {command}" if missing else "choose others"
-        super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
+        super().__init__(f"the set of {origin} {lacks} for the rules {rules}: {remedy}")
 
 
 def names_text(names: Sequence[str]) -> str:
@@ -237,7 +237,7 @@ class _FetchStoppedError(Exception):
 def _fetch_file(
     entry: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
-    place = source.locate(entry.file)
+    location = source.locate(entry.file)
     path = directory / entry.file
     partial_path = _partial_path(path)
     with write_errors(partial_path), _locked_file(partial_path, report.on_wait, stop) as file:
@@ -254,7 +254,7 @@ def _fetch_file(
         if not is_correct:
             _start_over(file, report)
             raise RejectedFileError(
-                f"{place} is not the file that its set names (its SHA-256 differs): {_REJECTION}"
+                f"{location} is not the file that its set names (its SHA-256 differs): {_REJECTION}"
             )
         file.flush()
         try:
@@ -262,7 +262,7 @@ def _fetch_file(
                 raise UnusableFileError("does not have the content that its set states")
         except UnusableFileError as error:
             remove_locked(file, partial_path)
-            raise RejectedFileError(f"{place} {error}: {_REJECTION}") from None
+            raise RejectedFileError(f"{location} {error}: {_REJECTION}") from None
         close_for_rename(file)
         put_in_place(partial_path, path)
     report.on_file(entry)
@@ -277,7 +277,7 @@ def _append(
     file is received from its beginning.
     """
     offset = file.seek(0, os.SEEK_END)
-    place = source.locate(entry.file)
+    location = source.locate(entry.file)
     if offset > entry.bytes:
         file.truncate(0)
         offset = file.seek(0)
@@ -291,11 +291,11 @@ def _append(
                 raise _FetchStoppedError
             if file.tell() + len(data) > entry.bytes:
                 _start_over(file, report)
-                raise RejectedFileError(f"{place} is longer than its set says: {_REJECTION}")
+                raise RejectedFileError(f"{location} is longer than its set says: {_REJECTION}")
             file.write(data)
             report.on_bytes(len(data))
     if file.tell() < entry.bytes:
-        raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(entry.bytes)}")
+        raise _TooShortError(f"{location} ended after {size_text(file.tell())} of {size_text(entry.bytes)}")
     return start
 
 

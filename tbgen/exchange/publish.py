@@ -78,10 +78,10 @@ def publish(
             if path.name not in files and not path.exists():
                 raise MissingTableError(material.name, directory, variant)
         make_directory(target)
-        for number, (material, variant) in enumerate(tables, 1):
+        for table_number, (material, variant) in enumerate(tables, 1):
             source = table_path(directory, material.name, variant)
             table = publish_file(source, target, files, partial(_make_entry, source, material, variant))
-            report(table, number, len(tables))
+            report(table, table_number, len(tables))
     return PublishedSet.of(files.values())
 
 
@@ -91,14 +91,14 @@ def updating_list(target: Path) -> Iterator[dict[str, PublishedFile]]:
 
     At the end of the block, even after an exception, the list is written if the mapping has changed.
     """
-    files = {each.file: each for each in _listed_files(target)}
+    files = {file.file: file for file in _listed_files(target)}
     listed_files = dict(files)
     try:
         yield files
     finally:
         if files != listed_files:
             published = PublishedSet.of(files.values())
-            sums = "".join(f"{each.sha256}  {each.file}\n" for each in published.files)
+            sums = "".join(f"{file.sha256}  {file.file}\n" for file in published.files)
             write_file(target / SUMS_NAME, sums.encode())
             write_file(target / LIST_NAME, published.json())
 
@@ -123,7 +123,7 @@ def publish_file(
 def _is_unchanged(source: Path, path: Path, entry: PublishedFile) -> bool:
     """Return whether sizes and modification times show that a published file agrees with its list entry."""
     published_time, source_time, list_time = (
-        each.stat().st_mtime_ns for each in (path, source, path.with_name(LIST_NAME))
+        file.stat().st_mtime_ns for file in (path, source, path.with_name(LIST_NAME))
     )
     return size_of(source) == size_of(path) == entry.bytes and source_time <= published_time < list_time
 
@@ -137,7 +137,7 @@ def _listed_files(target: Path) -> Iterable[PublishedFile]:
     except (FileNotFoundError, NotADirectoryError):
         return ()
     files = PublishedSet.parse(text, str(path)).files
-    return [each for each in files if size_of(target / each.file) == each.bytes]
+    return [file for file in files if size_of(target / file.file) == file.bytes]
 
 
 def _make_entry(source: Path, material: Material, variant: Variant, path: Path) -> PublishedTable:

@@ -127,10 +127,10 @@ class PublishedSet(_SetHead, frozen=True):
     @classmethod
     def of(cls, files: Iterable[PublishedFile]) -> Self:
         """Return the set of these files: the tables by rules and in build order, the cells by file name."""
-        ordered_files = sorted(files, key=lambda each: each.file)
-        tables = [each for each in ordered_files if isinstance(each, PublishedTable)]
+        ordered_files = sorted(files, key=lambda file: file.file)
+        tables = [file for file in ordered_files if isinstance(file, PublishedTable)]
         tables.sort(key=lambda table: (table.rules.value, table.parsed_material))
-        cells = (each for each in ordered_files if isinstance(each, PublishedCell))
+        cells = (file for file in ordered_files if isinstance(file, PublishedCell))
         return cls("tbgen set", _VERSION, tuple(tables), tuple(cells))
 
     @property
@@ -150,7 +150,7 @@ class PublishedSet(_SetHead, frozen=True):
             if version != _VERSION:  # checked first, because other versions may have other fields
                 raise ValueError(f"it has version {version}: use a newer tbgen")
             files = msgspec.json.decode(text, type=cls).files
-            if len({each.file for each in files}) < len(files):
+            if len({file.file for file in files}) < len(files):
                 raise ValueError("it names a file twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise TbgenError(f"{location} is not a usable list of tables: {error}") from None

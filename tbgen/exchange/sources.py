@@ -214,11 +214,11 @@ def retry(attempt: Callable[[], Result]) -> Result:
 
     :raises InterruptedTransferError: if the last attempt is also interrupted.
     """
-    for number in range(_MAX_ATTEMPTS - 1):
+    for failure_count in range(_MAX_ATTEMPTS - 1):
         try:
             return attempt()
         except InterruptedTransferError:
-            time.sleep(_FIRST_PAUSE_SECONDS * 2**number)
+            time.sleep(_FIRST_PAUSE_SECONDS * 2**failure_count)
     return attempt()
 
 

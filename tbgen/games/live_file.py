@@ -92,7 +92,7 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     @property
     def event_format(self) -> EventFormat | None:
         """The format of the event, without its seeds; None if it is unknown."""
-        form = next((each for each in Format if each == self.format), None)
+        form = next((known for known in Format if known == self.format), None)
         names = tuple(player.name for player in self.players)
         return None if form is None else EventFormat(form, names, self.rounds, self.games)
 

@@ -319,8 +319,8 @@ class Tally:
         for doubt in (doubt for doubt in Doubt if self.doubts[doubt]):
             names = self.first_games[doubt]
             unnamed = self.doubts[doubt] - len(self.first_games[doubt])
-            places = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
-            yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {places}"
+            listing = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
+            yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {listing}"
         error = self._last_missing_error
         if error is not None and len(self.missing_tables) == 1:
             yield str(error)

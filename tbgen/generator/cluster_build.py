@@ -210,7 +210,7 @@ class _ClusterBuild:
             memory = worker.memory - sum(self.estimates[other].memory for other in assigned_tables)
             if len(assigned_tables) < worker.threads and memory >= self.estimates[material].memory:
                 free_memory[address] = memory
-        return max(free_memory, key=free_memory.__getitem__, default=None)
+        return max(free_memory, key=lambda address: free_memory[address], default=None)
 
     def _check_progress(self) -> None:
         """Check that a table is being built.

@@ -337,25 +337,25 @@ def _run_loop(event: Event, file: GamesFile) -> Summary:
     async def play() -> Summary:
         task = asyncio.create_task(event.run(file))
 
-        def stop(number: int, _frame: object) -> None:
-            received.append(number)
+        def stop(signum: int, _frame: object) -> None:
+            received.append(signum)
             with suppress(RuntimeError):  # raised if the event loop has just been closed
                 loop.call_soon_threadsafe(task.cancel)
 
         loop = asyncio.get_running_loop()
-        for number in handlers:
-            signal.signal(number, stop)
+        for signum in handlers:
+            signal.signal(signum, stop)
         return await task
 
-    old_handlers = {number: signal.getsignal(number) for number in END_SIGNALS}
-    handlers = {number: handler for number, handler in old_handlers.items() if handler != signal.SIG_IGN}
+    old_handlers = {signum: signal.getsignal(signum) for signum in END_SIGNALS}
+    handlers = {signum: handler for signum, handler in old_handlers.items() if handler != signal.SIG_IGN}
     try:
         return asyncio.run(play())
     except asyncio.CancelledError:
         pass
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
     signal.raise_signal(received[0])
     raise KeyboardInterrupt  # reached only if the handler of the caller returns
 
@@ -375,8 +375,8 @@ def schedule_digests(settings: EventSettings, openings: Openings) -> dict[str, i
         f"{entrant.name} {entrant.control!r} {sorted(entrant.engine.options.items())}"
         for entrant in settings.entrants
     )
-    numbers = f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}"
-    parts = [*entrants, settings.format.value, numbers]
+    parameters = f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}"
+    parts = [*entrants, settings.format.value, parameters]
     more = [*(["no swap"] if not settings.swap else []), *(["reverse"] if settings.reverse else [])]
     waits = settings.format.waits_for_results
     counts = range(1, max(settings.rounds, _MAX_ROUNDS) + 1) if waits else [settings.rounds]

@@ -269,11 +269,11 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     parts = [_PROCESSOR_RANGE.fullmatch(part.strip()) for part in text.split(",")]
     if None in parts:
         raise UsageError(f"{quote(text)} is not a list of processors: expected one such as 0-3,6")
-    numbers = [n for part in parts if part for n in range(int(part[1]), int(part[2] or part[1]) + 1)]
-    if not numbers or len(set(numbers)) < len(numbers) or not set(numbers) <= set(available):
+    processors = [n for part in parts if part for n in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    if not processors or len(set(processors)) < len(processors) or not set(processors) <= set(available):
         choices = ",".join(map(str, available))
         raise UsageError(f"{quote(text)} must list some of the processors {choices}, each once")
-    return tuple(numbers)
+    return tuple(processors)
 
 
 def read_toml_options(path: Path) -> dict[str, Any]:
@@ -304,18 +304,18 @@ def _option_value(path: Path, name: str, value: Any) -> bool | str | list[Any]:
         return value
     if isinstance(value, dict):
         return list(_table_words(path, name, value))
-    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-        return [list(_table_words(path, name, each)) for each in value]
+    if isinstance(value, list) and value and all(isinstance(table, dict) for table in value):
+        return [list(_table_words(path, name, table)) for table in value]
     return _as_text(path, name, value)
 
 
 def _table_words(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key == "options" and isinstance(value, dict):
-            yield from (f"option.{option}={_as_text(path, option, each)}" for option, each in value.items())
+            yield from (f"option.{option}={_as_text(path, option, item)}" for option, item in value.items())
         else:
-            for each in value if isinstance(value, list) else [value]:
-                yield f"{key}={_as_text(path, f'{name}.{key}', each)}"
+            for item in value if isinstance(value, list) else [value]:
+                yield f"{key}={_as_text(path, f'{name}.{key}', item)}"
 
 
 def _as_text(path: Path, name: str, value: object) -> str:

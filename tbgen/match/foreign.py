@@ -138,7 +138,7 @@ def _configured_words(name: str) -> Iterator[str]:
         raise UsageError(
             f"conf={name}: {_FILE_NAME} cannot be read here: {reason}; give cmd= instead"
         ) from None
-    engine = next((each for each in engines if each.name == name), None)
+    engine = next((configured for configured in engines if configured.name == name), None)
     if engine is None:
         raise UsageError(f"conf={name}: there is no engine of that name in {_FILE_NAME}; give cmd= instead")
     return engine.words()
@@ -240,7 +240,7 @@ def _translate_engine(option: str, words: Sequence[str], warn: Warn) -> Iterator
         elif key in IGNORED_WORDS:
             warn(f"-{option} {word} has no effect: {IGNORED_WORDS[key]}")
         elif key == "args":
-            yield from (f"arg={each}" for each in value.split())
+            yield from (f"arg={argument}" for argument in value.split())
         else:
             yield f"depth={value}" if key == "plies" else word
 

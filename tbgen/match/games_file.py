@@ -196,9 +196,9 @@ class GamesFile:
                     game = self._record_of(raw)
                     key = GameId.parse(game.round)
                     if key in records:
-                        place = f"{self.path}, game {raw.number}, line {raw.line}"
+                        location = f"{self.path}, game {raw.number}, line {raw.line}"
                         raise UsageError(
-                            f"{place}: game {key} is in the file a second time: remove one of them"
+                            f"{location}: game {key} is in the file a second time: remove one of them"
                         )
                     records[key] = game
                     complete_bytes = read_bytes
@@ -278,28 +278,28 @@ class GamesFile:
 
         :raises UsageError: if the game belongs to another event, or its tags have been changed.
         """
-        place = f"{self.path}, game {raw.number}, line {raw.line}"
+        location = f"{self.path}, game {raw.number}, line {raw.line}"
         rounds = self._digests.get(raw.values.get(tags.SCHEDULE, ""))
         if rounds is None:
             raise UsageError(
-                f"{place}: this game belongs to an event with other players, options, time controls, format, "
-                "openings or seed: use the settings of that event, or choose another file with --pgn"
+                f"{location}: this game belongs to an event with other players, options, time controls, "
+                "format, openings or seed: use the settings of that event, or choose another file with --pgn"
             )
         if self._fixed_rounds not in (None, rounds):
             raise UsageError(
-                f"{place}: the duels of this knockout have {counted(rounds, 'encounter')}, not "
+                f"{location}: the duels of this knockout have {counted(rounds, 'encounter')}, not "
                 f"{self._fixed_rounds}: continue it with --rounds {rounds}, or {_REMEDY}"
             )
         game = finished_game(raw, self.path.name, self._options)
         if game is None:
             raise UsageError(
-                f"{place}: the tags of this game have been changed: remove it, and it will be played again"
+                f"{location}: the tags of this game have been changed: remove it, and it will be played again"
             )
         scheme = GameOptions(self._options.variant).settings(raw.values).scoring.scheme
         wanted = self._options.scheme or Scheme.EXPONENTIAL
         if self._pairs_by_results and scheme is not wanted:
             raise UsageError(
-                f"{place}: the rounds follow from results that were scored as {scheme}, not {wanted}: "
+                f"{location}: the rounds follow from results that were scored as {scheme}, not {wanted}: "
                 f"continue with --scoring {scheme}, or {_REMEDY}"
             )
         self._game_count += 1

@@ -125,21 +125,21 @@ class Openings:
         elif start_kind is StartKind.STANDARD:
             self._book = [_BookEntry("", Opening(Fen(chess.Board(), None)))]
 
-    def __getitem__(self, number: int) -> Opening:
-        """Return the opening with this number in the order of play.
+    def __getitem__(self, index: int) -> Opening:
+        """Return the opening with this index in the order of play.
 
         :raises UsageError: if its text cannot be parsed, or its moves already end the game.
         """
-        number += self._first_index
+        index += self._first_index
         if self._book:
-            location, content = self._book[number % len(self._book)]
+            location, content = self._book[index % len(self._book)]
             try:
                 opening = _opening_of_text(content) if isinstance(content, str) else content
                 _check_not_over(opening, self._options)
             except UsageError as error:
                 raise UsageError(f"{location}: {error}") from None
             return opening
-        generator = random.Random(f"{self._seed} {number}")
+        generator = random.Random(f"{self._seed} {index}")
         white = generator.randrange(_CHESS960_COUNT)
         black = generator.randrange(_CHESS960_COUNT) if self._start_kind is StartKind.DOUBLE else white
         return chess960_opening(white, black)
@@ -154,7 +154,7 @@ class Openings:
             return True
         any_chess960 = False
         doubts = Counter[Doubt]()
-        for opening in map(self.__getitem__, range(min(opening_count, len(self._book)))):
+        for opening in (self[index] for index in range(min(opening_count, len(self._book)))):
             any_chess960 |= opening.start.board.chess960
             doubts.update(doubt for doubt in opening.doubts if doubt.arises_in(self._options.variant))
         for doubt, frequency in doubts.items():
@@ -213,10 +213,10 @@ def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
 
 def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
     """Yield the positions of a file whose lines are EPD records, or FENs of six or seven fields."""
-    for number, line in enumerate(read_lines(source), 1):
+    for line_number, line in enumerate(read_lines(source), 1):
         text = sanitise(line.decode("utf-8", "replace")).strip()
         if text and not text.startswith("#"):
-            yield _BookEntry(f"{path}, line {number}", text)
+            yield _BookEntry(f"{path}, line {line_number}", text)
 
 
 def _pgn_entries(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry]:

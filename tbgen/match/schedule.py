@@ -105,8 +105,8 @@ class Schedule:
 
 def fixed_rounds(settings: EventSettings, pairs: Sequence[Pairing]) -> Rounds:
     """Yield the same pairs in every round; with one game per encounter, colours alternate between rounds."""
-    for number in range(settings.rounds):
-        yield [(b, a) for a, b in pairs] if settings.games == 1 and settings.swap and number % 2 else pairs
+    for index in range(settings.rounds):
+        yield [(b, a) for a, b in pairs] if settings.games == 1 and settings.swap and index % 2 else pairs
 
 
 def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pairing]:
@@ -127,12 +127,12 @@ def berger(players: Sequence[str]) -> Iterator[Pairing]:
     ring: list[str | None] = [*players, *([None] if len(players) % 2 else [])]
     *moving, last = ring
     half = len(ring) // 2
-    for number in range(len(moving)):
-        first = number * half % len(moving)
-        rotated = moving[first:] + moving[:first]
-        for place in range(half):
-            white, black = (rotated[0], last) if place == 0 else (rotated[place], rotated[-place])
-            if place == 0 and number % 2:
+    for round_index in range(len(moving)):
+        start = round_index * half % len(moving)
+        rotated = moving[start:] + moving[:start]
+        for pair in range(half):
+            white, black = (rotated[0], last) if pair == 0 else (rotated[pair], rotated[-pair])
+            if pair == 0 and round_index % 2:
                 white, black = black, white
             if white is not None and black is not None:
                 yield white, black
@@ -186,11 +186,11 @@ def _generate_rounds(
             max_byes_per_player=1,
             initial_color="white",
         )
-        numbers = [(each["white_id"], each["black_id"]) for each in pairings if each["black_id"] is not None]
-        if len(numbers) < len(names) // 2:
+        ids = [(pair["white_id"], pair["black_id"]) for pair in pairings if pair["black_id"] is not None]
+        if len(ids) < len(names) // 2:
             return
-        met.update(numbers)
-        pairs = [(names[white - 1], names[black - 1]) for white, black in numbers]
+        met.update(ids)
+        pairs = [(names[white - 1], names[black - 1]) for white, black in ids]
         yield pairs
         _add_round(players, pairs, lead)
 

@@ -119,14 +119,14 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     free = [_reshape_along(squares[i][slices[1 + i]], 1 + i, len(shape)) for i in range(layout.free_count)]
     pawns = [_reshape_along(column, 0, len(shape)) for column in placements.T]
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
-    kinds = [scan_kind(layout.material.kinds[number]) for number in layout.kinds]
+    kinds = [scan_kind(layout.material.kinds[kind_index]) for kind_index in layout.kinds]
     kinds += [PAWN_KINDS[colour] for colour in colours[layout.free_count :]]
     men = zip(kinds, (not colour for colour in colours), [*free, *pawns], strict=True)
     return ScanBlock(start, shape, tuple(ScanMan(*man) for man in men))
 
 
 def _reshape_along(values: NDArray[Any], axis: int, axis_count: int) -> NDArray[Any]:
-    return values.astype(np.intp).reshape([-1 if number == axis else 1 for number in range(axis_count)])
+    return values.astype(np.intp).reshape([-1 if i == axis else 1 for i in range(axis_count)])
 
 
 def find_symmetric_slots(layout: Layout) -> NDArray[np.int64]:
@@ -161,8 +161,8 @@ def bishops_on_one_colour(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
     for white in (True, False):
         bound_men = [man for man in men if man.kind.is_colour_bound and man.white == white]
         if len(bound_men) > 1:
-            first, *rest = [(man.squares ^ man.squares >> 3) & 1 for man in bound_men]
-            on_one_colour: NDArray[np.bool_] = reduce(and_, (colour == first for colour in rest))
+            first_colour, *rest = [(man.squares ^ man.squares >> 3) & 1 for man in bound_men]
+            on_one_colour: NDArray[np.bool_] = reduce(and_, (colour == first_colour for colour in rest))
             return on_one_colour
     return None
 

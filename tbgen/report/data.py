@@ -75,7 +75,7 @@ class CsvFile:
 
 def _parts(*titles: str) -> dict[str, CellFunction]:
     """Return columns that show the first parts of rows."""
-    return {title: lambda _, *parts, at=at: parts[at] for at, title in enumerate(titles)}
+    return {title: lambda _, *parts, index=index: parts[index] for index, title in enumerate(titles)}
 
 
 def _fields(*names: str) -> dict[str, CellFunction]:

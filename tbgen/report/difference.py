@@ -109,9 +109,9 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
         return SideDifferences(positions[to_move], differing[to_move], pairs)
 
     def make_example(side: int, pair: int) -> DifferenceExample:
-        r_depth, place = deepest[side, pair]
-        wg_depth = int(wg.fresh_results(side, -place, 1)[1][0])
-        fen = board_of(layout, Side(side), Slot(-place)).fen()
+        r_depth, negated_place = deepest[side, pair]
+        wg_depth = int(wg.fresh_results(side, -negated_place, 1)[1][0])
+        fen = board_of(layout, Side(side), Slot(-negated_place)).fen()
         return DifferenceExample(*_scores(pair), SIDES[side], int(board[side, pair]), fen, r_depth, wg_depth)
 
     examples = tuple(make_example(*entry) for entry in ranked[:MAX_EXAMPLES])
@@ -138,8 +138,8 @@ def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Pr
             if not np.array_equal(r_value == NONE, wg_value == NONE):
                 raise TbgenError(f"the tables of {layout.material} do not hold the same positions")
             pair_codes = r_value.astype(np.uint16) << 8 | wg_value
-            for numbers, pairs in zip(counts[:, side], (pair_codes, pair_codes[symmetric]), strict=True):
-                numbers += np.bincount(pairs, minlength=1 << 16)
+            for pair_counts, pairs in zip(counts[:, side], (pair_codes, pair_codes[symmetric]), strict=True):
+                pair_counts += np.bincount(pairs, minlength=1 << 16)
             keys = pair_codes * np.int64(depth_count) + depth
             note_deepest(deepest, (side,), keys, np.unique(keys[r_value != wg_value]), depth_count, start)
             done += size

@@ -44,9 +44,9 @@ _GAME_OVER_CODES: Final = (0, 1, 254, 255)
 is the byte that stands for a score."""
 
 
-def counts_by_score(numbers: CountArray) -> Counts:
+def counts_by_score(counts: CountArray) -> Counts:
     """Convert counts by code to counts by score, best for White first."""
-    return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
+    return {GScore.from_code(code): int(counts[code]) for code in np.flatnonzero(counts).tolist()}
 
 
 def without_finished_positions(counts: CountArray) -> CountArray:
@@ -84,8 +84,8 @@ def _unusual_values(scan: TableCounts, sides: Sides[EndgameValues]) -> list[Unus
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
             if (share := typical.share(value)) < UNUSUAL_SHARE:
-                depth, place = scan.deepest[QUIET, side, value.code]
-                fen = board_of(scan.layout, Side(side), Slot(-place)).fen()
+                depth, negated_place = scan.deepest[QUIET, side, value.code]
+                fen = board_of(scan.layout, Side(side), Slot(-negated_place)).fen()
                 unusual_values.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
     return unusual_values
 

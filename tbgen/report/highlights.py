@@ -70,23 +70,23 @@ def _rarest_value(report: TableReport) -> Iterator[str]:
         yield _rarest_text(rare, [report], "side to move")
 
 
-def _rarest_text(rare: RareValue, reports: Sequence[TableReport], scope: str, place: str = "") -> str:
+def _rarest_text(rare: RareValue, reports: Sequence[TableReport], scope: str, table_text: str = "") -> str:
     """Return a sentence on a rare value, its number of positions, and the number of equally rare values.
 
     :param scope: what is counted separately, as the sentence says: ``side to move``, or ``table and side to
         move``.
-    :param place: words that name the table of the value.
+    :param table_text: words that name the table of the value.
     """
     count, side, value = rare
-    name = f"{score_text(value)}{place} with {COLOURS[side]} to move"
+    name = f"{score_text(value)}{table_text} with {COLOURS[side]} to move"
     positions = f"{counted(count, 'position')} (symmetric images counted)"
     boards = [board for report in reports for board in report.distribution.board]
-    number = sum(each == count for board in boards for each in board.values())
-    if number == 1:
+    equal_count = sum(other == count for board in boards for other in board.values())
+    if equal_count == 1:
         return f"The rarest value is {name}, in {positions}."
     return (
-        f"The rarest values occur in only {positions}. Counting each {scope} separately, there are {number} "
-        f"of them; one is {name}."
+        f"The rarest values occur in only {positions}. Counting each {scope} separately, there are "
+        f"{equal_count} of them; one is {name}."
     )
 
 
@@ -148,7 +148,7 @@ def is_move_burden(report: TableReport) -> bool:
 
 def _burden(report: TableReport) -> Iterator[str]:
     if is_move_burden(report):
-        white, black = (score_text(each.mode) for each in report.endgame.sides if each.mode is not None)
+        white, black = (score_text(side.mode) for side in report.endgame.sides if side.mode is not None)
         values = f"{white} with White to move, {black} with Black to move"
         yield f"The move is a burden: the typical value is {values}."
 
@@ -250,9 +250,9 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     way = f"{plies(longest.depth)}, to {score}, in {names}{to_mate}"
     yield f"The longest line of all from a fresh state takes {way}."
     holders = [holder for record in records for holder in record.holders]
-    material, number = Counter(holder.material for holder in holders).most_common(1)[0]
-    if number > 1:
-        yield f"{material} holds {number} of the {counted(len(records), 'record')}."
+    material, record_count = Counter(holder.material for holder in holders).most_common(1)[0]
+    if record_count > 1:
+        yield f"{material} holds {record_count} of the {counted(len(records), 'record')}."
     single_count = sum(record.ties == 1 for record in records)
     if single_count:
         verb = "is" if single_count == 1 else "are"
@@ -286,9 +286,9 @@ def _typical_shares(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def _exceptions_overall(reports: Sequence[TableReport]) -> Iterator[str]:
-    numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
-    if maximum := max(numbers, default=0):
-        material = reports[numbers.index(maximum)].material
+    counts = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
+    if maximum := max(counts, default=0):
+        material = reports[counts.index(maximum)].material
         share_text = f"each of them in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
         yield f"{material} has the most exceptions: {counted(maximum, 'value')}, {share_text}."
 
@@ -296,8 +296,8 @@ def _exceptions_overall(reports: Sequence[TableReport]) -> Iterator[str]:
 def _wiki_examples(reports: Sequence[TableReport]) -> Iterator[str]:
     is_typical = [example.typical for report in reports for example in report.endgame.examples]
     if is_typical:
-        number = sum(is_typical)
-        typical = f"{number} {'has' if number == 1 else 'have'} the typical value of the endgame"
+        count = sum(is_typical)
+        typical = f"{count} {'has' if count == 1 else 'have'} the typical value of the endgame"
         positions = counted(len(is_typical), "position")
         yield f"Of the {positions} in the article of the TCEC wiki on the rules, {typical}."
 
@@ -352,15 +352,15 @@ def difference_highlights(differences: Sequence[Difference]) -> list[str]:
 
 
 def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
-    extreme = max(differences, key=lambda each: each.share)
+    extreme = max(differences, key=lambda difference: difference.share)
     if extreme.share:
         part = f"{percent(extreme.share)} of its positions"
         yield f"The rules differ most in {extreme.material}: {part} have a different value."
     extreme = max(differences, key=_holder_changes)
-    if number := _holder_changes(extreme):
-        part = f"{counted(number, 'position')} of {extreme.material} (symmetric images counted)"
+    if change_count := _holder_changes(extreme):
+        part = f"{counted(change_count, 'position')} of {extreme.material} (symmetric images counted)"
         yield f"In {part}, more than anywhere else, the two rules give the score to different sides."
-    if same_names := _name_list(each.material for each in differences if not each.share):
+    if same_names := _name_list(difference.material for difference in differences if not difference.share):
         yield f"Nothing differs in {same_names}."
 
 

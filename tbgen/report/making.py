@@ -85,7 +85,7 @@ def distribution(scan: TableCounts) -> Distribution:
 
 def _depths_by_score(by_code: CountArray) -> Depths:
     return {
-        value: {depth: number for depth, number in enumerate(by_code[value.code].tolist()) if number}
+        value: {depth: count for depth, count in enumerate(by_code[value.code].tolist()) if count}
         for value in counts_by_score(by_code.sum(axis=1))
     }
 
@@ -171,9 +171,9 @@ def with_lines(
         # Opened anew for each table, because closing removes the copies of tables made for layers.
         with Tablebase(*directories, rules=report.variant, depths=computes_depths) as tables:
             clock.begin(report.material, {}, str(report.variant))
-            for number, record in enumerate(records):
-                clock.progress(LINES_STEP, number, len(records))
-                records[number] = record if record.line else with_line(record, tables)
+            for index, record in enumerate(records):
+                clock.progress(LINES_STEP, index, len(records))
+                records[index] = record if record.line else with_line(record, tables)
     return structs.replace(report, records=tuple(records))
 
 
@@ -191,7 +191,7 @@ class Report:
     @cached_property
     def by_variant(self) -> dict[Variant, list[TableReport]]:
         """Maps each variant that has tables to the reports of these tables."""
-        tables = {variant: [each for each in self.tables if each.variant is variant] for variant in Variant}
+        tables = {variant: [t for t in self.tables if t.variant is variant] for variant in Variant}
         return {variant: reports for variant, reports in tables.items() if reports}
 
     @cached_property

@@ -342,10 +342,10 @@ def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
 
     :param counts: numbers of positions without captures, shape (codes, depths).
     """
-    numbers = without_finished_positions(counts)
-    numbers[GScore(0, side == 0).code, 1] = 0
+    unfinished = without_finished_positions(counts)
+    unfinished[GScore(0, side == 0).code, 1] = 0
     codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # best for the attacker first
-    by_code = numbers.sum(axis=1)[codes]
+    by_code = unfinished.sum(axis=1)[codes]
     total = int(by_code.sum())
     forced = int(by_code[0])
     best_index = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)

@@ -39,7 +39,7 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     singles = dict.fromkeys(name for man in men for name in men_of(man))
     sides = [*((f"K{man}", "K") for man in singles), *((f"K{man}{man}", "K") for man in singles)]
     sides += [(f"K{man}", f"K{piece}") for man in singles for piece in PROMOTION_LETTERS]
-    sides += [(f"K{first}", f"K{second}") for first, second in combinations(singles, 2)]
+    sides += [(f"K{man}", f"K{other}") for man, other in combinations(singles, 2)]
     materials = set()
     for white, black in sides:
         with suppress(UsageError):  # raised if the men have more moves than tables can count
@@ -84,29 +84,29 @@ def make_mating_report(
     :raises NothingToReportError: if none of the tables exists.
     :raises DamagedTableError: if a table cannot be used.
     """
-    first, *others = places = directories_of(directory)
+    first_directory, *others = directories = directories_of(directory)
     variant = Variant(rules)
     words = list(words)
     if not words:
         raise UsageError("no man is named: name men such as [WF] or N")
     men = [word for word in words if _MAN_PATTERN.fullmatch(word)]
     named_materials = {_parse_material(word) for word in words if word not in men}
-    existing = set(tables_in(first, variant, *others))
+    existing = set(tables_in(first_directory, variant, *others))
     for material in sorted(named_materials - existing):
-        raise MissingTableError(material.name, first, variant, others)
+        raise MissingTableError(material.name, first_directory, variant, others)
     requested = {*mating_materials(men), *named_materials}
     available = sorted(requested & existing)
     missing = tuple(sorted(requested - existing))
     if not available:
-        command = build_command((material.name for material in missing[: len(men)]), first, variant)
-        place = " and ".join(map(str, places))
-        raise NothingToReportError(f"{place} has no table of these men; make some: {command}")
+        command = build_command((material.name for material in missing[: len(men)]), first_directory, variant)
+        where = " and ".join(map(str, directories))
+        raise NothingToReportError(f"{where} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in available}
     clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), available)
     entries = []
     for material, seconds in costs.items():
         clock.begin(material, {"counted": seconds})
-        with open_source(places, material, variant, threads=threads, progress=clock.progress) as source:
+        with open_source(directories, material, variant, threads=threads, progress=clock.progress) as source:
             scan = scan_table(source, threads=threads, progress=clock.progress)
         entries.append(mating_entry(scan, marks=marks))
     return MatingReport(tuple(entries), missing)

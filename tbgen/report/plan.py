@@ -126,32 +126,32 @@ def plan_report(
     :raises DamagedTableError: if a file is not a table.
     :raises NothingToReportError: if there are no tables, or no saved data of a named table.
     """
-    first, *others = directories = directories_of(directory)
+    first_directory, *others = directories = directories_of(directory)
     if missing := [str(other) for other in others if not other.is_dir()]:
         raise UsageError(f"there is no directory {missing[0]}: name materials before --dir")
     where = " and ".join(map(str, directories))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     variants = tuple(Variant) if rules is None else (Variant(rules),)
-    data = SavedData(first)
+    data = SavedData(first_directory)
     stored = {
-        variant: set(data.materials(variant) if saved else tables_in(first, variant, *others))
+        variant: set(data.materials(variant) if saved else tables_in(first_directory, variant, *others))
         for variant in variants
     }
-    stored = {variant: {each for each in found if not each.is_described} for variant, found in stored.items()}
+    stored = {variant: {m for m in found if not m.is_described} for variant, found in stored.items()}
     for material in named:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
     all_existing = set[Material]().union(*stored.values())
     for material in sorted(named - all_existing):
         if not saved:
-            raise MissingTableError(material.name, first, variants[0], others)
+            raise MissingTableError(material.name, first_directory, variants[0], others)
         raise NothingToReportError(f"{where} has no data of {material}; make some: tbgen report --save DIR")
     requested = named.union(all_materials(men) if men is not None else ()) or all_existing
     if not all_existing & requested:
         if saved:
             sentence = f"{where} has no data of these tables; save them with: tbgen report --save DIR"
             raise NothingToReportError(sentence)
-        command = build_command(["--men", str(men or 3)], first, variants[0])
+        command = build_command(["--men", str(men or 3)], first_directory, variants[0])
         raise NothingToReportError(f"{where} has no tables; make some with: {command}")
     cost = Cost({"data": RATES.seconds.read_report_data})
     tasks = tuple(

@@ -58,10 +58,10 @@ def draw_plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
         ("depths", "positions by depth", draw_depths, report.distribution.depths),
         ("king", "by the square of Black's king, per cent", draw_king, report.black_king),
     )
-    for kind, subject, draw, numbers in drawings:
+    for kind, subject, draw, counts in drawings:
         with figure(9, 6.4 if kind == "king" else 6) as drawing:
             drawing.suptitle(f"{title}: {subject}")
-            draw(drawing, numbers)
+            draw(drawing, counts)
             yield f"{kind}.svg", svg(drawing)
             yield f"{kind}.png", png(drawing)
 
@@ -85,18 +85,18 @@ def draw_values(drawing: Figure, distribution: Distribution) -> None:
 def _draw_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution, side: int) -> None:
     counts = [distribution.board[side].get(value, 0) for value in values]
     for white in (True, False):
-        places = [place for place, value in enumerate(values) if value.white is white and counts[place]]
-        heights = [counts[place] for place in places]
-        panel.bar(places, heights, width=0.8, edgecolor=INK, linewidth=0.6, **_FILLS[not white])
+        bars = [bar for bar, value in enumerate(values) if value.white is white and counts[bar]]
+        heights = [counts[bar] for bar in bars]
+        panel.bar(bars, heights, width=0.8, edgecolor=INK, linewidth=0.6, **_FILLS[not white])
     upright = len(values) > 16
     set_log_scale(panel, top_above(max([*counts, 1]) * _LABEL_RATIO, 0.2 if upright else 0.1))
     size = 7.5 if len(values) <= 24 else 6
     angle = 90 if upright else 0
-    for place, value in enumerate(values):
+    for bar, value in enumerate(values):
         share = distribution.share(side, value)
-        height = counts[place] * _LABEL_RATIO
+        height = counts[bar] * _LABEL_RATIO
         if share >= 0.0005:
-            panel.text(place, height, f"{share:.1%}", ha="center", va="bottom", fontsize=size, rotation=angle)
+            panel.text(bar, height, f"{share:.1%}", ha="center", va="bottom", fontsize=size, rotation=angle)
     _set_labels(panel, f"{TO_MOVE_WORDS[side]}, {distribution.positions[side].board:,} positions")
 
 

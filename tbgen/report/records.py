@@ -35,13 +35,13 @@ def _record(scan: TableCounts, code: int, by_depth: CountArray) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
     for side in (1, 0):  # later assignments take precedence
-        longest, place = scan.deepest.get((EN_PASSANT, side, code), (-1, 0))
+        longest, negated_place = scan.deepest.get((EN_PASSANT, side, code), (-1, 0))
         if longest == depth:
-            row, slot_in_phase = divmod(-place, scan.layout.phase_size)
+            row, slot_in_phase = divmod(-negated_place, scan.layout.phase_size)
             board = en_passant_board(scan.layout, *scan.en_passant_rows[row], slot_in_phase)
-        longest, place = scan.deepest.get((ANY, side, code), (-1, 0))
+        longest, negated_place = scan.deepest.get((ANY, side, code), (-1, 0))
         if longest == depth:
-            board = board_of(scan.layout, Side(side), Slot(-place))
+            board = board_of(scan.layout, Side(side), Slot(-negated_place))
     assert board is not None
     value = GScore.from_code(code)
     ties = int(by_depth[depth])

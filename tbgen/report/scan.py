@@ -182,10 +182,10 @@ class TableCounts:
         A key is an index into the flattened array ``sums[0]`` or ``sums[1]``. The lowest byte of
         ``key // depth_count`` is a code.
         """
-        for numbers, counted_keys in zip(sums, (keys, keys[symmetric]), strict=True):
+        for totals, counted_keys in zip(sums, (keys, keys[symmetric]), strict=True):
             unique, counts = _count_keys(counted_keys, depth_count)
             with self._lock:
-                numbers.reshape(-1)[unique] += counts
+                totals.reshape(-1)[unique] += counts
 
     def add_states(self, side: int, holder: int, states: Tally, symmetric: NDArray[np.bool_]) -> None:
         """Add state counts, for all positions and for the ``symmetric`` ones."""
@@ -322,8 +322,8 @@ def _scan_en_passant(source: TableSource, counts: TableCounts) -> None:
     for row, (_, square) in enumerate(counts.en_passant_rows):
         side = int(square < 32)
         keys = table.ep_value[row].astype(np.int64) * counts.depth_count + table.ep_depth[row]
-        unique, numbers = _count_keys(keys, counts.depth_count)
-        counts.en_passant[side].reshape(-1)[unique] += numbers
+        unique, key_counts = _count_keys(keys, counts.depth_count)
+        counts.en_passant[side].reshape(-1)[unique] += key_counts
         counts.note(EN_PASSANT, side, keys, row * source.info.phase_size)
 
 
@@ -346,15 +346,15 @@ def count_layers(
     symmetric[symmetric_slots] = True
     with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
         batches = layers.batches
-        for number, batch in enumerate(batches):
+        for batch_index, batch in enumerate(batches):
             base, stop = (phase * source.layout.phase_size for phase in batch)
-            numbers = range((stop - base) // layers.part_slots)
+            parts = range((stop - base) // layers.part_slots)
             about = source.table.value[:, base:stop], ranks[:, base:stop], symmetric[base:stop]
             for rank in layers.ranks(batch):
                 for holder in SIDES:
                     count = partial(_count_part, layers, about, holder, rank)
-                    counts.states[:, :, holder, _LAYER_COLUMNS] += sum(pool.map(count, numbers))
-                progress("accrued scores", number * top + min(rank, top), top * len(batches))
+                    counts.states[:, :, holder, _LAYER_COLUMNS] += sum(pool.map(count, parts))
+                progress("accrued scores", batch_index * top + min(rank, top), top * len(batches))
 
 
 def _count_part(
@@ -362,7 +362,7 @@ def _count_part(
     about: tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]],
     holder: Side,
     rank: int,
-    number: int,
+    part_number: int,
 ) -> CountArray:
     """Return the counts of ``_LAYER_COLUMNS`` in a part of the layer of an accrued score A.
 
@@ -370,19 +370,19 @@ def _count_part(
 
     :param about: three arrays about the slots of the batch: codes of W(P), position ranks (both by side to
         move), and whether a symmetry of the board maps the position onto itself.
-    :param number: the number of the part.
+    :param part_number: the number of the part.
     :return: int64 (2, 2, columns): counts for all positions, and for those that a symmetry maps onto
         themselves, by side to move.
     """
     counted = np.zeros((2, len(SIDES), len(_LAYER_COLUMNS)), np.int64)
-    part = layers.read(holder, number)
-    start = number * layers.part_slots
-    value, rank_of_slot, is_symmetric = (each[..., start : start + layers.part_slots] for each in about)
+    part = layers.read(holder, part_number)
+    start = part_number * layers.part_slots
+    value, rank_of_slot, is_symmetric = (array[..., start : start + layers.part_slots] for array in about)
     for side in SIDES:
         words = np.flatnonzero(part.present[side])  # most words are empty
         bits = np.unpackbits(part.present[side, words].view(np.uint8), bitorder="little")
         by_word = part.value[side], value[side], rank_of_slot[side], is_symmetric
-        code, fresh, ranks, symmetric = (each.reshape(-1, 64)[words] for each in by_word)
+        code, fresh, ranks, symmetric = (array.reshape(-1, 64)[words] for array in by_word)
         # The side that has moved holds g(P). The fresh state, with A = g(P), is not counted.
         states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
         if holder != side:

@@ -160,7 +160,7 @@ class Site:
         """Paths of the written pages."""
         links = [(name, label) for name, (label, _) in PAGES.items()]
         self._environment = template_environment("tbgen.report")
-        self._environment.filters |= {each.__name__: each for each in (diagram, *FILTERS)}
+        self._environment.filters |= {function.__name__: function for function in (diagram, *FILTERS)}
         self._environment.globals |= {
             "pages": links if compares else links[:-1],
             "address": address and f"{address.rstrip('/')}/",
@@ -200,7 +200,7 @@ class Site:
         fact = table_fact(report)
         if fact:
             self._write(f"{name}.png", fact.draw_picture())
-        numbers = report.distribution
+        distribution = report.distribution
         self._write_page(
             name,
             template="material",
@@ -211,10 +211,12 @@ class Site:
             other=other_variant,
             files=links,
             has_pgn=bool(games),
-            values=sorted({value for side in (*numbers.board, *numbers.en_passant) for value in side})[::-1],
-            en_passant=sum(sum(counts.values()) for counts in numbers.en_passant),
+            values=sorted(
+                {value for side in (*distribution.board, *distribution.en_passant) for value in side}
+            )[::-1],
+            en_passant=sum(sum(counts.values()) for counts in distribution.en_passant),
             groups=VALUE_GROUPS,
-            depths=list(_depth_rows(numbers)),
+            depths=list(_depth_rows(distribution)),
         )
 
     def write_overview(self, groups: ReportMap, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
@@ -225,15 +227,16 @@ class Site:
         """
         variant, reports = next(iter(groups.items()))
         facts = first_page_facts(reports, records[variant])
-        for number, fact in enumerate(facts, 1):
-            self._write(f"fact-{number}.png", fact.draw_picture())
+        for fact_number, fact in enumerate(facts, 1):
+            self._write(f"fact-{fact_number}.png", fact.draw_picture())
         self._picture = "fact-1.png" if facts else ""
         opening = {"hero": find_strangest_record(reports), "facts": facts}
         pawnless = {
             variant: [report for report in reports if not report.material.pawns]
             for variant, reports in groups.items()
         }
-        all_reports, pawnless_only = (list(chain.from_iterable(each.values())) for each in (groups, pawnless))
+        all_reports = list(chain.from_iterable(groups.values()))
+        pawnless_only = list(chain.from_iterable(pawnless.values()))
         self._write_topic("index", groups, index_highlights, data.overview_files(all_reports), **opening)
         self._write_topic("records", records, record_highlights, data.record_files(all_reports, records))
         endgames = data.part_files("endgame", "endgames", all_reports)

@@ -133,8 +133,8 @@ def open_source(
     from tbgen.packed.sources import Sources
 
     # Plain sub-tables are read directly, packed ones from plain copies.
-    first, *others = directories
-    with Sources(first, variant, threads, others) as sources:
+    first_directory, *others = directories
+    with Sources(first_directory, variant, threads, others) as sources:
         table = sources.unpack(material, progress)
         file.check_facts(table, with_accrued=False)
         yield TableSource(file.info, table, sources)

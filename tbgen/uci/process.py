@@ -151,7 +151,7 @@ def find_command(program: str, arguments: tuple[str, ...], directory: Path | Non
     for name, *own_arguments in filter(None, interpretations):
         directories = [directory] if directory is not None else []
         directories += [Path()] if os.path.dirname(name) else []
-        local_paths = (each / os.path.expanduser(name) for each in directories)
+        local_paths = (parent / os.path.expanduser(name) for parent in directories)
         path = next((path for path in local_paths if path.is_file()), shutil.which(name))
         if path is None:
             continue

@@ -61,7 +61,7 @@ class Thought(NamedTuple):
     @classmethod
     def of(cls, info: bytes) -> Thought:
         """Parse an ``info`` line."""
-        score, depth, line = (each.search(info) for each in (_SCORE_PATTERN, _DEPTH_PATTERN, _PV_PATTERN))
+        score, depth, line = (regex.search(info) for regex in (_SCORE_PATTERN, _DEPTH_PATTERN, _PV_PATTERN))
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
             0 if depth is None else int(depth[1]),

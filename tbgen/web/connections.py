@@ -40,8 +40,8 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._start_timer()
         if len(self.connections) >= (self.limit_concurrency or 0):
-            connections = (each for each in self.connections if isinstance(each, Connection))
-            longest_idle = min(filter(Connection.is_idle, connections), key=lambda each: each._timer.when())
+            connections = (other for other in self.connections if isinstance(other, Connection))
+            longest_idle = min(filter(Connection.is_idle, connections), key=lambda other: other._timer.when())
             self.connections.discard(longest_idle)
             longest_idle.transport.close()
 

@@ -55,12 +55,12 @@ class Monitor:
         yield "# HELP tbgen_start_time_seconds When the process began.\n# TYPE tbgen_start_time_seconds gauge"
         yield f"tbgen_start_time_seconds{{{process}}} {self._start:.3f}"
         yield "# HELP tbgen_requests_total Requests answered.\n# TYPE tbgen_requests_total counter"
-        for (endpoint, status), number in sorted(self._requests.items()):
-            yield (f'tbgen_requests_total{{{process},endpoint="{endpoint}",status="{status}"}} {number}')
+        for (endpoint, status), count in sorted(self._requests.items()):
+            yield (f'tbgen_requests_total{{{process},endpoint="{endpoint}",status="{status}"}} {count}')
         yield "# HELP tbgen_request_seconds Time to an answer.\n# TYPE tbgen_request_seconds histogram"
         bounds = [*map(str, _BUCKET_SECONDS), "+Inf"]
-        for bound, number in zip(bounds, accumulate(self._buckets), strict=True):
-            yield f'tbgen_request_seconds_bucket{{{process},le="{bound}"}} {number}'
+        for bound, count in zip(bounds, accumulate(self._buckets), strict=True):
+            yield f'tbgen_request_seconds_bucket{{{process},le="{bound}"}} {count}'
         yield f"tbgen_request_seconds_sum{{{process}}} {self._seconds:.6f}"
         yield f"tbgen_request_seconds_count{{{process}}} {sum(self._buckets)}"
         yield "# HELP tbgen_pending Requests at work or waiting.\n# TYPE tbgen_pending gauge"

@@ -132,7 +132,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     query = question_of(fen, accrued, stock.variant)
     board, _ = read_chess(query.board, None, stock.variant)
     arbiter = Arbiter(board, accrued=query.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
-    first, *after = [
+    current, *after = [
         state._replace(value=state.position_score, depth=0) if state.position_score.rank < 2 else state
         for state in with_values(stock.tables, [GameState.of(arbiter), *_successors(arbiter)])
     ]
@@ -141,13 +141,13 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
         """Return a key that puts the best move first, and moves without a value last."""
         if state.value is None:
             return True, state.uci
-        value, accrued = to_signed(state.value), to_signed(first.accrued)
+        value, accrued = to_signed(state.value), to_signed(current.accrued)
         return False, *preference(board.turn, accrued, value, state.depth, state.uci)
 
-    return (_with_best_value(first, after) if first.value is None else first).document(
+    return (_with_best_value(current, after) if current.value is None else current).document(
         LegalMovesDocument,
         rules=stock.variant,
-        insufficient_material=first.board.is_insufficient_material(),
+        insufficient_material=current.board.is_insufficient_material(),
         refusal=refusal(stock, fen, accrued),
         moves=[state.document(LegalMoveDocument) for state in sorted(after, key=sort_key)],
     )
@@ -173,13 +173,13 @@ def _with_best_value(state: GameState, successors: Sequence[GameState]) -> GameS
 
     :param successors: the states that the moves lead to.
     """
-    values = [each.value for each in successors if each.value is not None]
+    values = [successor.value for successor in successors if successor.value is not None]
     if not successors or len(values) < len(successors):
         return state
     best = max(values) if state.board.turn else min(values)
     if best == state.accrued:
         return state._replace(value=best, depth=0)
-    depths = [each.depth for each in successors if each.value == best]
+    depths = [successor.depth for successor in successors if successor.value == best]
     plies = [depth for depth in depths if depth is not None]
     if len(plies) < len(depths):
         return state._replace(value=best)
@@ -198,33 +198,33 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     pgn_game, (moves, cut_count, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(pgn_game.tags)
     arbiter = Arbiter.of(pgn_game.start, settings)
-    main = [VariationMove(number, move) for number, move in enumerate(pgn_game.moves)]
+    main = [VariationMove(position_number, move) for position_number, move in enumerate(pgn_game.moves)]
     states = with_values(stock.tables, _states(arbiter, [*main, *moves]))
     outcome = _outcome(stock, arbiter, pgn_game)
     plies = [0]
     for after, _ in (*main, *moves):
         plies.append(plies[after] + 1)
 
-    def ply_document(document_type: type[AnyPly], number: int, **others: int) -> AnyPly:
-        state = states[number]
+    def ply_document(document_type: type[AnyPly], position_number: int, **others: int) -> AnyPly:
+        state = states[position_number]
         return state.document(
             document_type,
             settings.scoring,
-            ply=plies[number],
+            ply=plies[position_number],
             uci=state.uci or None,
             san=state.san or None,
-            comment=comments.get(number, ""),
-            nags=nags.get(number, []),
+            comment=comments.get(position_number, ""),
+            nags=nags.get(position_number, []),
             **others,
         )
 
     return GameDocument(
         rules=stock.variant,
         fifty_move_rule=settings.fifty_move_rule,
-        plies=[ply_document(GamePlyDocument, number) for number in range(len(main) + 1)],
+        plies=[ply_document(GamePlyDocument, position_number) for position_number in range(len(main) + 1)],
         variations=[
-            ply_document(VariationPlyDocument, number, after=after)
-            for number, (after, _) in enumerate(moves, len(main) + 1)
+            ply_document(VariationPlyDocument, position_number, after=after)
+            for position_number, (after, _) in enumerate(moves, len(main) + 1)
         ],
         cut_variations=cut_count,
         outcome=outcome,
@@ -270,20 +270,20 @@ def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]
     :param moves: all moves, the main line first.
     """
     next_moves = defaultdict[int, list[tuple[int, chess.Move | None]]](list)
-    for number, (after, next_move) in enumerate(moves, 1):
-        next_moves[after].append((number, next_move))
+    for position_number, (after, next_move) in enumerate(moves, 1):
+        next_moves[after].append((position_number, next_move))
     states = {0: GameState.of(arbiter)}
     stack = [*next_moves[0]]  # an entry without a move takes back the last move
     while len(states) <= len(moves):
-        number, move = stack.pop()
+        position_number, move = stack.pop()
         if move is None:
             arbiter.pop()
             continue
         san = arbiter.board.san(move)
         arbiter.push(move)
-        states[number] = GameState.of(arbiter, move.uci(), san)
-        stack += [(number, None), *next_moves[number]]
-    return [states[number] for number in range(len(moves) + 1)]
+        states[position_number] = GameState.of(arbiter, move.uci(), san)
+        stack += [(position_number, None), *next_moves[position_number]]
+    return [states[position_number] for position_number in range(len(moves) + 1)]
 
 
 def _outcome(stock: Stock, arbiter: Arbiter, pgn_game: Game) -> OutcomeDocument:

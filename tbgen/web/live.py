@@ -215,15 +215,15 @@ class LivePage:
     def _close_at_signals(self) -> None:
         """Disconnect spectators when a signal tells the server to end, because it would wait for them."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            handler = signal.getsignal(number)
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(signum)
 
-            def close(number: int, frame: Any, handler: Any = handler) -> None:
+            def close(signum: int, frame: Any, handler: Any = handler) -> None:
                 loop.call_soon_threadsafe(self.audience.close)
                 if callable(handler):
-                    handler(number, frame)
+                    handler(signum, frame)
 
-            signal.signal(number, close)
+            signal.signal(signum, close)
 
     async def _answer_event(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():

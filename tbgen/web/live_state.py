@@ -408,15 +408,15 @@ class LiveState:
 
         :param games: the games finished since the previous line.
         """
-        rows = [each.row for each in games]
+        rows = [listed.row for listed in games]
         self._finished += rows
-        self.spans |= {each.row.key: each.span for each in games}
-        self.unranked_games += [each.game for each in games]
+        self.spans |= {listed.row.key: listed.span for listed in games}
+        self.unranked_games += [listed.game for listed in games]
         self.needs_ranking |= bool(games) or isinstance(line, EventEnd)
         match line:
             case EventStart():
                 self.start = line
-                self._encounters = Encounters([each.name for each in line.players], line.games, line.test)
+                self._encounters = Encounters([player.name for player in line.players], line.games, line.test)
             case GameStart():
                 self._playing[line.key] = _GameInPlay(line, _moment_of(line))
                 return "started", self._playing[line.key].document()
@@ -496,10 +496,10 @@ def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> Event
 
     :param tags: the tags of one of the games.
     """
-    records = [each.game for each in games]
+    records = [listed.game for listed in games]
     settings = records[0].outcome.settings
-    keys = [key for each in records if (key := GameId.parse(each.round))]
-    names = dict.fromkeys(name for each in records for name in (each.white, each.black))
+    keys = [key for record in records if (key := GameId.parse(record.round))]
+    names = dict.fromkeys(name for record in records for name in (record.white, record.black))
     event = records[-1].event
     if event is None or event.form is None:
         event = EventFormat(None, tuple(names), max(key.round for key in keys), max(key.game for key in keys))
@@ -542,11 +542,11 @@ def game_document(pgn: bytes, options: GameOptions) -> LiveGame:
     arbiter = Arbiter.of(game.start, options.settings(game.tags))
     start = _position(arbiter)
     plies = []
-    for number, move in enumerate(game.moves, 1):
+    for ply_number, move in enumerate(game.moves, 1):
         uci = move.uci()
         san = arbiter.board.san(move)
         arbiter.push(move)
-        plies.append(LivePly.of(_position(arbiter), uci=uci, san=san, comment=comments.get(number, "")))
+        plies.append(LivePly.of(_position(arbiter), uci=uci, san=san, comment=comments.get(ply_number, "")))
     key, white, black = (game.tags.get(tag, "") for tag in ("Round", "White", "Black"))
     return LiveGame(key=key, white=white, black=black, start=start, left={}, plies=plies)
 

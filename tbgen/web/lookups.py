@@ -188,8 +188,8 @@ def sample(
         GScore.parse(value) if value else None,
         chess.COLOR_NAMES.index(side) == chess.WHITE if side else None,
     )
-    first = next(boards)
-    return first_answer(stock, chain([first], boards)) or position(stock, first.fen(), None)
+    board = next(boards)
+    return first_answer(stock, chain([board], boards)) or position(stock, board.fen(), None)
 
 
 def first_answer(stock: Stock, boards: Iterable[AnyBoard]) -> payloads.PositionMovesDocument | None:

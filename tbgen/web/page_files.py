@@ -44,7 +44,7 @@ def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
     names = [entry_module]
     for name in names:  # the list grows in the loop
         names += dict.fromkeys(
-            each for each in _imported_names(name, files[name]) if each in files and each not in names
+            other for other in _imported_names(name, files[name]) if other in files and other not in names
         )
     links = "".join(
         f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in names[1:]

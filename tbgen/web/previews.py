@@ -96,9 +96,9 @@ def unknown_sentence(accrued: GScore) -> str:
 
 def _moves_left(value: GScore) -> str:
     """Return, in words, the number of moves that a score leaves to the opponent of its holder."""
-    number = value.rank // 2
-    word = _NUMBER_WORDS[number] if number < len(_NUMBER_WORDS) else str(number)
-    text = f"down to {word} legal {'move' if number == 1 else 'moves'}"
+    move_count = value.rank // 2
+    word = _NUMBER_WORDS[move_count] if move_count < len(_NUMBER_WORDS) else str(move_count)
+    text = f"down to {word} legal {'move' if move_count == 1 else 'moves'}"
     return text if value.rank % 2 else f"in check and {text}"
 
 
@@ -137,16 +137,16 @@ def scene_of(query: Mapping[str, str]) -> Scene:
     :raises Refusal: if the line is too long.
     """
     rules = query.get("rules", Variant.R_MOBILITY)
-    variant = next((each for each in Variant if each == rules), Variant.R_MOBILITY)
+    variant = next((known for known in Variant if known == rules), Variant.R_MOBILITY)
     question = question_of(query.get("fen", _DEFAULT_FEN), query.get("accrued"), variant)
     board, _ = read_chess(question.board, None, variant)
     arbiter = Arbiter(board, accrued=question.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
-    sans, at = _line_and_index(query)
+    sans, index = _line_and_index(query)
     states = [GameState.of(arbiter)]
     for san in sans:
         arbiter.push_san(san)
         states.append(GameState.of(arbiter, arbiter.moves[-1].uci(), san))
-    return Scene(variant, states, at, query.get("side") == "black", rules in list(View))
+    return Scene(variant, states, index, query.get("side") == "black", rules in list(View))
 
 
 def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
@@ -154,22 +154,22 @@ def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
     tokens = [token for token in query.get("line", "").split("_") if token]
     predecessors = [0]
     sans = [""]
-    for number, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         move = _MOVE_PATTERN.fullmatch(token)
-        predecessors.append(min(int(move[1]), number) if move and move[1] else number)
+        predecessors.append(min(int(move[1]), index) if move and move[1] else index)
         sans.append(move[2] if move else token)
     number_at = query.get("at", "")
     shown_number = min(int(number_at), len(tokens)) if re.fullmatch(r"\d{1,4}", number_at) else len(tokens)
     path = [shown_number]
     while path[0]:
         path.insert(0, predecessors[path[0]])
-    at = len(path) - 1
-    for number in range(path[-1] + 1, len(predecessors)):  # then always the first move
-        if predecessors[number] == path[-1]:
-            path.append(number)
+    shown_index = len(path) - 1
+    for index in range(path[-1] + 1, len(predecessors)):  # then always the first move
+        if predecessors[index] == path[-1]:
+            path.append(index)
     if len(path) > MAX_FRAMES:
         raise Refusal(413, "too_large", f"the line has {len(path) - 1} moves: the limit is {MAX_FRAMES - 1}")
-    return [sans[number] for number in path[1:]], at
+    return [sans[index] for index in path[1:]], shown_index
 
 
 def caption(*stocks: Stock, query: Mapping[str, str]) -> Caption:
@@ -190,7 +190,8 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
     if state.position_score.rank < 2:
         state = state._replace(value=state.position_score)
     else:
-        (state,) = with_values(next(each for each in stocks if each.variant is scene.variant).tables, [state])
+        stock = next(stock for stock in stocks if stock.variant is scene.variant)
+        (state,) = with_values(stock.tables, [state])
     if state.value is None:
         return Caption(str(state.accrued), unknown_sentence(state.accrued), notes)
     result = sentence(turn, state.position_score, state.accrued, state.value, state.depth)
@@ -201,12 +202,12 @@ def tags_of(request: Request, text: Caption) -> str:
     """Return the tags for the head of the page, which other sites use to preview a link to the page."""
     address, width, height = page_address(request), *CARD_SIZE
     query = f"?{request.url.query}" if request.url.query else ""
-    value = f"{text.headline} in r-mobility chess. " if text.headline else ""
+    headline = f"{text.headline} in r-mobility chess. " if text.headline else ""
     properties = {
         "og:type": "website",
         "og:site_name": "tbgen",
         "og:title": text.sentence or "r-mobility chess",
-        "og:description": f"{value}{text.notes}",
+        "og:description": f"{headline}{text.notes}",
         "og:url": f"{address}{query}",
         "og:image": f"{address}picture.png{query}",
         "og:image:width": str(width),
@@ -214,7 +215,9 @@ def tags_of(request: Request, text: Caption) -> str:
         "og:image:alt": f"The position. {text.sentence}".strip(),
         "twitter:card": "summary_large_image",
     }
-    tags = (f'<meta property="{name}" content="{html.escape(each)}">\n' for name, each in properties.items())
+    tags = (
+        f'<meta property="{name}" content="{html.escape(value)}">\n' for name, value in properties.items()
+    )
     return "".join(tags)
 
 
@@ -244,10 +247,10 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
     """Return the line at an address as an animated GIF. The exceptions are those of :func:`scene_of`."""
     scene = scene_of(query)
     frames = []
-    for number, state in enumerate(scene.states):
-        before = scene.states[number - 1].board
+    for index, state in enumerate(scene.states):
+        before = scene.states[index - 1].board
         move = f"{move_prefix(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
-        frames.append((scene.position_at(number), f"{move}   accrued {state.accrued}"))
+        frames.append((scene.position_at(index), f"{move}   accrued {state.accrued}"))
     return animated_gif(frames)
 
 

@@ -154,7 +154,7 @@ def puzzle(
                     continue
                 tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
                 found_level = next(
-                    each for each, numbers in _TEMPTING_COUNTS.items() if len(tempting) in numbers
+                    possible for possible, counts in _TEMPTING_COUNTS.items() if len(tempting) in counts
                 )
                 if required in (None, found_level):
                     found = position(stock, board.fen(), None)
@@ -216,8 +216,8 @@ def _positions_of_day(
     """
     seed_text = f"{day} {stock.variant} {level or ''} {named or ''}"
     materials = _materials(stock, named)
-    unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
-    plain_materials = [each for each in unpacked if each in materials]
+    unpacked = (entry.material for entry in stock.entries() if entry.info and not entry.info.packed)
+    plain_materials = [material for material in unpacked if material in materials]
     if plain_materials:
         yield from picked_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
     else:
@@ -234,7 +234,7 @@ def _materials(stock: Stock, named: Material | None) -> Sequence[Material]:
         if named.is_described:
             raise UsageError(f"{named} has described men: puzzles have only men of chess")
         return [named]
-    return [each for each in stock.small_materials() if each.men >= _MIN_MEN and not each.is_described]
+    return [m for m in stock.small_materials() if m.men >= _MIN_MEN and not m.is_described]
 
 
 def _random_batches(

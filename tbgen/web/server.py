@@ -51,9 +51,9 @@ def serve(settings: Settings, host: str, port: int, workers: int, notify: Callab
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
-    for number in TERMINATION_WORDS.keys() - {signal.SIGTERM}:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
+    for signum in TERMINATION_WORDS.keys() - {signal.SIGTERM}:
+        if signal.getsignal(signum) != signal.SIG_IGN:
+            signal.signal(signum, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
     with open_listener(host, port) as listener:
         serve_at(listener, settings, workers, lambda: notify(address_of(listener)))
 

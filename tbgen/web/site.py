@@ -166,7 +166,7 @@ def write_site(
     site_tables = _site_tables(directory, tuple(variants), materials)
     tables = target / _TABLES_FOLDER
     for variant in sorted({variant for _, variant in site_tables}):
-        names = [material for material, each in site_tables if each is variant]
+        names = [material for material, rules in site_tables if rules is variant]
         published = publish(directory, tables, [variant], names, report=show)
     for table in published.tables:
         write_file(
@@ -225,7 +225,7 @@ def _table_document(path: Path, material: Material) -> bytes:
         if info.packed:
             raise UsageError(f"{path} is packed, and the page of a site reads plain tables: leave it out")
         counted = Entry(material, info, tuple(table.counts()), deepest_state(table)).document()
-        pieces = {each.name: _pieces(table, each) for each in TABLE.datasets}
+        pieces = {dataset.name: _pieces(table, dataset) for dataset in TABLE.datasets}
         return encoded(SiteTableDocument.of(counted, info, datasets=pieces))
 
 

@@ -132,13 +132,13 @@ class Stock:
         """
         materials = [material] if material else self.small_materials()  # counting takes too long for others
         none_found = True
-        for each in _random.sample(materials, len(materials)):
-            for board in self._samples_of(each, value, side):
+        for chosen in _random.sample(materials, len(materials)):
+            for board in self._samples_of(chosen, value, side):
                 none_found = False
                 yield board
         if none_found:
-            place = material or f"the tables of up to {MAX_EXPECTED_MEN} men here"
-            sentence = f"no such position of {place} was found: there is none, or it is rare"
+            tables = material or f"the tables of up to {MAX_EXPECTED_MEN} men here"
+            sentence = f"no such position of {tables} was found: there is none, or it is rare"
             raise Refusal(404, "no_position", sentence)
 
     def _samples_of(

@@ -49,7 +49,7 @@ def published(cells: Path, tmp_path: Path) -> Path:
 def get(address: str, directory: Path, *names: str, check: bool = False) -> list[str]:
     source, report = source_of(address), Report()
     checked = (lambda *_: None) if check else None
-    to_do = plan_cell_fetch(read_list(source), directory, CellFilter(names), place=address, on_check=checked)
+    to_do = plan_cell_fetch(read_list(source), directory, CellFilter(names), origin=address, on_check=checked)
     fetch(to_do, source, report=report)
     return sorted(report.tables)
 
@@ -189,7 +189,9 @@ def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> No
     assert files(new) == files(cells)
     other = content(NAMES[0], b"narrower")
     (new / file_name(NAMES[0])).write_bytes(other)
-    plan = plan_cell_fetch(read_list(source_of(str(published))), new, ALL, place="", on_check=lambda *_: None)
+    plan = plan_cell_fetch(
+        read_list(source_of(str(published))), new, ALL, origin="", on_check=lambda *_: None
+    )
     assert [cell.file for cell in plan.differing_files] == [file_name(NAMES[0])]
     assert (len(plan.present_files), plan.files_to_fetch) == (2, ())
 

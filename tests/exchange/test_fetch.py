@@ -44,12 +44,12 @@ def test_a_table_comes_with_those_it_rests_on(published: Path, tmp_path: Path) -
 
 
 def test_what_is_there_stays(published: Path, own: Path, tmp_path: Path) -> None:
-    p = plan_tables(read_list(source_of(str(published))), own, R, place="")
+    p = plan_tables(read_list(source_of(str(published))), own, R, origin="")
     assert (p.files_to_fetch, len(p.present_files), p.differing_files, p.bytes_to_receive) == ((), 6, (), 0)
     list_ = json.loads((published / LIST_NAME).read_text())
     list_["tables"][3]["digest"] = "0" * 64
     changed = PublishedSet.parse(json.dumps(list_).encode(), "")
-    to_do = plan_tables(changed, own, R, place="")
+    to_do = plan_tables(changed, own, R, origin="")
     assert [table.file for table in to_do.differing_files] == [list_["tables"][3]["file"]]
 
 
@@ -62,8 +62,8 @@ def test_a_damaged_table_is_fetched_anew(published: Path, own: Path) -> None:
 def test_flipped_bits_are_found_where_all_is_checked(published: Path, own: Path) -> None:
     tampered(own / KQVK)
     all_of_set = read_list(source_of(str(published)))
-    assert plan_tables(all_of_set, own, R, place="").files_to_fetch == ()
-    to_do = plan_tables(all_of_set, own, R, place="", on_check=lambda *_: None)
+    assert plan_tables(all_of_set, own, R, origin="").files_to_fetch == ()
+    to_do = plan_tables(all_of_set, own, R, origin="", on_check=lambda *_: None)
     assert [table.file for table in to_do.files_to_fetch] == [KQVK]
     assert len(to_do.present_files) == 5
 
@@ -111,7 +111,9 @@ def test_a_transfer_that_another_one_stops_keeps_what_has_come(
             stop.wait(300)
             yield b"late"
 
-    to_do = plan_tables(read_list(source_of(str(published))), tmp_path, R, [Material.parse("KQvK")], place="")
+    to_do = plan_tables(
+        read_list(source_of(str(published))), tmp_path, R, [Material.parse("KQvK")], origin=""
+    )
     with pytest.raises(TbgenError, match="the server is gone"):
         fetch(to_do, cast(Any, Source()), jobs=2, report=Report())
     assert (tmp_path / f"{KQVK}.part").read_bytes() == bytes(6000)
@@ -122,9 +124,9 @@ def test_a_table_that_the_set_lacks(published: Path, tmp_path: Path) -> None:
         get(str(published), tmp_path, "KQQvK")
     assert error.value.exit_code == 3
     with pytest.raises(TbgenError, match="lacks KQQvK, KQRvK, KQBvK, KQNvK, KRRvK and 25 more for"):
-        plan_tables(read_list(source_of(str(published))), tmp_path, R, all_materials(4), place="there")
+        plan_tables(read_list(source_of(str(published))), tmp_path, R, all_materials(4), origin="there")
     with pytest.raises(TbgenError, match="has no tables for the rules wg"):
-        plan_tables(read_list(source_of(str(published))), tmp_path, [Variant.WHOLE_GAME], place="there")
+        plan_tables(read_list(source_of(str(published))), tmp_path, [Variant.WHOLE_GAME], origin="there")
 
 
 def test_a_table_that_the_set_lacks_and_that_is_there(published: Path, own: Path, tmp_path: Path) -> None:
@@ -132,14 +134,14 @@ def test_a_table_that_the_set_lacks_and_that_is_there(published: Path, own: Path
     document["tables"] = [entry for entry in document["tables"] if entry["file"] != KQVK]
     less = PublishedSet.parse(json.dumps(document).encode(), "")
     kqvk = [Material.parse("KQvK")]
-    assert plan_tables(less, own, R, kqvk, place="").files_to_fetch == ()
+    assert plan_tables(less, own, R, kqvk, origin="").files_to_fetch == ()
     document["tables"] = document["tables"][-1:]
-    to_do = plan_tables(PublishedSet.parse(json.dumps(document).encode(), ""), own, R, kqvk, place="")
+    to_do = plan_tables(PublishedSet.parse(json.dumps(document).encode(), ""), own, R, kqvk, origin="")
     assert (to_do.files_to_fetch, to_do.present_files, to_do.differing_files) == ((), (), ())
     tampered(own / KQVK)
     sentence = r"lacks KQvK \(damaged in .*\) for the rules r: .*: tbgen build --force KQvK --dir "
     with pytest.raises(TbgenError, match=sentence):
-        plan_tables(less, own, R, kqvk, place="", on_check=lambda *_: None)
+        plan_tables(less, own, R, kqvk, origin="", on_check=lambda *_: None)
 
 
 def test_a_link_is_not_followed(published: Path, tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_what_another_process_fetches_is_waited_for(published: Path, tmp_path: P
             other.close()
 
     source, report = source_of(str(published)), Waiting()
-    to_do = plan_tables(read_list(source), tmp_path, R, [Material.parse("KvK")], place="")
+    to_do = plan_tables(read_list(source), tmp_path, R, [Material.parse("KvK")], origin="")
     fetch(to_do, source, report=report)
     assert (report.bytes, report.tables, [*tmp_path.iterdir()]) == (0, ["KvK.r.h5"], [final])
 
@@ -208,5 +210,5 @@ def test_packed_tables(packed: PackedTables, three_men: Path, tmp_path: Path) ->
     assert [table.material for table in both.tables] == ["KvK", "KQvK"]
     get(str(tmp_path / "set"), tmp_path / "new", "KQvK")
     assert (tmp_path / "new" / KQVK).read_bytes() == path.read_bytes()
-    to_do = plan_tables(both, three_men, R, place="")
+    to_do = plan_tables(both, three_men, R, origin="")
     assert [table.file for table in to_do.differing_files] == [KQVK]

@@ -30,7 +30,7 @@ class Report:
 def get(address: str, directory: Path, *names: str, jobs: int = 1) -> Report:
     source, report = source_of(address), Report()
     materials = [Material.parse(name) for name in names] or None
-    to_do = plan_tables(read_list(source), directory, R, materials, place=address)
+    to_do = plan_tables(read_list(source), directory, R, materials, origin=address)
     fetch(to_do, source, jobs=jobs, report=report)
     assert report.bytes == to_do.bytes_to_receive
     return report

@@ -51,7 +51,7 @@ def test_a_site_is_a_set_with_the_page(own: Path, tmp_path: Path) -> None:
             assert f"'sha256-{digest}'" in text, page
         for link in re.findall(r'(?:href|src|data-page)="([^"#]+)"', text):
             assert link in found or link in ("./", "openapi.json", "live.html", "report/"), (page, link)
-    to_do = plan_tables(read_list(source_of(str(target / "tables"))), tmp_path, R, None, place="")
+    to_do = plan_tables(read_list(source_of(str(target / "tables"))), tmp_path, R, None, origin="")
     assert [table.file for table in to_do.files_to_fetch] == ["KvK.r.h5", "KQvK.r.h5"]
 
 

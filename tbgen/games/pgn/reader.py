@@ -299,7 +299,7 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
     moves = len(game.moves)
     has_result = bool(results)
     if game.result not in _FINISHED_RESULTS and has_result:
-        game.result = next((each for each in results if each in _FINISHED_RESULTS), results[0])
+        game.result = next((result for result in results if result in _FINISHED_RESULTS), results[0])
     distinct_results = {*results, *([recorded] if recorded else [])}
     is_unknown = tag_text not in _MISSING_VALUES and recorded is None
     terminal = not any(game.board.generate_legal_moves())
@@ -311,7 +311,7 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
         Doubt.TRUNCATED: truncated,
         Doubt.UNCLOSED_COMMENT: not remainder.has_closed_comments,
         Doubt.RESULT: (has_result and len(distinct_results) > 1) or (is_missing and not truncated),
-        Doubt.UNKNOWN_RESULT: is_unknown or any(read_result(each) is None for each in results),
+        Doubt.UNKNOWN_RESULT: is_unknown or any(read_result(result) is None for result in results),
         Doubt.BOTH_FORFEIT: game.result == BOTH_FORFEIT,
         Doubt.CASTLING: Doubt.CASTLING in remainder.doubts,
         Doubt.FINAL_POSITION: terminal and game.result in _FINISHED_RESULTS and game.result != board_result,
@@ -391,7 +391,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
     :param raw: the game as bytes.
     """
     board = game.start.board.copy(stack=False)
-    number = 0
+    position_number = 0
     number_before: int | None = None  # number of the position before the last move, if any
     is_readable = True
     moves = list[VariationMove]()
@@ -400,7 +400,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
     nags = defaultdict[int, list[int]](list)
     outer_states: list[tuple[chess.Board, int, int | None, bool]] = []
     for token in TOKEN.finditer(plain_movetext(raw.data[raw.moves_start :])):
-        if token.lastgroup == "move" and not outer_states and number == len(game.moves):
+        if token.lastgroup == "move" and not outer_states and position_number == len(game.moves):
             continue  # a result that looks like a move, or text after the result
         if token.lastgroup == "move" and is_readable:
             try:
@@ -409,34 +409,35 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
                 is_readable = False
                 cut_count = cut_count + 1
                 continue
-            number_before = number
+            number_before = position_number
             if outer_states:
-                moves.append(VariationMove(number, move))
-                number = len(game.moves) + len(moves)
+                moves.append(VariationMove(position_number, move))
+                position_number = len(game.moves) + len(moves)
             else:
-                number += 1
+                position_number += 1
             board.push(move)
-            nags[number] += _nags("".join(letter for letter in token[0] if letter in "!?"))
+            nags[position_number] += _nags("".join(letter for letter in token[0] if letter in "!?"))
         elif token.lastgroup == "comment" and is_readable:
-            comments[number] = " ".join([*comments.get(number, "").split(), *token[0].strip("{};").split()])
+            words = f"{comments.get(position_number, '')} {token[0].strip('{};')}".split()
+            comments[position_number] = " ".join(words)
         elif token.lastgroup is None and is_readable and number_before is not None:
-            nags[number] += _nags(token[0])
+            nags[position_number] += _nags(token[0])
         elif token[0] == "(":
-            outer_states.append((board, number, number_before, is_readable))
+            outer_states.append((board, position_number, number_before, is_readable))
             is_readable = is_readable and number_before is not None
             if number_before is not None:
                 board = board.copy(stack=1)
                 board.pop()
-                number, number_before = number_before, None
+                position_number, number_before = number_before, None
         elif token[0] == "{":
             break  # nothing after an unclosed comment is read
         elif token.lastgroup == "close":
-            board, number, number_before, is_readable = outer_states.pop()
+            board, position_number, number_before, is_readable = outer_states.pop()
     return Variations(moves, cut_count, comments, nags)
 
 
 def _nags(text: str) -> list[int]:
     """Return a list of the one glyph that a string stands for; an empty list if it stands for none."""
     numbered = _NUMBERED_GLYPH.fullmatch(text)
-    number = int(numbered[1]) if numbered else _NAG_BY_SIGN.get(text, 0)
-    return [number] if 0 < number <= _MAX_NAG else []
+    glyph = int(numbered[1]) if numbered else _NAG_BY_SIGN.get(text, 0)
+    return [glyph] if 0 < glyph <= _MAX_NAG else []

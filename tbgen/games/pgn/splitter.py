@@ -176,7 +176,7 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
     """
     game = _GrowingGame(1, 1)
     parts = _separate_tags(read_lines(stream), lambda line: game.continues_comment(line))
-    for number, line in parts:
+    for line_number, line in parts:
         if line.isspace():
             game.add_empty_line(line)
         else:
@@ -185,7 +185,7 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
                 game.add(line[:start])
             if start or game.ends_before(line):
                 yield from game.flush(game.is_in_tags)
-                game = _GrowingGame(game.number + 1, number)
+                game = _GrowingGame(game.number + 1, line_number)
             game.add(line[start:])
         if game.is_too_long:
             yield from game.flush()
@@ -224,7 +224,7 @@ def _separate_tags(
     :param in_comment: returns whether a line, after those that have been yielded, begins in a comment.
     """
     pending: list[bytes] = []
-    number = 1
+    line_number = 1
     for line in lines:
         if not pending and (
             (line.endswith((b"]\n", b"]\r\n", b"]\r")) and line.count(b"[") == 1)
@@ -232,30 +232,30 @@ def _separate_tags(
             or (b'"' not in line and b"\xe2" not in line and line.lstrip(_BLANKS)[:1] != b"[")
             or in_comment(line)
         ):
-            yield number, line  # without the slower patterns
+            yield line_number, line  # without the slower patterns
         else:
             text = b"".join([*pending, line])
-            first = number - len(pending)
+            first_line = line_number - len(pending)
             start = 0
             is_open = 0 < len(pending) < _MAX_OPEN_LINES and _OPEN_TAG.fullmatch(text)
             if pending and (
                 line.isspace() or len(text) > MAX_BYTES or not (is_open or _WHOLE_TAG.match(text))
             ):
-                yield from enumerate(pending, first)
+                yield from enumerate(pending, first_line)
                 pending = []
                 text = line
-                first = number
+                first_line = line_number
             while part := _TAG_BEFORE_TEXT.match(text, start) or _RESULT_BEFORE_TAG.match(text, start):
-                yield first, text[start : part.end()]
+                yield first_line, text[start : part.end()]
                 start = part.end()
-                first = number
+                first_line = line_number
             if _OPEN_TAG.fullmatch(text, start):
                 pending = [text[start:]] if start else [*pending, line]
             else:
-                yield first, text[start:]
+                yield first_line, text[start:]
                 pending = []
-        number += line.endswith((b"\n", b"\r"))
-    yield from enumerate(pending, number - len(pending))
+        line_number += line.endswith((b"\n", b"\r"))
+    yield from enumerate(pending, line_number - len(pending))
 
 
 class _GrowingGame:
@@ -362,14 +362,14 @@ class _GrowingGame:
             raw.has_unusual_case = raw.has_unusual_case or has_unusual_case
             if name in _REPLACED_TAGS:
                 return
-            place = len(raw.tags) - 1
-            first = self._first.setdefault(name, place)
-            if first < place:
-                is_another_repeated = first < self._repeated and raw.tags[self._repeated].name != name
-                players = {" ".join(raw.tags[each].value.split()) for each in (first, place)} - _NO_NAMES
+            index = len(raw.tags) - 1
+            first_index = self._first.setdefault(name, index)
+            if first_index < index:
+                is_another_repeated = first_index < self._repeated and raw.tags[self._repeated].name != name
+                players = {" ".join(raw.tags[i].value.split()) for i in (first_index, index)} - _NO_NAMES
                 if is_another_repeated and name in _PLAYER_TAGS and len(players) > 1:
                     raw.flaw = raw.flaw or _TWO_PLAYERS_FLAW
-                self._repeated = place
+                self._repeated = index
         self._is_after_gap = False
 
     def _track_comments(self, text: bytes) -> None:

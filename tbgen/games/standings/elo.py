@@ -280,11 +280,11 @@ def _sample_llr(points: Sequence[float], model: EloModel, elo0: float, elo1: flo
 
     sample = Sample.of(points, _PAIR_POINTS if pairs else _GAME_POINTS)
     if model is EloModel.LOGISTIC:
-        first, second = (sample.distribution_with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
+        h0, h1 = (sample.distribution_with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
     else:  # the standard deviation of a pair's mean is that of a game divided by the square root of 2
         unit = math.sqrt(2 if pairs else 1) / NORMALISED_UNIT
-        first, second = (sample.distribution_with_ratio(elo * unit) for elo in (elo0, elo1))
-    return sample.log_ratio(first, second)
+        h0, h1 = (sample.distribution_with_ratio(elo * unit) for elo in (elo0, elo1))
+    return sample.log_ratio(h0, h1)
 
 
 def _bayesian_llr(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:

@@ -182,8 +182,8 @@ class Encounters:
 
         :param key: numbers of any game of the encounter.
         """
-        keys = (key._replace(game=number) for number in range(1, self._size + 1))
-        return [self.games[each] for each in keys if each in self.games]
+        keys = (key._replace(game=game_number) for game_number in range(1, self._size + 1))
+        return [self.games[game_id] for game_id in keys if game_id in self.games]
 
     def _points_of_first_player(self, game: GameRecord) -> Fraction:
         """Return the first player's points in a game."""
@@ -206,9 +206,9 @@ def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False)
     players, rounds = event.players, event.rounds
     places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
 
-    def encounters(duels: Sequence[Pairing], numbers: Iterable[int]) -> Sequence[Pairing]:
-        """Return, for all duels, the encounters with the given numbers, counted from 0 within each duel."""
-        return [(b, a) if alternates and number % 2 else (a, b) for number in numbers for a, b in duels]
+    def encounters(duels: Sequence[Pairing], indexes: Iterable[int]) -> Sequence[Pairing]:
+        """Return, for all duels, the encounters with the given indexes, counted from 0 within each duel."""
+        return [(b, a) if alternates and index % 2 else (a, b) for index in indexes for a, b in duels]
 
     while len(places) > 1:
         duels = [
@@ -241,7 +241,7 @@ def bracket(players: Sequence[str]) -> list[str | None]:
     order = [0]
     while len(order) < len(players):
         size = 2 * len(order)
-        order = [seed for place in order for seed in (place, size - 1 - place)]
+        order = [seed for better in order for seed in (better, size - 1 - better)]
     return [players[seed] if seed < len(players) else None for seed in order]
 
 
@@ -315,8 +315,8 @@ def _knockout_result(found: Standings, event: EventFormat) -> EventResult:
         return leads[first, second]
 
     for round_, pairings in enumerate(knockout_rounds(event, lead_of), 1):
-        for (encounter, duel), number in product(enumerate(pairings, 1), range(1, event.games + 1)):
-            game = games.get(GameId(round_, encounter, number))
+        for (encounter, duel), game_number in product(enumerate(pairings, 1), range(1, event.games + 1)):
+            game = games.get(GameId(round_, encounter, game_number))
             if game is None or {game.white, game.black} != set(duel):
                 return undecided
             lead = 2 * game.points - 1

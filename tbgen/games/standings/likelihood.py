@@ -73,9 +73,9 @@ class Sample:
             return Sample(1 - self.values[::-1], self.counts[::-1]).distribution_with_ratio(-ratio)[::-1]
         return self._distribution_with_positive_ratio(ratio)
 
-    def log_ratio(self, first: Floats, second: Floats) -> float:
-        """Return ln(the sample's likelihood under ``second`` / its likelihood under ``first``)."""
-        return float(self.counts @ (np.log(second) - np.log(first)))
+    def log_ratio(self, h0: Floats, h1: Floats) -> float:
+        """Return ln(the sample's likelihood under ``h1`` / its likelihood under ``h0``)."""
+        return float(self.counts @ (np.log(h1) - np.log(h0)))
 
     def _distribution_with_positive_ratio(self, ratio: float) -> Floats:
         """Return the most likely distribution whose mean is 1/2 plus ``ratio`` standard deviations.
@@ -99,7 +99,7 @@ class Sample:
         possible, tilted = self._distributions(ratio, deviations)
         differences = tilted @ self.values - (0.5 + ratio * deviations)
         changed = possible[:-1] & possible[1:] & ((differences[:-1] > 0) != (differences[1:] > 0))
-        return [(float(deviations[at]), float(deviations[at + 1])) for at in np.flatnonzero(changed)]
+        return [(float(deviations[index]), float(deviations[index + 1])) for index in np.flatnonzero(changed)]
 
     def _distributions(self, ratio: float, deviations: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
         """Return a mask of the deviations that have a distribution, and the distributions, one per row."""

@@ -115,7 +115,7 @@ class GamesOfPlayer:
         """The results of the pairs."""
         halves = Counter(one.half_points + other.half_points for one, other in self.seat_pairs)
         shares = [float((one.points + other.points) / 2) for one, other in self.seat_pairs]
-        return PairResults(shares, [halves[number] for number in range(5)])
+        return PairResults(shares, [halves[half_points] for half_points in range(5)])
 
     @cached_property
     def held_counts(self) -> Counter[int]:

@@ -282,12 +282,12 @@ def _pairs_in_rounds(games: Sequence[GameRecord], round_of: Callable[[GameRecord
     waiting_games: dict[Hashable, deque[GameRecord]] = defaultdict(deque)
     pairs = []
     for game in games:
-        number = round_of(game)
-        if number is None:
+        round_ = round_of(game)
+        if round_ is None:
             continue
-        partners = waiting_games[game.black, game.white, game.start, number]
+        partners = waiting_games[game.black, game.white, game.start, round_]
         if partners:
             pairs.append((partners.popleft(), game))
         else:
-            waiting_games[game.white, game.black, game.start, number].append(game)
+            waiting_games[game.white, game.black, game.start, round_].append(game)
     return pairs

@@ -35,7 +35,7 @@ def text_lines(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         for block in _blocks(widths, table.text_column_count, table.gap, width):
             yield ""
             for row in rows:
-                cells = [pad(row[at], widths[at], pad_left=not table.columns[at].is_text) for at in block]
+                cells = [pad(row[i], widths[i], pad_left=not table.columns[i].is_text) for i in block]
                 yield (" " * table.gap).join(cells).rstrip()
         yield ""
 
@@ -97,5 +97,8 @@ def page(
         f"r-mobility ({standings.scheme.value} points)."
     )
     template = template_environment("tbgen.games.standings").get_template("standings.html.jinja")
-    first, others = ([t for t in tables if (t.key in _FIRST_TABLE_KEYS) is each] for each in (True, False))
-    return template.render(title=title, summary=summary, first_tables=first, other_tables=others, plots=plots)
+    first_tables = [table for table in tables if table.key in _FIRST_TABLE_KEYS]
+    other_tables = [table for table in tables if table.key not in _FIRST_TABLE_KEYS]
+    return template.render(
+        title=title, summary=summary, first_tables=first_tables, other_tables=other_tables, plots=plots
+    )

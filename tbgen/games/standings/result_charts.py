@@ -45,8 +45,8 @@ def points_plot(standings: Standings) -> Markup:
         panel = _player_panel(drawing, [player.name for player in players])
         total = standings.tiebreak_data.total
         shares = [float(total(player) / player.results.games) for player in players]
-        places = range(len(players))
-        bars = panel.barh(places, shares, color=FIRST_FILL, edgecolor=INK, linewidth=0.6, height=0.6)
+        rows = range(len(players))
+        bars = panel.barh(rows, shares, color=FIRST_FILL, edgecolor=INK, linewidth=0.6, height=0.6)
         panel.bar_label(bars, [f"{share:.1%}" for share in shares], padding=4, fontsize=9)
         panel.set_xlim(0, 1.08)
         panel.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
@@ -71,13 +71,13 @@ def elo_plot(standings: Standings) -> Iterator[Markup]:
     with figure(9, 1 + _ROW_INCHES * len(elos)) as drawing:
         panel = _player_panel(drawing, list(elos))
         panel.axvline(0, color=INK, linewidth=0.8)
-        for place, elo in enumerate(elos.values()):
+        for row, elo in enumerate(elos.values()):
             difference, margin = elo.difference, elo.margin
             line_ends = max(difference - margin, -max_elo), min(difference + margin, max_elo)
-            panel.plot(line_ends, (place, place), color=FIRST_INK, linewidth=2.5, solid_capstyle="butt")
-            panel.plot(difference, place, marker="o", color=FIRST_INK)
+            panel.plot(line_ends, (row, row), color=FIRST_INK, linewidth=2.5, solid_capstyle="butt")
+            panel.plot(difference, row, marker="o", color=FIRST_INK)
             text = f"{elo_text(difference)} ± {margin_text(margin)}"
-            panel.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+            panel.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=9)
         panel.set_xlim(-max_elo, max_elo)
         panel.set_xlabel("Elo against the field, with 95 % margins")
         yield _embedded_image(drawing, "Elo of each player against the field, with 95 % margins")

@@ -88,7 +88,7 @@ class StandingsTable:
     @property
     def text_column_count(self) -> int:
         """Number of text columns that precede the first column of numbers."""
-        return next((at for at, column in enumerate(self.columns) if not column.is_text), len(self.columns))
+        return next((i for i, column in enumerate(self.columns) if not column.is_text), len(self.columns))
 
     @property
     def heading_column(self) -> int:
@@ -104,7 +104,7 @@ class StandingsTable:
     def formatted_rows(self) -> list[list[str]]:
         """Return the rows, with their cells formatted for readers."""
         formatters = [
-            column.show or make_show(row[at] for row in self.rows) for at, column in enumerate(self.columns)
+            column.show or make_show(row[i] for row in self.rows) for i, column in enumerate(self.columns)
         ]
         return [
             ["" if cell is None else show(cell) for show, cell in zip(formatters, row, strict=True)]
@@ -122,7 +122,7 @@ def make_show(values: Iterable[Cell]) -> Callable[[Any], str]:
     '7'
     """
     rounded = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
-    needed = (at for at in range(_MAX_DECIMALS) if all(round(value, at) == value for value in rounded))
+    needed = (n for n in range(_MAX_DECIMALS) if all(round(value, n) == value for value in rounded))
     decimals = next(needed, _MAX_DECIMALS)
 
     return lambda value: f"{float(round(value, decimals)):.{decimals}f}"

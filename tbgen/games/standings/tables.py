@@ -165,7 +165,7 @@ def possible_places(standings: Standings) -> StandingsTable:
         return points.number_of(player, (), standings.tiebreak_data)
 
     players = standings.players if certainty.unproven_games else ()
-    show = make_show(each for player in players for each in (total(player), *certainty.sums(points, player)))
+    show = make_show(cell for player in players for cell in (total(player), *certainty.sums(points, player)))
     columns = [
         Column("place", "", is_text=True),
         _PLAYER_COLUMN,
@@ -212,7 +212,7 @@ def doubtful_games(standings: Standings) -> StandingsTable:
 def changed_games(standings: Standings) -> StandingsTable:
     """Return the games whose results best play changes, as proved by tables, Syzygy files or solving, if
     there are any."""
-    show = make_show(each for change in standings.changes for each in (change.old_points, change.new_points))
+    show = make_show(cell for change in standings.changes for cell in (change.old_points, change.new_points))
     columns = [
         Column("game", "game", "game.location", is_text=True),
         Column("players", "players", "game.players", is_text=True),
@@ -341,7 +341,7 @@ def _places_table(standings: Standings) -> StandingsTable:
     shown_keys = {column.key for column in columns}
     if standings.scheme is Scheme.EXPONENTIAL and not chess:
         shown_keys.add("rmobility")  # equal to the points
-    columns += [each.column for each in standings.tiebreaks if each.title and each.key not in shown_keys]
+    columns += [tie.column for tie in standings.tiebreaks if tie.title and tie.key not in shown_keys]
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
     result, summary = standings.result, standings.certainty.sentence
@@ -353,16 +353,16 @@ def _places_table(standings: Standings) -> StandingsTable:
 def _places_note(standings: Standings) -> str:
     least, most = standings.game_count_range
     order_by = standings.order.order_by
-    first = "points in chess" if order_by is OrderBy.CHESS else "points"
-    ties = ", then ".join(each.words for each in standings.tiebreaks if each.words)
-    order = f"Players are ordered by {first}"
+    criterion = "points in chess" if order_by is OrderBy.CHESS else "points"
+    ties = ", then ".join(tie.words for tie in standings.tiebreaks if tie.words)
+    order = f"Players are ordered by {criterion}"
     if least < most:
-        number = f"unequal numbers of games, {least} to {most}"
+        game_counts = f"unequal numbers of games, {least} to {most}"
         if order_by is OrderBy.PERCENT:
-            order = f"Players have {number}: they are ordered by points per game (%), not by points"
+            order = f"Players have {game_counts}: they are ordered by points per game (%), not by points"
             ties += ", all of them per game"
         else:
-            order += f", although they have {number}"
+            order += f", although they have {game_counts}"
     byes = [f"{player.name} {player.byes}" for player in standings.players if player.byes]
     if byes:
         order += f". Byes count as won games: {', '.join(byes)}"
@@ -424,13 +424,13 @@ def _meetings(standings: Standings) -> StandingsTable:
     CSV."""
     met = [
         player.meetings[other.name]
-        for place, player in enumerate(standings.players)
-        for other in standings.players[place:]
+        for index, player in enumerate(standings.players)
+        for other in standings.players[index:]
         if other.name in player.meetings
     ]
     halves = [
-        Column(f"pairs_{number}_halves", title, partial(_pair_count, number))
-        for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
+        Column(f"pairs_{half_points}_halves", title, partial(_pair_count, half_points))
+        for half_points, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
     opponent = Column("opponent", "opponent", "selection", is_text=True)
     columns = [_PLAYER_COLUMN, opponent, *_RESULT_COLUMNS, _PAIR_COLUMN, *halves, *_elo("pairs.elo")[:3]]
@@ -441,9 +441,9 @@ def _meetings(standings: Standings) -> StandingsTable:
     return StandingsTable.of("meetings", "Meetings", columns, met, note)
 
 
-def _pair_count(number: int, meeting: GamesOfPlayer) -> int:
-    """Return the number of pairs in a meeting with ``number`` half points in chess."""
-    return meeting.pairs.pentanomial[number]
+def _pair_count(half_points: int, meeting: GamesOfPlayer) -> int:
+    """Return the number of pairs in a meeting with ``half_points`` half points in chess."""
+    return meeting.pairs.pentanomial[half_points]
 
 
 def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standings) -> StandingsTable:
@@ -515,16 +515,16 @@ def lead_text(standings: Standings) -> str:
     If rounded points do not show the lead, the text contains the difference. If the points are equal, the
     text names the tiebreak that decides.
     """
-    first, *others = standings.players
+    leader, *others = standings.players
     if not others or others[0].place == 1:
         return ""
-    second = others[0]
+    runner_up = others[0]
     data = standings.tiebreak_data
-    ours, theirs = data.total(first), data.total(second)
+    ours, theirs = data.total(leader), data.total(runner_up)
     unit = "points in chess" if data.order_by is OrderBy.CHESS else "points"
-    if data.order_by is OrderBy.PERCENT and first.results.games != second.results.games:
-        ours = first.results.share
-        theirs = second.results.share
+    if data.order_by is OrderBy.PERCENT and leader.results.games != runner_up.results.games:
+        ours = leader.results.share
+        theirs = runner_up.results.share
         unit = "points per game"
     show = make_show([ours, theirs])
     if show(ours) != show(theirs):
@@ -532,7 +532,7 @@ def lead_text(standings: Standings) -> str:
     if ours != theirs:
         return f"ahead by {_two_digits(ours - theirs)} {unit}, with {show(ours)} each when rounded"
 
-    tie = next(each for each in standings.tiebreaks if each.compare(first, second, data))
+    tie = next(tie for tie in standings.tiebreaks if tie.compare(leader, runner_up, data))
     # ``tie.words`` cannot be used here: it may be empty, or refer to an earlier tiebreak.
     return f"level on {unit} ({show(ours)} each), ahead by {tiebreak(tie.key).words}"
 

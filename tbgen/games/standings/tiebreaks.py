@@ -142,7 +142,7 @@ class Tiebreak:
 
     def compare(self, one: Player, other: Player, data: TieData) -> int:
         """Return 1 if this tiebreak puts the first player ahead, -1 if behind, 0 if both are level."""
-        own, others = (self.weight(each.tiebreaks[self.key], each, data) for each in (one, other))
+        own, others = (self.weight(player.tiebreaks[self.key], player, data) for player in (one, other))
         return (own > others) - (own < others)
 
 
@@ -396,6 +396,6 @@ def _balances(players: Iterable[Player]) -> list[Tiebreak]:
     rows = [balance(rank) for rank in sorted({*ranks, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}
     return [
-        replace(row, words=row.words if not at else words.get(at, ""), title=row.title if at < 4 else "")
-        for at, row in enumerate(rows)
+        replace(row, words=row.words if not i else words.get(i, ""), title=row.title if i < 4 else "")
+        for i, row in enumerate(rows)
     ]

@@ -114,14 +114,14 @@ class Certainty:
             return f"{clause}, but no place depends on that."
         if len(ranges) > _MAX_RANGES:
             ranges[_MAX_RANGES:] = ["others"]
-        *first, last = ranges
-        places = f"{', '.join(first)} and {last}" if first else last
+        *earlier, last = ranges
+        places = f"{', '.join(earlier)} and {last}" if earlier else last
         return f"{clause}, and places {places} may depend on that."
 
     def _uncertain_ranges(self) -> Iterator[Places]:
         """Yield the ranges of uncertain places. Overlapping ranges are merged."""
         best = worst = 0
-        for places in sorted(each for each in self.places.values() if each.best < each.worst):
+        for places in sorted(places for places in self.places.values() if places.best < places.worst):
             if places.best > worst:
                 if worst:
                     yield Places(best, worst)
@@ -132,8 +132,8 @@ class Certainty:
 
     def _compare(self, one: Player, other: Player) -> int | None:
         """Return 1 if ``one`` is certainly ahead, -1 if certainly behind, 0 if certainly level, else None."""
-        for at, tiebreak in enumerate(self._breaks):
-            sums = [earlier for earlier in self._breaks[:at] if earlier.term is not None]
+        for index, tiebreak in enumerate(self._breaks):
+            sums = [earlier for earlier in self._breaks[:index] if earlier.term is not None]
             if tiebreak.term is not None:
                 low, high = self._difference(tiebreak, one, other)
             elif self._may_depend(tiebreak, one, sums):
@@ -313,8 +313,8 @@ class Standings:
     @property
     def game_count_range(self) -> tuple[int, int]:
         """The least and the greatest number of games of a player."""
-        numbers = [player.results.games for player in self.players]
-        return min(numbers), max(numbers)
+        counts = [player.results.games for player in self.players]
+        return min(counts), max(counts)
 
     @cached_property
     def gains(self) -> Mapping[str, Fraction]:
@@ -340,8 +340,8 @@ class Standings:
             raise UsageError(f"no player is called {quote(self.tested_player)}: expected one of {players}")
         if len(self.names) != 2:
             raise UsageError(f"an SPRT needs two players, not {len(self.names)}")
-        first = next(player for player in self.players if player.name == self.names[0])
-        return sprt(first.pairs.shares if pairs else first.shares, *numbers, model=model, pairs=pairs)
+        tested = next(player for player in self.players if player.name == self.names[0])
+        return sprt(tested.pairs.shares if pairs else tested.shares, *numbers, model=model, pairs=pairs)
 
 
 def standings(
