@@ -65,7 +65,9 @@ def run(
     fens_after = [word for word in words[1:] if is_fen(word) and not Path(word).exists()]
     if ".pgn" in Path(words[-1]).suffixes if is_position else fens_after:
         raise UsageError("give either the FEN of one game or files of games, not both")
-    options = AdjudicationOptions(False, requirements, solving, sources, 1, referee, directory)
+    options = AdjudicationOptions(
+        False, requirements, solving, sources, jobs=1, referee=referee, directory=directory
+    )
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)
     worst = 0
     with options.open_run(names, None, rule) as game_run:

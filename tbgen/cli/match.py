@@ -313,9 +313,9 @@ class EventReport:
                 reason = reason.removeprefix("End by ")
                 self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
             case Endings(counts_by_player=by_player):
-                for name, ends in by_player.items():
-                    sorted_ends = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
-                    parts = ", ".join(f"{count} {end}" for end, count in sorted_ends)
+                for name, counts in by_player.items():
+                    sorted_counts = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+                    parts = ", ".join(f"{count} {ending}" for ending, count in sorted_counts)
                     self._print(f"Games of {name}: {parts or 'none'}")
             case ScoreUpdate(score=score, standings=standings):
                 self._print_standing(score, standings)

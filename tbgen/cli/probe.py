@@ -232,7 +232,7 @@ class _Prober:
             else:
                 try:
                     line = self._line(board, score) if self.with_line else None
-                    yield MobilityAnswer(board, tables.rules, self.scoring, result, ranked, line, note)
+                    yield MobilityAnswer(board, tables.rules, self.scoring, result, ranked, line, note=note)
                 except TbgenError as error:
                     yield error
 

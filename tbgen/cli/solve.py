@@ -133,9 +133,9 @@ class SolveOptions(OptionGroup):
     @property
     def resources(self) -> Resources:
         """Time, memory and files for solving positions. With a cluster, any number of cells is kept."""
-        max_bytes = DEFAULT_BYTES if self.scheduler is None else None
+        limit = DEFAULT_BYTES if self.scheduler is None else None
         return Resources(
-            self.time, self.total, self.memory, self.threads, self.cells, self.sources, max_bytes
+            self.time, self.total, self.memory, self.threads, self.cells, self.sources, max_kept_bytes=limit
         )
 
 
@@ -317,7 +317,7 @@ def _estimate_lines(document: EstimateDocument) -> Iterator[str]:
     """Yield the lines of text output."""
     structures = document.structures
     if not structures:
-        yield "cells     none: tables hold the position" + "s" * (document.positions > 1)
+        yield f"cells     none: tables hold the {'positions' if document.positions > 1 else 'position'}"
         return
     total_text = "" if document.complete else f"more than {number(MAX_COUNTED_CELLS)}: of these "
     yield f"cells     {total_text}{number(document.cells)}, in {counted(len(structures), 'pawn structure')}"

@@ -318,7 +318,7 @@ class CompiledSearch:
         value = search_root(work, iteration, place - 1, self._count)
         length = int(work.line_length[0])
         if length and not (self._is_stopped and place > 1):
-            for_white = self._to_plain_scale(value if self.game.live.turn else -value)
+            for_white = self._to_common_scale(value if self.game.live.turn else -value)
             best = RootLine(self._to_line(work.line[0, :length].tolist()), int(for_white), iteration, place)
             if place == 1:
                 self.best = best
@@ -326,12 +326,12 @@ class CompiledSearch:
         elif self._is_stopped and place == 1:
             report(self.best)
 
-    def _to_plain_scale(self, value: int) -> int:
+    def _to_common_scale(self, value: int) -> int:
         """Convert a value of this search to the scale of :mod:`tbgen.engine.scale`."""
         if self._candidates is None or abs(value) >= MATE:
             return value
-        plain = int(np.interp(abs(value), DRAWN_WORTH[::-1], PLAIN_WORTH[::-1]))
-        return plain if value > 0 else -plain
+        common = int(np.interp(abs(value), DRAWN_WORTH[::-1], PLAIN_WORTH[::-1]))
+        return common if value > 0 else -common
 
     def _await_tables(self) -> bool:
         """Wait briefly for pending requests. Return whether there were some, and all have been answered."""

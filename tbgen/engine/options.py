@@ -41,20 +41,20 @@ def _spin_option(name: str, default: int, low: int, high: int, scale: Callable[[
 
     limits = f" min {low} max {high}"
     expected = f"a number from {low} to {high}"
-    return Option(name, "spin", str(default), limits, expected, accepts, lambda text: scale(int(text)))
+    return Option(name, "spin", str(default), limits, expected, accepts, parse=lambda text: scale(int(text)))
 
 
 def _combo_option(name: str, default: str, *words: str, parse: Callable[[str], Any] = str) -> Option:
     variants = "".join(f" var {word}" for word in words)
     expected = f"one of {', '.join(words)}"
-    return Option(name, "combo", default, variants, expected, lambda text: text in words, parse)
+    return Option(name, "combo", default, variants, expected, accepts=lambda text: text in words, parse=parse)
 
 
 def _check_option(name: str, default: str) -> Option:
     def accepts(text: str) -> bool:
         return text in ("true", "false")
 
-    return Option(name, "check", default, "", "true or false", accepts, lambda text: text == "true")
+    return Option(name, "check", default, "", "true or false", accepts, parse=lambda text: text == "true")
 
 
 def _text_option(name: str, parse: Callable[[str], Any] = str) -> Option:
@@ -102,7 +102,8 @@ class Options:
     partner_command: Annotated[str, _text_option("Partner")]
     """The shell command of the partner, a UCI engine that plays chess (default: that of ``--partner``)."""
     partner_options: Annotated[
-        dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS_SYNTAX, _are_pairs, _parse_pairs)
+        dict[str, str],
+        Option("PartnerOptions", "string", "", "", _PAIRS_SYNTAX, accepts=_are_pairs, parse=_parse_pairs),
     ]
     """Options of the partner: ``NAME=VALUE``, several separated by a vertical bar."""
     blunder_rate: Annotated[float, _spin_option("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]

@@ -200,7 +200,9 @@ class Thinker:
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
-            search = CompiledSearch(game, allowed, workspace, self.tables, is_over, lines, max_nodes)
+            search = CompiledSearch(
+                game, allowed, workspace, self.tables, is_over, lines, max_nodes=max_nodes
+            )
             best_line = search.run(
                 timer.go.depth,
                 lambda: timer.must_stop_deepening() or is_interrupted(),
@@ -230,7 +232,9 @@ class Thinker:
         moves = list(judgement.candidates)
         patience = min(PATIENCE_SECONDS, judgement.search_seconds / 8)
         nodes, candidates = judgement.search_nodes, judgement.candidates
-        search = CompiledSearch(game, moves, workspace, self.tables, is_over, 1, nodes, patience, candidates)
+        search = CompiledSearch(
+            game, moves, workspace, self.tables, is_over, 1, nodes, patience=patience, candidates=candidates
+        )
         return MoveChoice(*search.run(timer.go.depth, is_over, report_line).line[:2])
 
     def _start_proof(self, game: SearchGame, timer: Timer) -> BackgroundSolving | None:

@@ -190,10 +190,10 @@ class Outcome:
     @property
     def lacks(self) -> list[str]:
         """Sentences that name the missing table and the missing Syzygy file, if these could prove more."""
-        file = self.missing_syzygy
-        return [str(self.missing)] * (self.missing is not None) + [f"Syzygy file {file} is missing"] * bool(
-            file
-        )
+        sentences = [] if self.missing is None else [str(self.missing)]
+        if self.missing_syzygy:
+            sentences.append(f"Syzygy file {self.missing_syzygy} is missing")
+        return sentences
 
     @property
     def interval(self) -> ScoreInterval:

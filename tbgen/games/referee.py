@@ -384,9 +384,8 @@ def adjudicate(
         raise ValueError("positions are solved in r-mobility only: leave the solver out")
     cause, winner, text = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
     doubts = tuple(doubt for doubt in doubts if doubt.arises_in(settings.variant))
-    outcome = Outcome(
-        arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, text, recorded, doubts=doubts
-    )
+    accrued = arbiter.accrued
+    outcome = Outcome(accrued, Basis.PLAYED, accrued, settings, ending=text, recorded=recorded, doubts=doubts)
     if outcome.truncated:
         basis = None  # the real game continued
     if basis is not None and (basis.final or cause is None or cause is Basis.ADJUDICATION):

@@ -105,9 +105,9 @@ def board_picture(
     """
     drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(marked, _MARK_FILL), arrows=arrows)
     texts = "".join(_word_texts(square, lines) for square, lines in sorted(words.items()))
-    content, end = drawing.rsplit("</svg>", 1)
+    content, tail = drawing.rsplit("</svg>", 1)
     offset = content.index(">") + 1
-    return f"{content[:offset]}<title>{saxutils.escape(title)}</title>{content[offset:]}{texts}</svg>{end}\n"
+    return f"{content[:offset]}<title>{saxutils.escape(title)}</title>{content[offset:]}{texts}</svg>{tail}\n"
 
 
 def _word_texts(square: chess.Square, words: Sequence[str]) -> str:

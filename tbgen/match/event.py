@@ -296,21 +296,21 @@ class Event:
     def _event_start(self, file_size: int) -> EventStart:
         settings, options = self.settings, self.options
         return EventStart(
-            "" if settings.event == "?" else settings.event,
-            "" if settings.site == "?" else settings.site,
-            settings.format.value,
-            options.variant.value,
-            [Participant(entrant.name, str(entrant.control)) for entrant in settings.entrants],
-            settings.rounds,
-            settings.games,
-            self.schedule.total,
-            len(self._games),
-            settings.concurrency,
-            self._scheme.value,
-            None if options.cutoff is None else str(options.cutoff),
-            None if options.komi is None else str(options.komi),
-            settings.test,
-            file_size,
+            name="" if settings.event == "?" else settings.event,
+            site="" if settings.site == "?" else settings.site,
+            format=settings.format.value,
+            rules=options.variant.value,
+            players=[Participant(entrant.name, str(entrant.control)) for entrant in settings.entrants],
+            rounds=settings.rounds,
+            games=settings.games,
+            total=self.schedule.total,
+            finished=len(self._games),
+            concurrency=settings.concurrency,
+            scoring=self._scheme.value,
+            cutoff=None if options.cutoff is None else str(options.cutoff),
+            komi=None if options.komi is None else str(options.komi),
+            test=settings.test,
+            size=file_size,
         )
 
 

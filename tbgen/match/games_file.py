@@ -269,9 +269,9 @@ class GamesFile:
                 os.fsync(self._file.fileno())
             self.size = size
             self._file.seek(max(size - 2, 0))
-            end = self._file.read(2)
-            if size and end != b"\n\n":
-                self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
+            tail = self._file.read(2)
+            if size and tail != b"\n\n":
+                self._write(b"\n" if tail.endswith(b"\n") else b"\n\n")
 
     def _record_of(self, raw: RawGame) -> GameRecord:
         """Return the record of a game.

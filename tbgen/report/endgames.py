@@ -75,8 +75,9 @@ def typical_values_of(scan: TableCounts, side: int) -> EndgameValues:
     if quiet.any():
         mode = GScore.from_code(int(np.argmax(quiet)))
         median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
-    best, worst = (GScore.from_code(codes[end]) if codes.size else None for end in (0, -1))
-    return EndgameValues(int(total.sum()), over, captures, counts_by_score(quiet), mode, median, best, worst)
+    best, worst = (GScore.from_code(codes[i]) if codes.size else None for i in (0, -1))
+    counts = counts_by_score(quiet)
+    return EndgameValues(int(total.sum()), over, captures, counts, mode, median, best=best, worst=worst)
 
 
 def _unusual_values(scan: TableCounts, sides: Sides[EndgameValues]) -> list[UnusualValue]:
@@ -98,7 +99,7 @@ def _wiki_examples(scan: TableCounts, sides: Sides[EndgameValues]) -> list[WikiE
         value = GScore.parse(text)
         share = sides[side].share(value)
         is_typical = value == sides[side].mode
-        examples.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, is_typical))
+        examples.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, typical=is_typical))
     return examples
 
 

@@ -108,7 +108,17 @@ def _accrued_counts(
 ) -> AccruedCounts:
     wiped_out = worsened + lost_by_reset
     survives = states - improved - lost - wiped_out
-    return AccruedCounts(states, stored, survives, improved, worsened, lost, lost_by_reset, wiped_out, fresh)
+    return AccruedCounts(
+        states=states,
+        stored=stored,
+        survives=survives,
+        improved=improved,
+        worsened=worsened,
+        lost=lost,
+        lost_by_reset=lost_by_reset,
+        wiped_out=wiped_out,
+        fresh=fresh,
+    )
 
 
 def read_material(

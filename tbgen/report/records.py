@@ -46,7 +46,7 @@ def _record(scan: TableCounts, code: int, by_depth: CountArray) -> Record:
     value = GScore.from_code(code)
     ties = int(by_depth[depth])
     to_move = chess.COLOR_NAMES[board.turn]
-    return Record(scan.material, scan.info.variant, value, depth, ties, board.fen(), to_move)
+    return Record(scan.material, scan.info.variant, value, depth, ties, fen=board.fen(), to_move=to_move)
 
 
 def count_omitted_lines(records: Iterable[Record]) -> int:

@@ -102,19 +102,19 @@ def tally(
 
 
 def _run_tally(holder: int, value: NDArray[np.uint8], max_stored: NDArray[np.int16], runs: ScanRuns) -> Tally:
-    end = np.append(runs.rank[1:] - 1, 0)
-    end[runs.is_last] = max_stored[runs.slot[runs.is_last]]
+    high_rank = np.append(runs.rank[1:] - 1, 0)
+    high_rank[runs.is_last] = max_stored[runs.slot[runs.is_last]]
     has_value = runs.value != NONE
     slot = runs.slot[has_value]
-    start = runs.rank[has_value]
-    end = end[has_value]
+    low_rank = runs.rank[has_value]
+    high_rank = high_rank[has_value]
     code = runs.value[has_value]
     code = np.where(code == FRESH, value[slot], code)
     rank = np.minimum(code, 255 - code).astype(np.int16)
-    states = np.maximum(end - start + 1, 0)
+    states = np.maximum(high_rank - low_rank + 1, 0)
     same_holder = (code < NONE) == (holder == 0)
     # V lies between A and W (fact F2 of docs/theory.md) and rank(W) >= rank(A), so rank(V) >= rank(A).
-    survives = np.where(same_holder & (rank >= start) & (rank <= end), 1, 0)
+    survives = np.where(same_holder & (rank >= low_rank) & (rank <= high_rank), 1, 0)
     changed = states - survives
     return [
         (WORSENED, slot, np.where(same_holder, changed, 0)),

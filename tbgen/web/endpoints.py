@@ -118,9 +118,9 @@ class Endpoint:
     @property
     def statuses(self) -> list[int]:
         """Statuses of the responses other than the answer."""
-        of_request = [408, 413] if self.body else [404] * self.may_lack
-        of_caches = [304] * (self.caching != NO_STORE)
-        of_input = [400] * bool(self.parameters or self.body)
+        of_request = [408, 413] if self.body else [404] if self.may_lack else []
+        of_caches = [304] if self.caching != NO_STORE else []
+        of_input = [400] if self.parameters or self.body else []
         return [*_COMMON_STATUSES, *of_request, *of_caches, *of_input]
 
     @cached_property

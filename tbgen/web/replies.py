@@ -59,8 +59,8 @@ def refusal_of(error: Exception) -> Refusal:
         case Refusal():
             return error
         case MissingTableError():
-            plain = MissingTableError(error.material, rules=error.rules)  # without the directories
-            return Refusal(404, error.code, str(plain))
+            without_directories = MissingTableError(error.material, rules=error.rules)
+            return Refusal(404, error.code, str(without_directories))
         case MissingLayerError():
             sentence = "the table here does not store the depths of accrued scores that the answer needs"
             return Refusal(404, error.code, sentence)

@@ -17,7 +17,7 @@ from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import RESULTS, Basis, Doubt
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import COMMAND, Ending, read_ending
-from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
+from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, read_result, usual_movetext
 from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
 from tbgen.text import sanitise
 
@@ -162,7 +162,7 @@ def read_game(raw: RawGame) -> Game:
         game.error = BrokenGameError(_place(game, game.line), str(error))
         return game
     game.board = game.start.board.copy(stack=False)
-    text = plain_movetext(raw.data[raw.moves_start :])
+    text = usual_movetext(raw.data[raw.moves_start :])
     try:
         _set_result_and_doubts(game, raw, _play(game, text))
         game.doubts += doubts
@@ -399,7 +399,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
     comments = dict[int, str]()
     nags = defaultdict[int, list[int]](list)
     outer_states: list[tuple[chess.Board, int, int | None, bool]] = []
-    for token in TOKEN.finditer(plain_movetext(raw.data[raw.moves_start :])):
+    for token in TOKEN.finditer(usual_movetext(raw.data[raw.moves_start :])):
         if token.lastgroup == "move" and not outer_states and position_number == len(game.moves):
             continue  # a result that looks like a move, or text after the result
         if token.lastgroup == "move" and is_readable:

@@ -25,7 +25,7 @@ _SYMBOLS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u
 _SIGNS: Final = {"\u203c": "!!", "\u2047": "??", "\u2048": "?!", "\u2049": "!?"}
 _LETTERS_O: Final = "\u041e\u039f"
 """The Cyrillic and the Greek letter O."""
-_PLAIN: Final = LegibleTable(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _SYMBOLS | _SIGNS))
+_USUAL: Final = LegibleTable(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _SYMBOLS | _SIGNS))
 _COMMENT_OR_MOVES: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
 
 
@@ -42,25 +42,25 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "tbgen.latin-1")
 
 
-def plain(text: str) -> str:
+def usual_text(text: str) -> str:
     """Return a string with hyphens for dashes, letters for figurines, and spaces for control characters.
 
     Invisible characters are removed.
 
-    >>> plain("♘f3\\u200b 0–1\\x1a")
+    >>> usual_text("♘f3\\u200b 0–1\\x1a")
     'Nf3 0-1 '
     """
-    return sanitise(text, _PLAIN)
+    return sanitise(text, _USUAL)
 
 
-def plain_movetext(data: bytes) -> str:
-    """Decode a movetext, and apply :func:`plain` outside of comments. The number of lines does not change."""
+def usual_movetext(data: bytes) -> str:
+    """Decode a movetext, and apply :func:`usual_text` outside of comments. The number of lines stays."""
     text = decode(data)
     if not UNUSUAL_CHARACTER.search(text):
         return text
     # If an invisible character between CR and LF is removed, they would become one line break.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else plain(part[0]), text)
+    return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else usual_text(part[0]), text)
 
 
 BOTH_FORFEIT: Final = "0-0"
@@ -110,10 +110,10 @@ def read_result(text: str) -> str | None:
     >>> read_result("1/2-0") is None
     True
     """
-    text = plain(text).strip().strip("()").strip()
+    text = usual_text(text).strip().strip("()").strip()
     return next((result for result, spelling in _SPELLINGS.items() if spelling.fullmatch(text)), None)
 
 
 def ends_with_result(movetext: bytes) -> bool:
     """Return whether a movetext, from which comments have been removed, ends with a result."""
-    return _RESULT_AT_END.search(plain(decode(movetext[-TAIL_BYTES:]))) is not None
+    return _RESULT_AT_END.search(usual_text(decode(movetext[-TAIL_BYTES:]))) is not None

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from tbgen.errors import quote
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.spelling import TAIL_BYTES, decode, ends_with_result, plain
+from tbgen.games.pgn.spelling import TAIL_BYTES, decode, ends_with_result, usual_text
 from tbgen.text import composed
 
 MAX_BYTES: Final = 1 << 24
@@ -289,7 +289,7 @@ class _GrowingGame:
     def cut_offset(self, line: bytes) -> int:
         """Return the offset in a line at which the next game cuts off this game; 0 if it is not cut off."""
         event = _EVENT_AT_END.search(line) if b"[Event" in line else None
-        head = b"" if event is None else _plain_line(line[: event.start()]).strip()
+        head = b"" if event is None else _usual_line(line[: event.start()]).strip()
         if event is None or not head or head[:1] in b"%;":
             return 0
         if self._is_in_comment:
@@ -299,8 +299,8 @@ class _GrowingGame:
     def ends_before(self, line: bytes) -> bool:
         """Return whether a line belongs to the next game."""
         if self._is_in_comment:
-            return b"[Event" in line and _EVENT_IN_COMMENT.match(_plain_line(line)) is not None
-        text = _plain_line(line)
+            return b"[Event" in line and _EVENT_IN_COMMENT.match(_usual_line(line)) is not None
+        text = _usual_line(line)
         if text[:1] in b"%;" or _EMPTY_LINE.match(text):
             return False
         event = text[:1] in b"[E" and _EVENT_TAG.match(text) is not None
@@ -325,7 +325,7 @@ class _GrowingGame:
     def add(self, line: bytes) -> None:
         """Append a line."""
         self._data += line
-        text = _plain_line(line)
+        text = _usual_line(line)
         start = len(self._data) - len(line.removeprefix(_BOM))
         if self._is_in_comment:
             self._track_comments(line)
@@ -405,13 +405,13 @@ class _GrowingGame:
         self._text_start = -1
 
 
-def _plain_line(line: bytes) -> bytes:
-    """Return a line with :func:`plain` applied to everything except the quoted value of a tag."""
+def _usual_line(line: bytes) -> bytes:
+    """Return a line with :func:`usual_text` applied to everything except the quoted value of a tag."""
     if not _ODD_CHARACTER.search(line):
         return line
     quoted = _QUOTED.search(line)
     start, end = quoted.span() if quoted else (len(line), len(line))
-    return line[start:end].join(plain(decode(part)).encode() for part in (line[:start], line[end:]))
+    return line[start:end].join(usual_text(decode(part)).encode() for part in (line[:start], line[end:]))
 
 
 def _usual_name(tag: re.Match[bytes]) -> tuple[str, bool]:

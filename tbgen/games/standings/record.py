@@ -185,7 +185,9 @@ class GameRecord:
         link = explorer and explorer + explorer_query(raw.data, outcome.settings.variant)
         round_ = tag_of("Round", "")
         event = EventFormat.of(tags)
-        return cls(file, raw.number, white, black, outcome, round_, start, count, link, event)
+        return cls(
+            file, raw.number, white, black, outcome, round_, start, move_count=count, link=link, event=event
+        )
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with its outcome scored under a scheme, with the game's cutoff and komi.

@@ -442,7 +442,7 @@ def _meetings(standings: Standings) -> StandingsTable:
 
 
 def _pair_count(half_points: int, meeting: GamesOfPlayer) -> int:
-    """Return the number of pairs in a meeting with ``half_points`` half points in chess."""
+    """Return the number of pairs of a meeting that brought so many half points in chess."""
     return meeting.pairs.pentanomial[half_points]
 
 
