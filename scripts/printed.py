@@ -66,10 +66,10 @@ def masked(text: str) -> str:
     return text.replace(str(ROOT), "ROOT").replace(os.getcwd(), "HERE")
 
 
-def command_sections() -> dict[str, list[str]]:
-    """Return the commands to record, by the name of their file."""
+def command_sections(name: str = "printed/commands.list") -> dict[str, list[str]]:
+    """Return the commands of a list in ``tests/data``, by the name of their file."""
     sections: dict[str, list[str]] = {}
-    for (line,) in rows("printed/commands.list", "\n"):
+    for (line,) in rows(name, "\n"):
         if line.startswith("["):
             lines = sections.setdefault(line.strip("[]"), [])
         elif line:

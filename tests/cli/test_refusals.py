@@ -64,5 +64,6 @@ def test_what_is_refused(commands: str, place: Path, capsys: Capture) -> None:
             output = capsys.readouterr()
             assert (output.out, output.err.count("\n")) == ("", 1), words
             assert output.err.startswith("tbgen: "), words
+            assert output.err[:-1].isprintable(), words
             assert sentence in output.err, words
             assert {path: path.read_bytes() for path in place.iterdir()} == before, words

@@ -16,15 +16,22 @@ from tbgen.beyond.budget import Budget, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.gaps import Gap, Narrowing, Need
 from tbgen.beyond.ledger import ForwardProof
+from tbgen.beyond.lines import Hold, PlanMove
 from tbgen.beyond.solution import Solution, SolvedMove
+from tbgen.beyond.statements import solution_document
+from tbgen.board.fen import parse_fen
 from tbgen.board.score import NONE, GScore
+from tbgen.board.scoring import EXPONENTIAL
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
+from tbgen.cli.solution import hold_text, solution_text
 from tbgen.cli.solver_options import Resources
+from tbgen.cli.streams import json_text
 from tbgen.errors import UsageError
+from tbgen.probe.moves import LinePly
 from tbgen.progress import SolveProgress, SolveStage
-from tests.support.commands import Capture, answer, failure
+from tests.support.commands import Capture, answer, failure, printed, said
 from tests.support.paths import DATA
 from tests.support.solving import LOCKED, WALL
 
@@ -168,68 +175,45 @@ MOVES = (
 GAPS = [Gap(True, "g-pawn", "promotes", number, Need.MEMORY, 3, 682 << 20, None) for number in (1, 2, 3, 4)]
 
 
-@pytest.mark.parametrize(
-    ("facts", "lines"),
-    [
-        ({"stopped_by": Stop.TIME}, ["stopped by      time: more may narrow it (--time)"]),
-        ({"stopped_by": Stop.MEMORY}, ["stopped by      memory: more may narrow it (--memory)"]),
-        ({"stopped_by": Stop.NOTHING_LEFT}, ["stopped by      nothing left to try"]),
-        (
-            {"stopped_by": Stop.TABLES, "missing": ("KPvKP", "KNPvK"), "build": COMMAND},
-            [
-                "stopped by      missing tables",
-                f"tables          missing tables that may narrow the value: {COMMAND}",
-            ],
-        ),
-        (
-            {"moves": MOVES},
-            ["g5    -G0.0 to -G0.5  resets", "Kd5    G4.5", "Kf5  not known", "solved          967 cells"],
-        ),
-        (
-            {"gaps": tuple(GAPS), "narrowing": Narrowing(7, 90.0, 1 << 30)},
-            [
-                "open            White's g-pawn promotes in 1 position: needs 3 mobile men, 682.00 MiB",
-                "                White's g-pawn promotes in 3 positions: needs 3 mobile men, 682.00 MiB",
-                "                and 1 other kind of moves",
-                "to be solved    7 cells or more, about 1 min 30 s and 1.00 GiB",
-            ],
-        ),
-        (
-            {"proof": ForwardProof(1, 2000, 1)},
-            ["proof           1 cell, 2,000 states proved; only one position in 64 in 1 large cell"],
-        ),
-        ({"lower": GScore("-G0.0"), "upper": GScore("G0.0")}, ["value           not known"]),
-        (
-            {"upper": GScore("-G4.5")},
-            ["value           -G4.5  (Black holds it)", "depth           not known"],
-        ),
-    ],
+LINE = (
+    LinePly(chess.Move.from_uci("e4f5"), "Kf5", GScore("G4.5"), 1),
+    LinePly(chess.Move.from_uci("e7d6"), "Kd6", GScore("-G4.5"), 0),
 )
-def test_what_is_printed(
-    capsys: Capture, found: list[Solution], facts: dict[str, Any], lines: list[str]
-) -> None:
+PLAN = tuple(PlanMove(ply.move, ply.san, ply.accrued) for ply in LINE)
+EXACT = {"lower": GScore("-G4.5"), "upper": GScore("-G4.5")}
+MADE_UP: dict[str, dict[str, Any]] = {
+    "time": {"stopped_by": Stop.TIME},
+    "memory": {"stopped_by": Stop.MEMORY, "mobile": ((chess.E4,), (chess.E4, chess.E7))},
+    "nothing left": {
+        "stopped_by": Stop.NOTHING_LEFT, "gaps": tuple(GAPS), "narrowing": Narrowing(7, 90.0, 1 << 30)
+    },
+    "tables": {"stopped_by": Stop.TABLES, "missing": ("KPvKP", "KNPvK"), "build": COMMAND, "moves": MOVES},
+    "a sampled proof": {"proof": ForwardProof(1, 2000, 1), "gaps": tuple(GAPS[:2]), "plans": (PLAN, ())},
+    "two lines": {"proof": ForwardProof(2, 1, 0), "lines": (LINE, LINE[:1])},
+    "nothing": {"lower": GScore("-G0.0"), "upper": GScore("G0.0")},
+    "best play": {**EXACT, "plans": (PLAN, PLAN), "line": LINE, "depth": 1},
+    "forcing moves": {**EXACT, "plans": ((), PLAN), "line": LINE, "forcing": (False, True)},
+}  # fmt: skip
+
+
+def test_what_is_printed() -> None:
     """If memory has ended the work, the text does not suggest more time."""
-    found += [replace(GIVEN, **facts)]
-    text = answer(capsys, "solve", LOCKED)
-    for line in lines:
-        assert line in text.splitlines()
-    assert ("missing" in text) == ("build" in facts)
-    assert ("cannot get better" in text or "points  " in text) == ("not known" not in lines[0])
+    fen, texts = parse_fen(LOCKED), list[str]()
+    for name, facts in MADE_UP.items():
+        solution = replace(GIVEN, **facts)
+        document = solution_document(LOCKED, solution, EXPONENTIAL)
+        lines = list(solution_text(fen, solution, EXPONENTIAL))
+        texts += [f"# {name}", *lines, json_text(document), ""]
+    squares = {chess.D6: (chess.D4,), chess.E6: (chess.C4, chess.E4)}
+    hold = Hold(chess.WHITE, GScore("G2.0"), chess.E4, chess.E7, squares, {chess.D6: 1, chess.E6: 0})
+    printed("solution", "\n".join([*texts, *hold_text(fen.board, hold)]) + "\n")
 
 
-def test_what_is_in_the_document(capsys: Capture, found: list[Solution]) -> None:
-    found += [
-        replace(GIVEN, stopped_by=Stop.TABLES, missing=("KPvKP", "KNPvK"), build=COMMAND, moves=MOVES),
-        replace(GIVEN, lower=GScore("-G0.0"), upper=GScore("G0.0")),
-    ]
-    document = json.loads(answer(capsys, "solve", LOCKED, "--json"))
-    assert document["stopped_by"] == "missing tables"
-    assert (document["missing_tables"], document["build"]) == (["KPvKP", "KNPvK"], COMMAND)
-    assert [move["zeroing"] for move in document["moves"]] == [True, False, False]
-    assert main(["solve", LOCKED, "--svg", "none"]) == 1
-    output = capsys.readouterr()
-    assert "there is nothing to show: nothing was proved" in output.err
-    assert "value           not known" in output.out, "the answer is printed all the same"
+def test_nothing_is_drawn_if_nothing_is_proved(capsys: Capture, found: list[Solution]) -> None:
+    found += [replace(GIVEN, **MADE_UP["nothing"])]
+    out, (sentence,) = said(capsys, 1, "solve", LOCKED, "--svg", "none")
+    assert "there is nothing to show: nothing was proved" in sentence
+    assert "value           not known" in out, "the answer is printed all the same"
     assert not Path("none").exists()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.beyond.budget import Budget
-from tests.support.commands import Capture, answer, document, said
+from tests.support.commands import Capture, said
 from tests.support.exhaustive import exhaustive
 from tests.support.solving import CASTLING, FEW, LOCKED, PIECES, WALL, Cells
 
@@ -31,98 +31,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-REFUSED = (
-    "tbgen: game 4, line 22: the position cannot be solved: "
-    "the position has castling rights: cells are solved without them"
-)
-SUMMARY = "tbgen: positions of 3 stopped games that no table holds: 2 worked on for ..., 1 unsolvable"
-
-
-BOUNDS = {"lower": "G5.0", "upper": "G4.0"}
-
-
 def without_times(lines: list[str]) -> list[str]:
     """Return lines without durations."""
     return [re.sub(r"\d+\.\d s", "...", line) for line in lines]
-
-
-def test_tag(cells: Cells, place: Path, capsys: Capture) -> None:
-    words = "tag", place / "in.pgn", place / "out.pgn", "--solve"
-    assert without_times(said(capsys, 0, *words, "--scoring", "winner")[1]) == [
-        REFUSED,
-        SUMMARY,
-        "tbgen: 4 games tagged (1 mate, 1 solved, 1 bounded, 1 played)",
-    ]
-    tagged = (place / "out.pgn").read_text()
-    assert '[RMobilityBasis "bounded"]\n[RMobilityAccrued "G4.5"]\n' in tagged
-    assert tagged.count('[RMobilityBounds "G5.0 G4.0"]\n') == 1
-    assert '[RMobilityResult "-G3.5"]\n[Points "0-1"]\n[RMobilityBasis "solved"]\n' in tagged
-    assert cells.budgets[0] == Budget(60.0)
-    found = json.loads(said(capsys, 0, *words, "--json")[0])
-    assert found["bases"] == {"mate": 1, "solved": 1, "played": 2}
-    assert found["unsolvable"] == {"the position has castling rights: cells are solved without them": 1}
-    assert found["solving"].pop("seconds") >= 0
-    assert found["solving"] == {"asked": 3, "solved": 2, "known": 0, "refused": 1, "out_of_time": 0}
-
-
-@pytest.mark.usefixtures("cells")
-def test_score(place: Path, capsys: Capture) -> None:
-    """The standings count the results decided by each basis; tags are believed."""
-    words = "score", place / "in.pgn", "--solve"
-    out, told = said(capsys, 0, *words, "--scoring", "winner")
-    rows = [line.split() for line in out.splitlines()]
-    for basis in ("mate", "solved", "bounded", "played"):
-        assert [basis, "1"] in rows
-    assert "What best play changed: games" in out
-    assert without_times(told) == [REFUSED, SUMMARY]
-    found = json.loads(said(capsys, 0, *words, "--json")[0])
-    assert found["bases"] == {"mate": 1, "solved": 1, "played": 2}
-    assert [game.get("bounds") for game in found["games"]] == [BOUNDS, *[None] * 3]
-    assert found["solving"]["asked"] == 3
-    tagged = str(place / "tagged.pgn")
-    said(capsys, 0, "tag", place / "in.pgn", tagged, "--solve")
-    for scheme, decided in (("winner", 1), ("exponential", 0)):
-        found = document(capsys, "score", tagged, "--scoring", scheme)
-        assert (found["bases"].get("bounded", 0), found["games"][0]["bounds"]) == (decided, BOUNDS)
-        assert "solving" not in found
-
-
-@pytest.mark.usefixtures("cells")
-def test_adjudicate_a_file(place: Path, capsys: Capture) -> None:
-    words = "adjudicate", place / "in.pgn", "--solve"
-    out, told = said(capsys, 0, *words)
-    assert out.splitlines() == [
-        "1. A - B  1/2-1/2  accrued G4.5  result G4.5  (played, not proven: between G5.0 and G4.0)  "
-        "points 0.5010-0.4990",
-        "2. A - B  0-1  accrued -G0.0  result -G0.0  (mate)  points 0.0000-1.0000",
-        "3. A - B  1/2-1/2  accrued G3.0  result -G3.5  (solved, 4 plies to go)  points 0.4961-0.5039",
-        "4. A - B  1/2-1/2  accrued G2.0  result G2.0  (played, not proven)  points 0.5312-0.4688",
-    ]
-    assert without_times(told) == [REFUSED.replace("game 4, line 22: ", ""), SUMMARY]
-    out, _ = said(capsys, 0, *words, "--scoring", "winner", "--json")
-    first, _, third, fourth = json.loads(out)["games"]
-    assert (first["basis"], first["proven"], first["value"]) == ("bounded", True, "G4.5")
-    assert (first["bounds"], first["depth"]) == (BOUNDS, None)
-    assert (third["basis"], third["value"], third["depth"]) == ("solved", "-G3.5", 4)
-    assert "bounds" not in third
-    assert "castling rights" in fourth["unsolvable"]
-    out, told = said(capsys, 1, *words, "--require-proof")
-    assert [line[0] for line in out.splitlines()] == ["2", "3"]
-    for sentence in (
-        "game 1, line 1: no table can prove the result: the position has 6 men",
-        "it is proved only to lie between G5.0 and G4.0",
-        "nor can it be solved: the position has castling rights",
-    ):
-        assert sentence in " ".join(told)
-
-
-@pytest.mark.usefixtures("cells")
-def test_adjudicate_a_position(capsys: Capture) -> None:
-    text = answer(capsys, "adjudicate", f"{LOCKED} G4.5", "--solve", "--scoring", "winner")
-    assert "basis           bounded: between G5.0 and G4.0" in text.splitlines()
-    text = answer(capsys, "adjudicate", *WALL.split(), "G3.0", "--solve", "--require-proof")
-    assert "result          -G3.5  (Black holds it)" in text.splitlines()
-    assert "basis           solved, 4 plies to go" in text.splitlines()
 
 
 def test_what_takes_least_comes_first(

@@ -1,7 +1,5 @@
 """``--syzygy`` of ``tbgen tag``, ``score`` and ``adjudicate``, with the files of three men."""
 
-import io
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -23,7 +21,6 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.errors import UsageError
-from tbgen.games.pgn.reader import read_games
 from tbgen.probe.tablebase import Tablebase
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.paths import ROOT, SYZYGY_FILES
@@ -46,75 +43,6 @@ def games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "games.pgn"
     path.write_text("".join(map(stopped, (WON, DRAWN, NO_FILE, NO_FILE, CASTLING, WALL))) + MATE)
     return path
-
-
-def tags(path: Path) -> list[tuple[str | None, ...]]:
-    names = ("RMobilityResult", "RMobilityBasis", "RMobilityBounds")
-    found = read_games(io.BytesIO(path.read_bytes()))
-    return [tuple(game.tags.get(name) for name in names) for game in found]
-
-
-TAGGED = [
-    ("-G0.0", "syzygy", None),
-    ("G4.5", "table missing", "-G0.5 G0.5"),
-    ("G4.5", "table missing", None),
-    ("G4.5", "table missing", None),
-    ("G4.5", "played", None),
-    ("-G3.5", "played", None),
-    ("-G0.0", "mate", None),
-]
-
-
-def test_tags(games: Path, capsys: Capture) -> None:
-    out = games.with_name("tagged.pgn")
-    printed, told = said(capsys, 0, "tag", games, out, "--syzygy", SYZYGY_FILES, "--json")
-    assert tags(out) == TAGGED
-    assert " ".join(told).count("Syzygy file KRvKP.rtbw is missing") == 1
-    found = json.loads(printed)
-    assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
-    before = out.read_bytes()
-    _, told = said(capsys, 0, "tag", out, out, "--syzygy", SYZYGY_FILES)
-    assert out.read_bytes() == before
-    assert "1 syzygy" in told[-1]
-    games.write_text(games.read_text() * 2)
-    said(capsys, 0, "tag", games, out, "--syzygy", SYZYGY_FILES, "--jobs", "2")
-    assert tags(out) == TAGGED * 2
-
-
-def test_tags_by_scoring_and_rules(games: Path) -> None:
-    """Bounds from chess are decisive for scorings that count only chess."""
-    out = games.with_name("tagged.pgn")
-    assert main(["tag", str(games), str(out), "--syzygy", str(SYZYGY_FILES), "--scoring", "classical"]) == 0
-    assert tags(out)[:2] == [("-G0.0", "syzygy", None), ("G4.5", "bounded", "-G0.5 G0.5")]
-    assert main(["tag", str(games), str(out), "--syzygy", str(SYZYGY_FILES), "--rules", "wg"]) == 0
-    (first, *_) = read_games(io.BytesIO(out.read_bytes()))
-    assert (first.tags["WGMobilityResult"], first.tags["WGMobilityBasis"]) == ("-G0.0", "syzygy")
-
-
-def test_standings(games: Path, capsys: Capture) -> None:
-    """Games are tagged or not; results that tags prove by Syzygy files count without the files."""
-    bounds = {"lower": "-G0.5", "upper": "G0.5"}
-    found = json.loads(said(capsys, 0, "score", games, "--json", "--syzygy", SYZYGY_FILES)[0])
-    assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
-    won, drawn, *_ = found["games"]
-    assert (won["basis"], won["value"], won["points"]) == ("syzygy", "-G0.0", {"white": 0.0, "black": 1.0})
-    assert drawn["bounds"] == bounds
-    said(capsys, 0, "tag", games, games, "--syzygy", SYZYGY_FILES)
-    won, drawn, *_ = json.loads(said(capsys, 0, "score", games, "--json")[0])["games"]
-    assert (won["basis"], drawn["basis"], drawn["bounds"]) == ("syzygy", "table missing", bounds)
-
-
-def test_one_position(games: Path, capsys: Capture) -> None:
-    text = answer(capsys, "adjudicate", f"{WON} G4.5", "--syzygy", str(SYZYGY_FILES))
-    assert "result          -G0.0  (Black holds it)\nbasis           syzygy\naccrued score   G4.5\n" in text
-    out, _ = said(capsys, 0, "adjudicate", f"{DRAWN} G4.5", "--syzygy", SYZYGY_FILES)
-    assert "basis           table missing, not proven: between -G0.5 and G0.5" in out
-    out, told = said(capsys, 0, "adjudicate", NO_FILE, "--syzygy", SYZYGY_FILES, "--json")
-    assert json.loads(out)["missing_syzygy"] == "KRvKP.rtbw"
-    assert told[-1] == (
-        "tbgen: Syzygy file KRvKP.rtbw is missing for 1 game; in the directory of the others, fetch with: "
-        "wget https://tablebase.lichess.ovh/tables/standard/3-4-5-wdl/KRvKP.rtbw"
-    )
 
 
 def test_several_directories(games: Path, capsys: Capture) -> None:

@@ -1,6 +1,7 @@
 """Commands run in the process of the test, and their output."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import pytest
 
 from tbgen.cli.main import main
 from tests.support.builds import logged
+from tests.support.paths import DATA
 
 Capture = pytest.CaptureFixture[str]
 """The type of the fixture ``capsys``."""
+RENEW = "TBGEN_TEST_RENEW"
+"""The environment variable that is set where :func:`printed` writes files; their diff is then reviewed."""
 
 
 def answer(capsys: Capture, *words: str) -> str:
@@ -53,3 +57,11 @@ def said(capsys: Capture, code: int, *words: str | Path) -> tuple[str, list[str]
     assert main([str(word) for word in words]) == code
     output = capsys.readouterr()
     return output.out, output.err.splitlines()
+
+
+def printed(name: str, text: str) -> None:
+    """Compare a text with a file of ``tests/data/transcripts``; or write the file, see :data:`RENEW`."""
+    path = DATA / "transcripts" / f"{name}.txt"
+    if RENEW in os.environ:
+        path.write_text(text)
+    assert text.splitlines() == path.read_text().splitlines(), f"review this diff, then set {RENEW}=1 once"
