@@ -20,7 +20,7 @@ from tbgen.match.openings import OpeningOrder, OpeningPolicy, OpeningSettings
 from tbgen.uci.options import options_for
 from tests.match.engines import words
 from tests.support.commands import failure
-from tests.support.matches import event, games_of
+from tests.support.matches import games_of
 from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal
 
@@ -102,32 +102,6 @@ def test_programs_are_found_as_by_a_shell(tmp_path: Path) -> None:
     assert entrants_of([["cmd=sh"]])[0].engine.command[0].endswith("/sh")
 
 
-def test_invalid_engines() -> None:
-    for given, expected in (
-        (["name=x"], "--engine needs cmd="),
-        (["cmd=no-such-program"], "there is no program 'no-such-program'"),
-        (["cmd="], "there is no program ''"),
-        ([CMD, "hash=5"], "there is no 'hash': expected some of cmd, name"),
-        ([CMD, "arg.x=5"], "there is no 'arg.x': expected some of cmd, name"),
-        ([CMD, "tc"], "'tc' is not of the form key=value"),
-        ([CMD, "proto=xboard"], "'xboard' is not a protocol that is spoken here: expected one of uci"),
-        ([CMD, "restart=maybe"], "expected one of auto, on, off"),
-        ([CMD, "dir=/no/such"], "there is no directory"),
-        ([CMD, "tc=5", "st=1"], "give only one of them"),
-        ([CMD, "nodes=0"], "--engine nodes=0: expected a whole number of at least 1"),
-        ([CMD, "depth=many"], "--engine depth=many: expected a whole number"),
-        ([CMD, "st=0"], "--engine st=0: the time must not be 0"),
-        ([CMD, "name=-"], "no player in PGN can be called '-'"),
-        ([CMD, 'name=a"b'], "no player in PGN"),
-    ):
-        assert expected in refusal(entrants_of, [given]), given
-    for each, expected in (
-        ("tc=soon", "--engine or --each: 'soon' is not a time control"),
-        ("depth=many", "--engine or --each depth=many: expected a whole number"),
-    ):
-        assert expected in refusal(entrants_of, [[CMD]], [each]), each
-
-
 def test_the_other_options() -> None:
     openings = OpeningSettings(Path("a.pgn"), "pgn", OpeningOrder.RANDOM, 8, 3, OpeningPolicy.ROUND)
     for text, expected in (
@@ -138,21 +112,6 @@ def test_the_other_options() -> None:
         ("elo0=-1.5 elo1=5 model=normalized", TestSettings(-1.5, 5, model=EloModel.NORMALISED)),
     ):
         assert struct_of("option", text.split(), type(expected)) == expected
-    for option, kind, text, sentence in (
-        ("openings", OpeningSettings, "order=random", "--openings needs file="),
-        ("openings", OpeningSettings, "file=a order=odd", ": expected one of sequential, random"),
-        ("openings", OpeningSettings, "file=a policy=odd", "expected one of encounter, round"),
-        ("openings", OpeningSettings, "file=a start=0", "start=0: expected a whole number of at least 1"),
-        ("openings", OpeningSettings, "file=a plies=-1", "plies=-1: expected a whole number of at least 0"),
-        ("resign", ResignRule, "score=5", "--resign needs movecount="),
-        ("resign", ResignRule, "movecount=1 score=5 twosided=perhaps", "=perhaps: expected true or false"),
-        ("draw", DrawRule, "score=5", "--draw needs movecount="),
-        ("sprt", TestSettings, "elo0=0", "--sprt needs elo1="),
-        ("sprt", TestSettings, "elo0=0 elo1=x", "--sprt elo1=x: expected a number"),
-        ("sprt", TestSettings, "elo0=0 elo1=5 model=odd", "'odd' is not a model of a test"),
-        ("sprt", TestSettings, "elo=0", "there is no 'elo': expected some of elo0, elo1"),
-    ):
-        assert sentence in refusal(struct_of, option, text.split(), kind), text
     assert processors_of("0-2,5", range(8)) == (0, 1, 2, 5)
     assert processors_of("all", [1, 3]) == (1, 3)
     for text, sentence in (
@@ -210,10 +169,6 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ):
         file.write_text(more, errors="surrogateescape")
         assert expected in failure(capsys, 2, "match", str(file))
-    assert "does not exist: name one" in failure(capsys, 2, "match", str(tmp_path / "none.toml"))
-    assert "cannot be read" in failure(capsys, 2, "match", str(tmp_path))
-    for name, expected in (("", "the name is empty"), ("/", "name it with --pgn FILE")):
-        assert expected in failure(capsys, 2, "match", "--engine", "cmd=x", "--pgn", name)
 
 
 def test_switches_of_a_file(tmp_path: Path) -> None:
@@ -246,31 +201,3 @@ def test_an_engine_alone_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
         file.write_text(f'pgn = "{tmp_path}/games.pgn"\n{engine}')
         sentence = failure(capsys, 2, "match", str(file), "--engine", CMD, "name=other")
         assert sentence.startswith(f"tbgen: nothing limits a search of {Path(sys.executable).name}: ")
-
-
-def test_contradictory_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for more, expected in (
-        ("--games 3", "write --games 2 --rounds 2"),
-        ("-games 100 -rounds 3", "an encounter has 1 or 2 games, not 100: write --games 2 --rounds 150"),
-        ("--tournament ladder", "is not a format of events"),
-        ("--variant atomic", "is not a match variant"),
-        ("--tournament gauntlet --seeds 2", "has 1 to 1 seeds, not 2"),
-        (f"--engine {' '.join(words('A', moves='e2e4'))}", "two engines are called A"),
-        (f"--engine {' '.join(words('C', moves='e2e4'))} --sprt elo0=0 elo1=1", "a test needs two engines"),
-        ("--tournament knockout --sprt elo0=0 elo1=1", "a test can end a match"),
-        ("--pgn games.pgn.gz", "--pgn cannot be games.pgn.gz"),
-        ("--pgn -", "--pgn cannot be -"),
-        ("--verify-adjudications 2", "is not a share"),
-        ("--sprt elo0=5 elo1=1", "elo0 below elo1"),
-        ("--sprt 5 1", "elo0 below elo1"),
-        ("--sprt 0 5 0.1", "--sprt '0 5 0.1': expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"),
-        ("--openings file=none.epd", "the file of openings 'none.epd' does not exist: name another"),
-        ("-nosuch 3", "No such option '-nosuch'; see: tbgen match --help"),
-        ("--affinity x", "tbgen: --affinity: 'x' is not a list of processors"),
-        ("--each option=x", "there is no 'option': expected some of cmd, name, dir, arg, option.NAME"),
-        ("--affinity all --concurrency 500", "500 games at once need as many processors"),
-        ("--solve-time 5s", "add --solve"),
-    ):
-        assert expected in failure(capsys, 2, *event(tmp_path / "games.pgn", *more.split())), more
-    assert "--pgn FILE" in failure(capsys, 2, "match")
-    assert "two engines or more" in failure(capsys, 2, "match", "--pgn", "games.pgn")
