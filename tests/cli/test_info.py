@@ -23,7 +23,7 @@ from tests.support.packed_tables import PackedTables
 pytestmark = pytest.mark.usefixtures("default_directory")
 
 
-def test_info(capsys: Capture, reference_dir: Path) -> None:
+def test_info(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
     text = answer(capsys, "info")
     assert text.startswith(f"{reference_dir}: 3 of 36 tables")
     assert "missing: KQvK KRvK KPvK " in text
@@ -43,6 +43,7 @@ def test_info(capsys: Capture, reference_dir: Path) -> None:
             for name in ("KQvK", "KRvK")
         ],
     )
+    assert "missing: KvK" in answer(capsys, "info", "--dir", str(tmp_path))
     assert said(capsys, 3, "info", "KQvK")[0] == ""
 
 
@@ -153,26 +154,6 @@ def test_the_manifest_of_what_is_not_there(capsys: Capture, tmp_path: Path) -> N
     found = json.loads(out)
     assert (found["missing"], list(found["damaged"])) == (["KvK"], ["KBvK"])
     assert (found["tables"], found["digest"]) == ([], None)
-
-
-def test_a_directory_that_is_not_there(capsys: Capture, tmp_path: Path) -> None:
-    """A missing directory has no tables, as for every command; an empty one has a list of missing tables.
-
-    Two empty manifests would look alike, so an empty manifest is an error, and nothing is printed.
-    """
-    absent = tmp_path / "absent"
-    manifests = ["--manifest"], ["--manifest", "--json"]
-    for directory, asked in ((absent, ([], ["--json"], ["KBvK"], *manifests)), (tmp_path, manifests)):
-        note = " (no such directory)" if directory == absent else ""
-        for words in asked:
-            assert said(capsys, 3, "info", *words, "--dir", directory) == (
-                "",
-                [
-                    f"tbgen: there are no tables in {directory}{note}: build some, as with: "
-                    f"tbgen build KBvK --dir {directory}"
-                ],
-            )
-    assert "missing: KvK" in answer(capsys, "info", "--dir", str(tmp_path))
 
 
 def test_packed_tables(capsys: Capture, three_men: Path, packed: PackedTables) -> None:

@@ -100,17 +100,6 @@ def test_words_of_other_programs() -> None:
         assert given(line) == expected.split(), line
 
 
-def test_rejected_words_are_named_with_their_replacement() -> None:
-    for line, sentence in (
-        ("-config file=config.json", "settings of an event are read from EVENT.toml"),
-        ("-quick cmd=a cmd=b book=c", "--each tc=10+0.1"),
-        ("-engine cmd=a whitepov", "-engine whitepov is not understood: evaluations must be"),
-        ("-each book=a.bin", "--openings file=FILE"),
-        ("-engine conf=Stockfish", "engines.json cannot be read here: No such file or directory; give cmd="),
-    ):
-        assert sentence in refusal(given, line), line
-
-
 ENGINES = """[
     {"name": "A", "command": "./a -x", "workingDirectory": "/a", "protocol": "uci", "variants": ["standard"],
      "options": [{"name": "Hash", "value": 64, "default": 16, "type": "spin", "min": 1},

@@ -9,7 +9,6 @@ import pytest
 from tbgen.cli.main import main
 from tbgen.games.pgn.reader import Game
 from tests.match.engines import words
-from tests.support.commands import failure
 from tests.support.matches import event, games_of, last_words, tagged
 
 FILES = Path(__file__).parent.parent / "data" / "syzygy"
@@ -78,9 +77,3 @@ def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shutil.copy(FILES / "KNvK.rtbw", files)
     played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(files))
     assert capsys.readouterr().err.count("Syzygy file KBvK.rtbw is missing\n") == 1
-
-
-def test_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = event(tmp_path / "games.pgn", "-tb", str(tmp_path))
-    assert "there are no Syzygy files (.rtbw) in" in failure(capsys, 2, *command)
-    assert not (tmp_path / "games.pgn").exists()

@@ -58,29 +58,6 @@ def values(data: bytes) -> list[dict[str, str]]:
     return [{tag.name: tag.value for tag in raw.tags} for raw in split_games(io.BytesIO(data))]
 
 
-def test_tags() -> None:
-    locked, mate, wall, castling = values(joined(tagged(GAMES, solving(Scheme.WINNER))))
-    assert locked == {
-        "FEN": LOCKED,
-        "FENAccrued": "G4.5",
-        "Result": "1/2-1/2",
-        "RMobilityResult": "G4.5",
-        "Points": "1-0",
-        "RMobilityBasis": "bounded",
-        "RMobilityAccrued": "G4.5",
-        "RMobilityBounds": "G5.0 G4.0",
-        "RMobilityCutoff": "G6.0",
-        "RMobilityScoring": "Winner",
-        "RMobilityFiftyMoveRule": "legacy",
-    }
-    assert (wall["RMobilityResult"], wall["RMobilityBasis"], wall["Points"]) == ("-G3.5", "solved", "0-1")
-    assert (castling["RMobilityResult"], castling["RMobilityBasis"]) == ("G2.0", "played")
-    assert not any("RMobilityBounds" in game for game in (mate, wall, castling))
-    locked, *_ = values(joined(tagged(GAMES, solving())))
-    assert (locked["RMobilityBasis"], locked["RMobilityBounds"]) == ("played", "G5.0 G4.0")
-    assert locked["Points"] == "0.5010-0.4990"
-
-
 @pytest.mark.parametrize("scheme", [None, Scheme.WINNER])
 def test_tagging_twice_is_tagging_once(scheme: Scheme | None) -> None:
     once = joined(tagged(GAMES, solving(scheme)))
