@@ -25,7 +25,7 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
-from tbgen.cli.solution import hold_text, solution_text
+from tbgen.cli.solution import bound_picture, hold_text, solution_text
 from tbgen.cli.solver_options import Resources
 from tbgen.cli.streams import json_text
 from tbgen.errors import UsageError
@@ -207,6 +207,20 @@ def test_what_is_printed() -> None:
     squares = {chess.D6: (chess.D4,), chess.E6: (chess.C4, chess.E4)}
     hold = Hold(chess.WHITE, GScore("G2.0"), chess.E4, chess.E7, squares, {chess.D6: 1, chess.E6: 0})
     printed("solution", "\n".join([*texts, *hold_text(fen.board, hold)]) + "\n")
+
+
+def test_arrows_of_later_moves_are_faint_and_beneath_the_others() -> None:
+    moves = map(chess.Move.from_uci, "e4f5 e7d6 f5e4 d6e7 e4f5".split())
+    plan = tuple(PlanMove(move, "", GScore("G4.5")) for move in moves)
+    picture = bound_picture(chess.Board(LOCKED), "claim", plan, (chess.E4,))
+    colours = re.findall('<line [^>]*stroke="(#[^"]*)"[^>]*class="arrow"', picture)
+    assert colours == ["#00308860", "#15781b60", "#003088", "#15781b"]
+
+
+def test_a_seventh_field_that_does_not_count_is_named(capsys: Capture, found: list[Solution]) -> None:
+    found += [GIVEN]
+    _, (sentence,) = said(capsys, 0, "solve", f"{LOCKED.replace('22 72', '0 72')} G2.5")
+    assert sentence.startswith("tbgen: the seventh field G2.5 does not count: ")
 
 
 def test_nothing_is_drawn_if_nothing_is_proved(capsys: Capture, found: list[Solution]) -> None:
