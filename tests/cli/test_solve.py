@@ -210,7 +210,7 @@ def test_what_is_printed() -> None:
 
 
 def test_arrows_of_later_moves_are_faint_and_beneath_the_others() -> None:
-    moves = map(chess.Move.from_uci, "e4f5 e7d6 f5e4 d6e7 e4f5".split())
+    moves = map(chess.Move.from_uci, ["e4f5", "e7d6", "f5e4", "d6e7", "e4f5"])
     plan = tuple(PlanMove(move, "", GScore("G4.5")) for move in moves)
     picture = bound_picture(chess.Board(LOCKED), "claim", plan, (chess.E4,))
     colours = re.findall('<line [^>]*stroke="(#[^"]*)"[^>]*class="arrow"', picture)
