@@ -95,10 +95,10 @@ def attribute_docstrings(owner: type | ModuleType) -> list[tuple[list[str], str]
 
 
 def field_docstrings(document_type: type[Document]) -> dict[str, str]:
-    """Return the docstrings of the fields of a document, inherited fields included, each as one line."""
+    """Return the docstrings that describe a single field of a document, inherited fields included."""
     bases = document_type.__mro__[: document_type.__mro__.index(Document)]
     rows = [row for owner in reversed(bases) for row in attribute_docstrings(owner)]
-    return {name: docstring for names, docstring in rows for name in names if docstring}
+    return {names[0]: docstring for names, docstring in rows if docstring and len(names) == 1}
 
 
 def _json_schema(value_type: type) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def raise_on_termination_signals() -> None:
 
 
 def _raise_termination(signum: int, _frame: FrameType | None) -> NoReturn:
+    signal.signal(signum, signal.SIG_IGN)  # a signal to the process and to its group comes twice
     raise TerminationError(signal.Signals(signum))
 
 
@@ -46,6 +47,8 @@ def _send_again(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it came where Python drops exceptions, for example in ``__del__``."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         signum = getattr(unraisable.exc_value, "number", signal.SIGINT)
+        if signum in TERMINATION_WORDS:
+            signal.signal(signum, _raise_termination)
         Timer(_RESEND_SECONDS, send_to_main_thread, (signum,)).start()
     else:
         sys.__unraisablehook__(unraisable)

@@ -106,6 +106,24 @@ def test_an_interrupt_amid_the_first_imports() -> None:
         assert end(process) == (130, "tbgen: interrupted\n")
 
 
+SIGNALLED_TWICE = """
+import os, signal
+from tbgen.cli import entry_point, main
+
+def signalled(*arguments):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return say(*arguments)
+
+say, main.say, main._run = main.say, signalled, signalled
+entry_point()
+"""
+
+
+def test_a_signal_that_comes_twice_ends_with_one_sentence() -> None:
+    with started("-c", SIGNALLED_TWICE) as process:
+        assert end(process) == (128 + signal.SIGTERM, "tbgen: terminated\n")
+
+
 SETTINGS = """
 import os
 from tbgen.cli.main import COMMANDS, main
