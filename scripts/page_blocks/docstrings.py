@@ -21,7 +21,7 @@ def attribute_docstrings(owner: type | ModuleType) -> dict[str, str]:
 def markdown(docstring: str) -> str:
     """Return reStructuredText as one paragraph of Markdown, without a full stop after a single sentence."""
     text = " ".join(re.sub(r":\w+:`~?([^`]*)`", r"`\1`", docstring).replace("``", "`").split())
-    text = re.sub(r"\bdocs/(\w+\.md)", r"[\1](\1)", text)
+    text = re.sub(r"\bdocs/(\w+\.md)(#[\w-]+)?", r"[\1](\1\2)", text)
     return text if re.search(r"\. [A-Z]", text) else text.removesuffix(".")
 
 

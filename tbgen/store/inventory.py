@@ -156,7 +156,7 @@ class TableDocument(Document):
     """Number of positions up to symmetry: with ``white`` and ``black`` to move, and with an ``en_passant``
     right."""
     form: Literal["plain", "packed"]
-    """The form of the file."""
+    """The form of the file: ``plain`` or ``packed``."""
     accrued: bool
     runs: Count
     """Whether values of accrued scores are stored, and in how many runs."""
@@ -189,7 +189,7 @@ class CountedTableDocument(TableDocument):
     values: ValueCounts
     """For ``white`` and for ``black`` to move, the number of positions of each value."""
     longest: LongestState | None
-    """A state whose depth is ``max_depth``; null for a packed table."""
+    """``fen`` and ``accrued`` of a state whose depth is ``max_depth``; null for a packed table."""
 
 
 def inventory(

@@ -228,7 +228,9 @@ ENDPOINTS: Final[tuple[Endpoint | SpecialEndpoint, ...]] = (
     SpecialEndpoint(
         MONITOR_PATH, "Metrics of the process, for Prometheus", MediaAnswer(str, METRICS_TYPE, "Figures")
     ),
-    SpecialEndpoint(OPENAPI_PATH, "This document", MediaAnswer(dict, text="OpenAPI"), [304]),
+    SpecialEndpoint(
+        OPENAPI_PATH, "The description of the API in OpenAPI", MediaAnswer(dict, text="OpenAPI"), [304]
+    ),
 )
 """All endpoints."""
 

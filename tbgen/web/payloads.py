@@ -27,7 +27,7 @@ class PositionMovesDocument(PositionDocument):
     """A position with its legal moves, best first."""
 
     moves: list[MoveDocument]
-    """The moves; an empty list in mate and stalemate."""
+    """The moves, best first; an empty list in mate and stalemate."""
 
 
 class Level(StrEnum):
@@ -48,7 +48,8 @@ class PuzzleDocument(PositionMovesDocument, kw_only=True):
     """By the number of tempting moves: at most one for ``easy``, two to four for ``medium``, more for
     ``hard``."""
     tempting: list[str]
-    """The wrong moves that are captures, or leave the opponent no more moves than the right one does."""
+    """The wrong moves, in UCI notation, that are captures, or leave the opponent no more moves than the right
+    one does. The right move is the first of ``moves``."""
 
 
 class MainlineDocument(PositionDocument):
@@ -122,8 +123,9 @@ class AccruedScoresDocument(Document):
     position_score: GScore
     """As in a position."""
     accrued_scores: Annotated[list[AccruedScoreDocument], Meta(min_length=1)]
-    """For each possible accrued score ``accrued``, ``value``, ``depth`` and ``points``. In mate, in stalemate
-    and, in r-mobility, where an en passant capture is legal, only the position score is possible."""
+    """For each possible accrued score, best for White first: ``accrued``, ``value``, ``depth`` and
+    ``points``. In mate, in stalemate and, in r-mobility, where an en passant capture is legal, only the
+    position score is possible."""
 
 
 class TablesDocument(Document):
@@ -146,6 +148,7 @@ class BatchRefusalDocument(Document):
     """A position of a batch, as it was sent, with the reason why it has no answer."""
 
     fen: str
+    """The position, as it was sent."""
     code: str
     message: str
     """As in an error."""
@@ -195,8 +198,8 @@ class BatchDocument(Document):
     rules: Variant
     """The variant."""
     positions: list[_BatchAnswer]
-    """For each position ``PositionMovesDocument``, without moves ``PositionDocument``, or
-    ``BatchRefusalDocument``."""
+    """For each position, in the order of ``fens``, ``PositionMovesDocument``, without moves
+    ``PositionDocument``, or ``BatchRefusalDocument``."""
 
 
 class GamePlyDocument(StateDocument, kw_only=True):
@@ -242,7 +245,7 @@ class OutcomeDocument(Document):
     points: PointsDocument
     """As in a position."""
     doubts: list[Doubt]
-    """Contradictions within the game."""
+    """Contradictions within the game (docs/referee.md#doubtful-games)."""
 
 
 class VariationPlyDocument(GamePlyDocument, kw_only=True):
@@ -280,7 +283,7 @@ class ListedGameDocument(Document):
     tags: dict[str, str]
     comment: str
     result: str
-    """The tags, the last comment and the result in the PGN."""
+    """The tags, the last comment and the result in chess, from the PGN."""
     plies: Count
     """Number of plies."""
     outcome: OutcomeDocument | None
