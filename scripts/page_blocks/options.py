@@ -55,8 +55,8 @@ def _effects(ignored: Iterable[tuple[str, str]], refused: Iterable[tuple[str, st
 
 def managed_options() -> str:
     """Return a table of the engine options that an event sets itself."""
-    rows = [(f"`{name}`", reason) for name, (_, reason) in MANAGED_IN_EVENTS.items()]
-    return table(("option", "here"), rows)
+    rows = [(f"`{name}`", value and f"`{value}`", why) for name, (value, why) in MANAGED_IN_EVENTS.items()]
+    return table(("option", "value", "here"), rows)
 
 
 def _marked(sentence: str) -> str:
