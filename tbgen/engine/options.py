@@ -119,7 +119,8 @@ class Options:
     chess960: Annotated[bool, _check_option("UCI_Chess960", "false")]
     """Whether castling is written as in Chess960. Both notations are read."""
     variant: Annotated[str, _combo_option("UCI_Variant", "rmobility", "chess", "rmobility")]
-    """The variant that the program has selected. The engine plays r-mobility in any case."""
+    """The variant that the program has selected; ``chess`` is for programs that support no other. The engine
+    plays r-mobility in any case."""
 
     def __init__(self, directories: Sequence[Path] = (), partner_command: str = "") -> None:
         self._defaults = {name: option.default for name, (_, option) in OPTIONS.items()}
