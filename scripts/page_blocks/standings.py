@@ -4,27 +4,22 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
-from page_blocks.docstrings import markdown
+from page_blocks.docstrings import attribute_docstrings, markdown
 from page_blocks.markdown import code, table
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import TABLES
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy
 
-_NUMBERS: Final = {
-    OrderBy.PERCENT: "points per game",
-    OrderBy.POINTS: "points",
-    OrderBy.CHESS: "points in chess",
-}
-
 
 def orders() -> str:
     """Return a table of the orders: what counts first, the tiebreaks, and whose rules these are."""
+    numbers = attribute_docstrings(OrderBy)
     rows = []
     for order in ORDERS.values():
         rules = f"[{order.rules}]({order.source})" if order.rules else "our own"
-        rows.append((code([order.name]), _NUMBERS[order.order_by], code(order.tiebreaks), rules))
+        rows.append((code([order.name]), numbers[order.order_by.name], code(order.tiebreaks), rules))
     return table(("order", "first", "tiebreaks", "rules"), rows)
 
 

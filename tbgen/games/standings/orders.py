@@ -90,7 +90,7 @@ _ORDER_LIST: Final = (
         "fide-swiss",
         OrderBy.CHESS,
         ("buchholz-cut1", "buchholz", "sb", "progressive", "direct-fide", "wins", "black-wins"),
-        "FIDE for Swiss events (C.02, 13.16.4, 2021)",
+        "FIDE for Swiss events without consistent ratings (C.02, 13.16.4, 2021)",
         _FIDE,
     ),
 )

@@ -34,11 +34,11 @@ class OrderBy(StrEnum):
     """The number by which players are ordered before ties are broken."""
 
     PERCENT = "percent"
-    """Points per game. If all players have played the same number of games, this is equivalent to points."""
+    """Points per game; equal to ``points`` if all players have equal numbers of games."""
     POINTS = "points"
-    """The sum of points under the scheme of the standings."""
+    """Points under the scheme of the standings."""
     CHESS = "chess"
-    """The sum of points in chess."""
+    """Points in chess."""
 
 
 @dataclass(frozen=True)
@@ -270,9 +270,12 @@ def _moves(half_points: int, player: Player, _: _LevelPlayers, data: TieData) ->
     return Fraction(sum(recorded), len(recorded)) if recorded else None
 
 
-def _of_player(number_of: Callable[[Player], Number]) -> _NumberFunction:
-    """Return the function for a tiebreak that depends on the player alone."""
-    return lambda player, _, __: number_of(player)
+def _wins(white: bool | None, player: Player, _: _LevelPlayers, data: TieData) -> int:
+    """Return the number of games won in chess.
+
+    :param white: whether to count games as White or as Black; None to count all.
+    """
+    return (player if white is None else player.by_side[white]).results.wins
 
 
 def balance(rank: int) -> Tiebreak:
@@ -293,9 +296,7 @@ def balance(rank: int) -> Tiebreak:
 
 _TIEBREAK_LIST: Final = (
     _points_sum("points", "points", "points"),
-    Tiebreak(
-        "classical", "classical", "points in chess (classical)", _of_player(lambda p: p.results.classical)
-    ),
+    Tiebreak("classical", "classical", "points in chess (classical)", lambda p, *_: p.results.classical),
     _points_sum("rmobility", "r-mobility", "exponential points (r-mobility)", Scheme.EXPONENTIAL),
     Tiebreak(
         "direct",
@@ -315,9 +316,9 @@ _TIEBREAK_LIST: Final = (
         low_best=True,
         per_game=False,
     ),
-    Tiebreak("wins", "+", "wins (+)", _of_player(lambda p: p.results.wins)),
-    Tiebreak("black-wins", "B wins", "wins with Black", _of_player(lambda p: p.by_side[False].results.wins)),
-    Tiebreak("double-wins", "2 wins", "pairs won twice", _of_player(lambda p: p.pairs.pentanomial[4])),
+    Tiebreak("wins", "+", "wins (+)", partial(_wins, None)),
+    Tiebreak("black-wins", "B wins", "wins with Black", partial(_wins, False)),
+    Tiebreak("double-wins", "2 wins", "pairs won twice", lambda p, *_: p.pairs.pentanomial[4]),
     Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),
     Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), Dependence.POINTS),
     Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), Dependence.POINTS),
@@ -331,9 +332,7 @@ _TIEBREAK_LIST: Final = (
     ),
     Tiebreak("crashes", "crashes", "fewest crashes", partial(_loss_count, _CRASH_BASES), low_best=True),
     Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_loss_count, _FORFEIT_BASES), low_best=True),
-    Tiebreak(
-        "games", "games", "fewest games", _of_player(lambda p: p.results.games), low_best=True, per_game=False
-    ),
+    Tiebreak("games", "games", "fewest games", lambda p, *_: p.results.games, low_best=True, per_game=False),
     Tiebreak(
         "won-moves",
         "m won",
