@@ -13,6 +13,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.kinds import FEN_LETTERS
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.compiler.cache import compiling
@@ -35,7 +36,8 @@ from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
 
 _POLL_SECONDS: Final = 0.001
 """Interval at which the thread looks for new requests."""
-_MAN_LETTERS: Final = "PNBRQKpnbrqk"
+_MAN_LETTERS: Final = FEN_LETTERS[::-1].swapcase()
+"""The letters of White's and then of Black's men, each in the order of the kernels' columns: P N B R Q K."""
 _ASSUMED_DEPTH: Final = 250
 """Depth in plies that is assumed for a value if the tables do not store its depth."""
 

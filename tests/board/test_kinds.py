@@ -55,12 +55,12 @@ def test_the_king_comes_first_and_is_no_promotion() -> None:
 
 
 def test_other_lists_of_men_have_every_man() -> None:
-    """The proof, the C library, the compiled engine, the page and some tests have lists of their own."""
+    """The proof, the C library, the page and some tests have lists of their own."""
     words, small, promoted = [man.word for man in MEN], MEN_LETTERS.lower(), kinds.PROMOTION_LETTERS
     names = {
         **{"WORDS": ", ".join(words).upper(), "LAST": words[-2].upper(), "last": small[-2]},
         **{"words": ", ".join(f'{letter}: "{word}"' for letter, word in zip(small, words, strict=True))},
-        **{"reversed": MEN_LETTERS[::-1], "small": small, "small_reversed": small[::-1]},
+        **{"reversed": MEN_LETTERS[::-1], "small": small},
         **{"small_promotions": promoted.lower(), "promotions_reversed": promoted[::-1]},
         **{"spaced": " ".join(MEN_LETTERS), "count": len(MEN), "more": len(promoted) - 1},
     }

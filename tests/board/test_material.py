@@ -65,7 +65,6 @@ def test_canonical_names_are_their_own_reading() -> None:
         assert material.symmetric == (
             material.name in ["KvK", "KQvKQ", "KRvKR", "KBvKB", "KNvKN", "KPvKP"]
         ), material
-        assert pickle.loads(pickle.dumps(material)) == material, material
 
 
 def test_what_is_wrong_with_a_name_is_said() -> None:
