@@ -3,6 +3,8 @@
 The value of a score of rank r is 1/(1 + r) of the value of a mate. This is the holder's lead under harmonic
 scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`). Integers between the values of two scores are
 used for estimates, and to express the number of plies to a score.
+
+The kernels share this module with code that runs before they are compiled, so it imports no compiler.
 """
 
 from typing import Final

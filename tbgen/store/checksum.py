@@ -2,6 +2,8 @@
 
 The Adler-32 checksum of gzip does not suffice: of 200 random bit flips in a real table, one resulted in
 different data without an error.
+
+Kernels of packed tables share this module with files of all forms, so it imports neither numba nor h5py.
 """
 
 from collections.abc import Sequence

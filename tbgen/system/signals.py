@@ -2,6 +2,8 @@
 
 Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, its processes receive SIGHUP. On
 Windows they receive SIGBREAK instead, which Ctrl-Break also sends. Services and job schedulers send SIGTERM.
+
+Every command loads this module at its start, so it imports only the standard library.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""Options of UCI engines: which of them users may set, and the values that an engine accepts."""
+"""Options of UCI engines: which of them users may set, and the values that an engine accepts.
+
+The partner of the engine and the engines of matches share these rules.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a server, and the limits of requests."""
+"""The settings of a server, and the limits of requests. They are read before starlette is loaded."""
 
 from dataclasses import dataclass
 from pathlib import Path

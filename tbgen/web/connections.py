@@ -1,4 +1,7 @@
-"""Connections of a server process: their maximum number, and the time that a request may take to arrive."""
+"""Connections of a server process: their maximum number, and the time that a request may take to arrive.
+
+This module loads uvicorn, which the main process of ``tbgen match --live`` does not load.
+"""
 
 from asyncio import TimerHandle, Transport
 from typing import Final

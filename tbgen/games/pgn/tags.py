@@ -1,4 +1,7 @@
-"""The PGN tags of r-mobility, most of which come from cuteRMob."""
+"""The PGN tags of r-mobility, most of which come from cuteRMob.
+
+Readers and writers of games share these names, so this module imports none of them.
+"""
 
 from typing import Final, NamedTuple, Self
 
