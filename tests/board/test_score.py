@@ -141,13 +141,12 @@ def test_scores_compare_with_nothing_else() -> None:
 
 @pytest.mark.parametrize("value", [GScore("-G3.5"), Material.parse("K[WF]vKN")])
 def test_scores_and_materials_never_change(value: GScore | Material) -> None:
-    arguments = [getattr(value, name) for name in value.__match_args__]
     for name in value.__match_args__:
         with pytest.raises(AttributeError, match=f"{name} cannot be set"):
             setattr(value, name, "K")
         with pytest.raises(AttributeError, match=f"{name} cannot be deleted"):
             delattr(value, name)
-    assert arguments in ([7, False], ["KN", "K[WF]"])
+    assert [getattr(value, name) for name in value.__match_args__] in ([7, False], ["KN", "K[WF]"])
     assert copy.copy(value) == copy.deepcopy(value) == pickle.loads(pickle.dumps(value)) == value
 
 
