@@ -7,6 +7,7 @@ An omitted optional field is ``UNSET``.
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -33,6 +34,7 @@ __all__ = [
     "encoded",
     "field_docstrings",
     "from_builtins",
+    "json_text",
     "schema_components",
     "to_builtins",
 ]
@@ -65,6 +67,14 @@ def from_builtins(builtins: Any, struct: type[AnyStruct]) -> AnyStruct:
 def encoded(document: Any) -> bytes:
     """Return the JSON of a document, or of a container of documents, without white space."""
     return msgspec.json.encode(document, enc_hook=_builtin)
+
+
+def json_text(document: Any, indent: int | None = 2, separators: tuple[str, str] | None = None) -> str:
+    """Return a document, or a container of documents, as JSON with only ASCII characters.
+
+    File names may contain lone surrogates, which :func:`encoded` could not encode.
+    """
+    return json.dumps(to_builtins(document), indent=indent, separators=separators)
 
 
 def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[Any, ...], dict[str, Any]]:

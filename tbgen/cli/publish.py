@@ -17,6 +17,7 @@ from tbgen.cli.options import (
     command,
     material_list,
 )
+from tbgen.cli.streams import print_document
 from tbgen.errors import UsageError
 from tbgen.exchange.cells import CellFilter, publish_cells
 from tbgen.exchange.publish import publish
@@ -86,7 +87,10 @@ def run(
                 published = write_site(directory, target, variants, materials, event=live, show=show_progress)
             else:
                 published = publish(directory, target, variants, materials, report=show_progress)
-    print(published.json().decode() if json else f"{target}: {_summary(published)}\n", end="")
+    if json:
+        print_document(published, indent=1)
+    else:
+        print(f"{target}: {_summary(published)}")
 
 
 def cell_filter(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> CellFilter:

@@ -12,7 +12,8 @@ import click
 from tbgen.board.scoring import Scheme
 from tbgen.cli.games import AdjudicationOptions, GameRun
 from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, Url, WordList, command
-from tbgen.cli.streams import json_text, say
+from tbgen.cli.streams import say
+from tbgen.documents import json_text
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.games.game_options import GameOptions

@@ -1,7 +1,6 @@
 """The standard streams and signals of a command's process. Standard streams may be closed."""
 
 import io
-import json
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from threading import Timer
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from tbgen.documents import to_builtins
+from tbgen.documents import json_text
 from tbgen.errors import TbgenError, printable
 from tbgen.system.signals import TERMINATION_WORDS, has_input, make_blocking, send_to_main_thread
 
@@ -98,16 +97,9 @@ def ensure_output_open(*, needed: bool) -> None:
 
 
 def print_document(document: Any, indent: int | None = 2) -> None:
-    """Print a document, or a container of documents, on stdout as :func:`json_text` returns it."""
+    """Print a document, or a container of documents, on stdout as :func:`tbgen.documents.json_text`
+    returns it."""
     print(json_text(document, indent), flush=True)
-
-
-def json_text(document: Any, indent: int | None = 2) -> str:
-    """Return a document, or a container of documents, as JSON with only ASCII characters.
-
-    File names may contain lone surrogates, which :func:`tbgen.documents.encoded` could not encode.
-    """
-    return json.dumps(to_builtins(document), indent=indent)
 
 
 def say(sentence: str) -> None:

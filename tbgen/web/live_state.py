@@ -16,15 +16,16 @@ from io import BytesIO
 from itertools import dropwhile
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias, get_args
 
 import chess
-from msgspec.structs import replace
+from msgspec import Struct, defstruct
+from msgspec.structs import asdict, replace
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
-from tbgen.documents import UNSET, Document, SideName, UnsetType, to_builtins
+from tbgen.documents import UNSET, Document, SideName, UnsetType
 from tbgen.errors import UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import (
@@ -55,7 +56,7 @@ from tbgen.games.standings.tournament import EventResult
 from tbgen.games.tagging import TaggedGame
 from tbgen.probe.probe_document import PointsDocument, points_document
 
-Change: TypeAlias = tuple[str, Any]
+Change: TypeAlias = tuple[str, Struct]
 """The name and the document of a server-sent event."""
 
 _MAX_LISTED: Final = 50
@@ -101,6 +102,21 @@ class FinishedGames(Document):
 
     total: int
     games: list[FinishedGame]
+
+
+class GameEndWithRows(GameEnd, frozen=True, tag=False):
+    """The end of a game, with its row in the list of games, and the number of all finished games."""
+
+    total: int
+    games: list[FinishedGame]
+
+
+_CHANGE_TYPES: Final = {
+    line_type: defstruct(line_type.__name__, (), bases=(line_type,), frozen=True, tag=False)
+    for line_type in get_args(LiveLine)
+} | {GameEnd: GameEndWithRows}
+"""Maps the type of each line to the type of its document, which has no field ``type``: that is the name of
+the event."""
 
 
 class LivePly(Ply, kw_only=True):
@@ -431,11 +447,10 @@ class LiveState:
                 self._playing.pop(line.key, None)
             case EventEnd():
                 self.termination = line.how
-        finished = {"total": len(self._finished), "games": rows} if isinstance(line, GameEnd) else {}
-        fields = to_builtins(line)
-        return fields.pop("type"), fields | finished
+        totals = {"total": len(self._finished), "games": rows} if isinstance(line, GameEnd) else {}
+        return str(line.__struct_config__.tag), _CHANGE_TYPES[type(line)](**asdict(line), **totals)
 
-    def update_standings(self, games: Iterable[GameRecord]) -> Change | None:
+    def update_standings(self, games: Iterable[GameRecord]) -> tuple[str, LiveStandings] | None:
         """Add games to the standings, and return the new standings; this may take seconds."""
         if self.start is None or self._encounters is None:
             return None

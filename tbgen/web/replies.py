@@ -7,20 +7,20 @@ import asyncio
 import gzip
 import hashlib
 import html
-import json
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from msgspec import Raw, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from tbgen.compiler.cache import KernelsMissingError
-from tbgen.documents import Document, encoded
+from tbgen.documents import Document, encoded, json_text
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.probe.probe_document import RefusalDocument
 from tbgen.web.configuration import BODY_SECONDS, MAX_BODY_BYTES, OPENAPI_PATH
@@ -236,7 +236,7 @@ def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
     headers = {"Cache-Control": NO_STORE, **(refusal.headers or {})}
     if as_page:
         return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
-    content = json.dumps(refusal.document.builtins(), separators=(",", ":"))  # only ASCII, whatever is quoted
+    content = json_text(refusal.document, None, (",", ":"))  # only ASCII, whatever is quoted
     return Response(content, refusal.status_code, headers, JSON_TYPE)
 
 
@@ -248,11 +248,11 @@ _SEND_SECONDS: Final = 60.0
 """Time after which a client that reads no data is disconnected."""
 
 
-def event_text(name: str, document: Document | dict[str, Any]) -> str:
-    """Return a server-sent event with a document.
+def event_text(name: str, document: Struct | Raw) -> str:
+    """Return a server-sent event with a document, which may be encoded already.
 
-    >>> event_text("over", {"how": "finished"})
-    'event: over\\ndata: {"how":"finished"}\\n\\n'
+    >>> event_text("refusal", RefusalDocument("busy", "try again later"))
+    'event: refusal\\ndata: {"code":"busy","message":"try again later"}\\n\\n'
     """
     return f"event: {name}\ndata: {encoded(document).decode()}\n\n"
 
@@ -292,7 +292,7 @@ async def _with_keep_alive(events: AsyncIterator[str]) -> AsyncIterator[str]:
         while True:
             done, _ = await asyncio.wait([next_event], timeout=_SILENT_SECONDS)
             if not done:
-                yield event_text("silence", {})
+                yield event_text("silence", Document())
             elif (text := next_event.result()) is None:
                 return
             else:

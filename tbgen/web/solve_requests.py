@@ -6,20 +6,23 @@ as soon as no client waits for it. Only one such process runs at a time.
 """
 
 import asyncio
-import json
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from time import monotonic
 from typing import Any, Final
 
+import msgspec
+from msgspec import Raw
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tbgen.beyond.budget import COMPILE_COMMAND, KERNEL_MODULE, SOLVE_COMMAND, Budget, solve_arguments
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
+from tbgen.documents import UNSET, Document, UnsetType
 from tbgen.errors import UsageError
+from tbgen.probe.probe_document import RefusalDocument
 from tbgen.probe.states import read_chess
 from tbgen.system.processes import lower_priority
 from tbgen.web.admission import Bill, Limiter, client_of
@@ -36,6 +39,18 @@ _COMPILING_TEXT: Final = (
 )
 _MAX_LINE_BYTES: Final = 1 << 22
 """Maximum length of a line of a process's output."""
+
+
+class CompilingDocument(Document):
+    """The answer is delayed because kernels are being compiled."""
+
+    message: str
+
+
+class _OutputLine(Document, forbid_unknown_fields=False):
+    """A line of a process's output: only a solution has moves."""
+
+    moves: Raw | UnsetType = UNSET
 
 
 class PositionSolver:
@@ -81,7 +96,7 @@ class PositionSolver:
     ) -> AsyncIterator[str]:
         """Yield the events. The processes that compile and solve end when ``stack`` is closed."""
         if not is_compiled(KERNEL_MODULE):
-            yield event_text("compiling", {"message": _COMPILING_TEXT})
+            yield event_text("compiling", CompilingDocument(_COMPILING_TEXT))
             await (await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))).wait()
         stack.enter_context(bill.timed())  # compiling is not charged, because it serves all clients
         arguments = solve_arguments(query.board.fen(), query.accrued, budget, self._directory, "--stream")
@@ -113,19 +128,20 @@ async def _events(process: Process, deadline: float) -> AsyncIterator[str]:
     errors = asyncio.ensure_future(process.stderr.read())
     try:
         while line := await asyncio.wait_for(process.stdout.readline(), deadline - monotonic()):
-            document = json.loads(line)
-            yield event_text("solution" if "moves" in document else "interval", document)
+            is_interval = msgspec.json.decode(line, type=_OutputLine).moves is UNSET
+            document = Raw(msgspec.json.format(line, indent=-1))
+            yield event_text("interval" if is_interval else "solution", document)
         if code := await process.wait():
             yield event_text("refusal", _refusal(code, (await errors).decode(errors="replace")))
     except TimeoutError:
-        yield event_text("refusal", {"code": "failed", "message": "the position was not solved in time"})
+        yield event_text("refusal", RefusalDocument("failed", "the position was not solved in time"))
     finally:
         errors.cancel()
 
 
-def _refusal(code: int, errors: str) -> dict[str, str]:
+def _refusal(code: int, errors: str) -> RefusalDocument:
     """Return the refusal for a failed process; it has details only if the input is invalid."""
     if code == UsageError.exit_code:
         *_, sentence = errors.strip().splitlines() or [""]
-        return {"code": UsageError.code, "message": sentence.removeprefix("tbgen: ")}
-    return {"code": "failed", "message": "the position was not solved: the attempt has failed"}
+        return RefusalDocument(UsageError.code, sentence.removeprefix("tbgen: "))
+    return RefusalDocument("failed", "the position was not solved: the attempt has failed")

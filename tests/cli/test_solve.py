@@ -27,7 +27,7 @@ from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.cli.solution import bound_picture, hold_text, solution_text
 from tbgen.cli.solver_options import Resources
-from tbgen.cli.streams import json_text
+from tbgen.documents import json_text
 from tbgen.errors import UsageError
 from tbgen.probe.moves import LinePly
 from tbgen.progress import SolveProgress, SolveStage

@@ -242,11 +242,13 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
         assert sorted(change[1].result.leaders if change[1].result else []) == leaders
         assert [len(table.rows) for table in change[1].tables] == ([3, 3] if leaders else [])
         if count == 1:
+            assert change[1].result is not None
             assert change[1].result.sentence == "B is first: 1 to 0 points."
             state.apply(EventEnd(Termination.FINISHED), ())
             assert state.needs_ranking
             change = state.update_standings(())
             assert change is not None
+            assert change[1].result is not None
             assert change[1].result.sentence == "B wins: 1 to 0 points."
     last = state.document().builtins()["standings"]["tables"][0]["rows"][-1]
     assert (last[1:4], last[-3:]) == (["C", "0", "0"], ["", "", ""])
@@ -289,7 +291,8 @@ def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
         for uci, told in (("g1f3", ""), ("g8f6", line)):
             board.push_uci(uci)
             _, change = state.apply(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
-        assert change["ply"]["line"] == wanted
+        assert isinstance(change, GameMove)
+        assert change.ply.line == wanted
         (game,) = state.document().builtins()["playing"]
         assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
         assert game["plies"][1]["line"] == wanted
@@ -310,7 +313,8 @@ def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
 
     assert thought() is None
     name, change = state.apply(GameThought(0, "1.1.1", "+0.12/3 1.000s", "g1f3 g8f6 a1a5"), ())
-    assert (name, change["key"], change["line"]) == ("thought", "1.1.1", "Nf3 Nf6")
+    assert isinstance(change, GameThought)
+    assert (name, change.key, change.line) == ("thought", "1.1.1", "Nf3 Nf6")
     assert thought() == {"comment": "+0.12/3 1.000s", "line": "Nf3 Nf6"}
     board = chess.Board()
     board.push_uci("g1f3")
