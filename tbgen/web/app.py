@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -22,8 +23,15 @@ from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.system.processes import end_with_parent
 from tbgen.web.admission import Bill, Limiter, Queue, Result, WorkerPool, client_of
-from tbgen.web.configuration import MONITOR_PATH, OPENAPI_PATH, REPLY_PATH, SOLVE_PATH, Settings
-from tbgen.web.endpoints import ENDPOINTS, Endpoint, EndpointKind, SpecialEndpoint, openapi
+from tbgen.web.configuration import Settings
+from tbgen.web.endpoints import (
+    DOCUMENT_ENDPOINTS,
+    ENDPOINTS,
+    SPECIAL_ENDPOINTS,
+    Endpoint,
+    EndpointKind,
+    openapi,
+)
 from tbgen.web.envelope import METRICS_TYPE, Monitor, ResponseMiddleware
 from tbgen.web.live import LivePage
 from tbgen.web.opponent import Opponent
@@ -86,8 +94,8 @@ class _Service:
         self._limiter = Limiter(settings.limit, settings.burst)
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
-        self._solving = PositionSolver(settings)
-        self._opponent = Opponent(settings, self._slow)
+        self.solver = PositionSolver(settings)
+        self.opponent = Opponent(settings, self._slow)
         fields = {
             "report": "report_directory",
             "solve": "solve_budget",
@@ -102,12 +110,6 @@ class _Service:
         }
         if settings.report_directory is not None:
             self._pages |= report_endpoints(settings.report_directory, self._slow)
-        self._special_handlers: dict[str, Handler] = {
-            SOLVE_PATH: self._solving.answer,
-            REPLY_PATH: self._opponent.answer,
-            MONITOR_PATH: self._answer_monitor,
-            OPENAPI_PATH: self._answer_openapi,
-        }
         self._live: LivePage | None = None
         if settings.live_file is not None:
             self._live = LivePage(settings.live_file, self._limiter, ends_with_event=settings.ends_with_event)
@@ -138,7 +140,7 @@ class _Service:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._opponent.close()
+        await self.opponent.close()
         for pool in (self._quick, self._slow, self._compiler):
             pool.close()
         for stock in self._stocks.values():
@@ -152,8 +154,10 @@ class _Service:
 
     def _routes(self) -> Iterator[Route]:
         """Yield the routes of the API, then those of pages, which OpenAPI does not describe."""
-        for endpoint in ENDPOINTS:
-            yield Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
+        handlers = [*map(self._handler, DOCUMENT_ENDPOINTS)]
+        handlers += [attrgetter(special.handler)(self) for special in SPECIAL_ENDPOINTS]
+        for endpoint, handler in zip(ENDPOINTS, handlers, strict=True):
+            yield Route(endpoint.path, handler, methods=[endpoint.method])
             if endpoint.open:
                 preflight = partial(_answer_preflight, endpoint.method)
                 yield Route(endpoint.path, preflight, methods=["OPTIONS"], include_in_schema=False)
@@ -162,10 +166,8 @@ class _Service:
         for path, sentence in _NOT_OFFERED_SENTENCES.items():
             yield Route(path, partial(_refuse_not_offered, sentence), include_in_schema=False)
 
-    def _handler(self, endpoint: Endpoint | SpecialEndpoint) -> Handler:
+    def _handler(self, endpoint: Endpoint) -> Handler:
         """Return the handler of an endpoint. Documents are made in a thread pool and charged to clients."""
-        if isinstance(endpoint, SpecialEndpoint):
-            return self._special_handlers[endpoint.path]
         find = partial(endpoint.find, *(self._stocks[variant] for variant in endpoint.variants))
         pool = self._quick if endpoint.kind is EndpointKind.QUICK else self._slow
         is_queued = endpoint.kind is EndpointKind.QUEUED
@@ -225,11 +227,13 @@ class _Service:
             for stock in self._stocks.values():
                 await self._compiler.run(stock.compile_kernels, Bill())
 
-    async def _answer_monitor(self, _: Request) -> Response:
+    async def answer_monitor(self, _: Request) -> Response:
+        """Answer with the metrics of this process."""
         text = self._monitor.metrics_text((self._quick, self._slow))
         return Response(text, headers={"Cache-Control": NO_STORE}, media_type=METRICS_TYPE)
 
-    async def _answer_openapi(self, request: Request) -> Response:
+    async def answer_openapi(self, request: Request) -> Response:
+        """Answer with the description of the API."""
         return answer(request, self._openapi, STORE_ONE_HOUR)
 
 

@@ -7,9 +7,6 @@ from typing import Final
 from tbgen.beyond.budget import Budget
 
 OPENAPI_PATH: Final = "/openapi.json"
-SOLVE_PATH: Final = "/r/solve"
-REPLY_PATH: Final = "/r/reply"
-MONITOR_PATH: Final = "/monitor"
 MAX_FEN_LENGTH: Final = 200
 """Maximum length of a FEN; the longest FEN of seven fields has about 110 characters."""
 MAX_BODY_BYTES: Final = 256 << 10

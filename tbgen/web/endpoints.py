@@ -6,7 +6,7 @@ parameters of such an endpoint and the type of its answer follow from the signat
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum, auto
 from functools import cached_property, partial
 from inspect import Signature, signature
@@ -25,10 +25,7 @@ from tbgen.web import lookups, payloads
 from tbgen.web.configuration import (
     MAX_BODY_BYTES,
     MAX_GAMES_BYTES,
-    MONITOR_PATH,
     OPENAPI_PATH,
-    REPLY_PATH,
-    SOLVE_PATH,
 )
 from tbgen.web.envelope import METRICS_TYPE
 from tbgen.web.games import game, games, legal_moves
@@ -80,23 +77,21 @@ class EndpointKind(Enum):
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """A path of the API that answers with a document, and the function that makes it."""
+class ApiPath:
+    """A path of the API, and what follows from its properties."""
 
     path: str
     summary: str
-    find: Callable[..., Document]
-    """The function that makes the answer. Its arguments are the stocks (tables) of the variants, followed by
-    the request's parameters by name, or by the request's body as ``body``."""
-    kind: EndpointKind = EndpointKind.SLOW
-    variants: tuple[Variant, ...] = tuple(Variant)
-    """The variants whose tables the function needs."""
+    kind: EndpointKind
+    _: KW_ONLY
     body: Body | None = None
     """The body of a POST request; None for a GET request."""
     may_lack: bool = True
-    """Whether the tables may lack the answer."""
+    """Whether the tables may lack the answer, or the server may not offer it."""
     open: bool = False
     """Whether scripts of any site may send POST requests; all sites may send GET requests."""
+    charged: bool = True
+    """Whether clients are charged for the answer, so that it may be refused."""
 
     @property
     def method(self) -> str:
@@ -110,6 +105,26 @@ class Endpoint:
             return NO_STORE
         return REVALIDATE if self.kind is EndpointKind.STATE else STORE_ONE_HOUR
 
+    def statuses_with(self, parameters: Sequence[Parameter]) -> list[int]:
+        """Return the statuses of the responses other than the answer to requests with these parameters."""
+        common = _COMMON_STATUSES if self.charged else ()
+        of_body = [408, 413] if self.body else []
+        of_tables = [404] if self.may_lack else []
+        of_caches = [304] if self.caching != NO_STORE else []
+        of_input = [400] if parameters or self.body else []
+        return [*common, *of_body, *of_tables, *of_caches, *of_input]
+
+
+@dataclass(frozen=True)
+class Endpoint(ApiPath):
+    """A path of the API that answers with a document, and the function that makes it."""
+
+    find: Callable[..., Document]
+    """The function that makes the answer. Its arguments are the stocks (tables) of the variants, followed by
+    the request's parameters by name, or by the request's body as ``body``."""
+    variants: tuple[Variant, ...] = tuple(Variant)
+    """The variants whose tables the function needs."""
+
     @property
     def answer(self) -> MediaAnswer:
         """The answer, whose type is a document."""
@@ -118,10 +133,7 @@ class Endpoint:
     @property
     def statuses(self) -> list[int]:
         """Statuses of the responses other than the answer."""
-        of_request = [408, 413] if self.body else [404] if self.may_lack else []
-        of_caches = [304] if self.caching != NO_STORE else []
-        of_input = [400] if self.parameters or self.body else []
-        return [*_COMMON_STATUSES, *of_request, *of_caches, *of_input]
+        return self.statuses_with(self.parameters)
 
     @cached_property
     def _signature(self) -> Signature:
@@ -137,18 +149,19 @@ class Endpoint:
         ]
 
 
-class SpecialEndpoint(NamedTuple):
+@dataclass(frozen=True)
+class SpecialEndpoint(ApiPath):
     """A path of the API where the server answers in a way of its own."""
 
-    path: str
-    summary: str
+    handler: str
+    """The attribute of the service (:mod:`tbgen.web.app`) that answers requests."""
     answer: MediaAnswer
-    statuses: Sequence[int] = ()
-    """Statuses of the responses other than the answer."""
     parameters: Sequence[Parameter] = ()
-    body: Body | None = None
-    method: str = "GET"
-    open: bool = False
+
+    @property
+    def statuses(self) -> list[int]:
+        """Statuses of the responses other than the answer, in ascending order."""
+        return sorted(self.statuses_with(self.parameters))
 
 
 def _type_and_required(hint: Any) -> tuple[Any, bool]:
@@ -167,19 +180,36 @@ _PGN_BODY: Final = Body(PGN_TYPE, str)
 _GAMES_BODY: Final = Body(PGN_TYPE, str, MAX_GAMES_BYTES)
 _COMMON_STATUSES: Final = (429, 500, 503)
 _VARIANT_ENDPOINTS: Final = (
-    Endpoint("/{}", "A position in {}", lookups.position, EndpointKind.QUICK),
+    Endpoint("/{}", "A position in {}", EndpointKind.QUICK, lookups.position),
     Endpoint(
-        "/{}/moves", "The legal moves of any position in {}", legal_moves, EndpointKind.QUICK, may_lack=False
+        "/{}/moves", "The legal moves of any position in {}", EndpointKind.QUICK, legal_moves, may_lack=False
     ),
-    Endpoint("/{}/mainline", "Best play in {}", lookups.line),
-    Endpoint("/{}/accrued", "A position in {} with every accrued score", lookups.accrued_scores),
-    Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, EndpointKind.RANDOM),
-    Endpoint("/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, EndpointKind.QUEUED),
-    Endpoint("/{}/challenge", "A random position to play in {}", challenge, EndpointKind.RANDOM),
-    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, EndpointKind.STATE),
-    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH_BODY, open=True),
-    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN_BODY),
-    Endpoint("/{}/games", "Results of many games by {}", games, body=_GAMES_BODY),
+    Endpoint("/{}/mainline", "Best play in {}", EndpointKind.SLOW, lookups.line),
+    Endpoint(
+        "/{}/accrued", "A position in {} with every accrued score", EndpointKind.SLOW, lookups.accrued_scores
+    ),
+    Endpoint("/{}/sample", "A random position of a table for {}", EndpointKind.RANDOM, lookups.sample),
+    Endpoint("/{}/puzzle", "A puzzle in {}: only one move keeps the value", EndpointKind.QUEUED, puzzle),
+    Endpoint("/{}/challenge", "A random position to play in {}", EndpointKind.RANDOM, challenge),
+    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", EndpointKind.STATE, lookups.statistics),
+    Endpoint(
+        "/{}/batch",
+        "Many positions in {}",
+        EndpointKind.SLOW,
+        lookups.batch,
+        body=_BATCH_BODY,
+        may_lack=False,
+        open=True,
+    ),
+    Endpoint("/{}/game", "A game, refereed by {}", EndpointKind.SLOW, game, body=_PGN_BODY, may_lack=False),
+    Endpoint(
+        "/{}/games",
+        "Results of many games by {}",
+        EndpointKind.SLOW,
+        games,
+        body=_GAMES_BODY,
+        may_lack=False,
+    ),
 )
 """The endpoints that every variant has; ``{}`` stands for the variant."""
 
@@ -193,13 +223,13 @@ def _variant_endpoint(endpoint: Endpoint, rules: Variant) -> Endpoint:
 def _view_endpoint(view: View) -> Endpoint:
     find = partial(lookups.view_position, view)
     summary = f"A position in {_VIEW_TEXTS[view]}"
-    return Endpoint(f"/{view}", summary, find, EndpointKind.QUICK, (Variant.R_MOBILITY,))
+    return Endpoint(f"/{view}", summary, EndpointKind.QUICK, find, (Variant.R_MOBILITY,))
 
 
 DOCUMENT_ENDPOINTS: Final = (
     *(_variant_endpoint(endpoint, rules) for rules in Variant for endpoint in _VARIANT_ENDPOINTS),
     *map(_view_endpoint, View),
-    Endpoint("/tables", "The tables of the server", lookups.tables, EndpointKind.STATE, may_lack=False),
+    Endpoint("/tables", "The tables of the server", EndpointKind.STATE, lookups.tables, may_lack=False),
 )
 """The endpoints that answer with documents."""
 STATE_PARAMETERS: Final = DOCUMENT_ENDPOINTS[0].parameters
@@ -208,30 +238,44 @@ _EVENTS_TEXT: Final = (
     "Events: interval (lower, upper, cells), compiling (message) and silence, then solution (as tbgen solve "
     "--json) or refusal"
 )
-ENDPOINTS: Final[tuple[Endpoint | SpecialEndpoint, ...]] = (
-    *DOCUMENT_ENDPOINTS,
+SPECIAL_ENDPOINTS: Final = (
     SpecialEndpoint(
-        SOLVE_PATH,
+        "/r/solve",
         "The value of a position of any number of men, or an interval that narrows",
+        EndpointKind.QUEUED,
+        "solver.answer",
         MediaAnswer(str, EVENT_STREAM_TYPE, _EVENTS_TEXT),
-        (400, 404, *_COMMON_STATUSES),
         STATE_PARAMETERS,
     ),
     SpecialEndpoint(
-        REPLY_PATH,
+        "/r/reply",
         "A move in a game of r-mobility, of any number of men",
+        EndpointKind.QUEUED,
+        "opponent.answer",
         MediaAnswer(ReplyDocument),
-        (400, 404, 408, 413, *_COMMON_STATUSES),
         body=_PGN_BODY,
-        method="POST",
     ),
     SpecialEndpoint(
-        MONITOR_PATH, "Metrics of the process, for Prometheus", MediaAnswer(str, METRICS_TYPE, "Figures")
+        "/monitor",
+        "Metrics of the process, for Prometheus",
+        EndpointKind.RANDOM,
+        "answer_monitor",
+        MediaAnswer(str, METRICS_TYPE, "Figures"),
+        may_lack=False,
+        charged=False,
     ),
     SpecialEndpoint(
-        OPENAPI_PATH, "The description of the API in OpenAPI", MediaAnswer(dict, text="OpenAPI"), [304]
+        OPENAPI_PATH,
+        "The description of the API in OpenAPI",
+        EndpointKind.QUICK,
+        "answer_openapi",
+        MediaAnswer(dict, text="OpenAPI"),
+        may_lack=False,
+        charged=False,
     ),
 )
+"""The endpoints that answer in a way of their own."""
+ENDPOINTS: Final[tuple[Endpoint | SpecialEndpoint, ...]] = (*DOCUMENT_ENDPOINTS, *SPECIAL_ENDPOINTS)
 """All endpoints."""
 
 _Schema: TypeAlias = dict[str, Any]
