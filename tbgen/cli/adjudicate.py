@@ -66,7 +66,13 @@ def run(
     if ".pgn" in Path(words[-1]).suffixes if is_position else fens_after:
         raise UsageError("give either the FEN of one game or files of games, not both")
     options = AdjudicationOptions(
-        False, requirements, solving, sources, jobs=1, referee=referee, directory=directory
+        strict=False,
+        requirements=requirements,
+        solving=solving,
+        sources=sources,
+        jobs=1,
+        referee=referee,
+        directory=directory,
     )
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)
     worst = 0

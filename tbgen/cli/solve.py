@@ -135,7 +135,13 @@ class SolveOptions(OptionGroup):
         """Time, memory and files for solving positions. With a cluster, any number of cells is kept."""
         limit = DEFAULT_BYTES if self.scheduler is None else None
         return Resources(
-            self.time, self.total, self.memory, self.threads, self.cells, self.sources, max_kept_bytes=limit
+            seconds=self.time,
+            total_time=self.total,
+            memory=self.memory,
+            threads=self.threads,
+            cells=self.cells,
+            sources=self.sources,
+            max_kept_bytes=limit,
         )
 
 

@@ -68,11 +68,11 @@ class SolvingOptions(OptionGroup):
         watch = Watch()
         file = self.solve_results
         resources = Resources(
-            self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
-            self.solve_total,
-            self.solve_memory or Budget.memory,
-            self.solve_threads or Budget.threads,
-            self.solve_cells,
+            seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
+            total_time=self.solve_total,
+            memory=self.solve_memory or Budget.memory,
+            threads=self.solve_threads or Budget.threads,
+            cells=self.solve_cells,
             sources=sources,
         )
         with nullcontext() if file is None else open_results(file) as results:
