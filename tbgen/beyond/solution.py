@@ -82,10 +82,10 @@ class Solution:
         proved by forcing moves of Black.
     :ivar holds: the scores that one man guarantees by blocking another; empty unless each side has one mobile
         man and the caller chose the mobile men.
-    :ivar plans: two plans, which begin the play that shows the lower bound and the play that shows the upper
-        bound. Both plans are best play if the value is proved in cells. A plan has at most twelve plies. It
-        ends earlier if the next ply would be expensive to find. It is empty if the solution comes from
-        tables, and for a bound that always holds.
+    :ivar plans: the first plies of the play that proves the lower bound, and those of the play that proves
+        the upper bound. Both plans are best play if the value is proved in cells. A plan has at most twelve
+        plies. It ends earlier if the next ply would be expensive to find. It is empty if the solution comes
+        from tables, and for a bound that always holds.
     :ivar gaps: the kinds of moves that make the bounds differ, the most frequent kind first.
     :ivar narrowing: the cost of the cells that might close the gaps; None if no such cells were found.
     :ivar proof: the numbers of cells and states proved forward; None if no proof was requested.
@@ -157,7 +157,7 @@ class BoundsCollector:
         self.best_searches: list[Search] = []
         """The search that proves the best lower bound, and the search that proves the best upper bound."""
         self._refusal: NoCodeError | None = None
-        """The error with which every search so far was refused; None if a search has run."""
+        """The error of the latest search if the cells of all searches so far were refused; else None."""
         self._forcing: list[ForcingProof | None] = [None, None]
         """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
         self.solve_count = 0
@@ -218,10 +218,10 @@ class BoundsCollector:
 
         An interrupt is recorded, and ends the searches.
 
-        :param report: called after each turn.
+        :param report: called after each turn of the searches, when its bounds have been added.
         :param prover: proves the bounds that are found.
         :param options: positional arguments of :meth:`tbgen.beyond.forcing.ForcingSearches.turns`.
-        :param add: whether to add the bounds now.
+        :param add: whether to add the bounds. If not, the searches keep them for a later call.
         """
         with self._recording_interrupt():
             for _ in () if self.interrupt or self.best.bounds.exact else searches.turns(*options):

@@ -75,9 +75,8 @@ def cells_ahead(root: Cell, side: Side, is_available: Callable[[Cell], bool]) ->
     """Yield the cells *ahead* of a cell: those below it that can be reached if the other side moves no pawns.
 
     The moves include captures, but no promotions. Each cell comes after its homes; the root is last. Each
-    cell is yielded with the side whose pawns move. If the colours of the canonical cell are swapped, so is
-    this side. The solutions of these cells show which score the other side can be sure of without moving its
-    pawns.
+    cell is yielded with the side whose pawns move, as seen in the canonical cell. The
+    solutions of these cells show which score the other side can be sure of without moving its pawns.
 
     :param is_available: as in :func:`cells_below`.
     """
@@ -139,8 +138,7 @@ def homes_of(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def possible_colour_swaps(root: Cell, cell: Cell) -> frozenset[bool]:
-    """Return the set of possible answers to the question whether colours are swapped on the way from a cell
-    to a canonical cell below it.
+    """Return whether colours may be swapped on the way from ``root`` to a canonical cell below it.
 
     The result contains False if moves from ``root`` may lead to the cell itself, and True if they may lead to
     the cell with swapped colours. Only a necessary condition is tested: pawns move forwards, and change files

@@ -13,9 +13,9 @@ from tbgen.progress import SolveStage
 from tbgen.text import counted, duration, number
 
 _TERMINAL_SECONDS: Final = 0.1
-"""Minimum time between two lines of progress on a terminal."""
+"""Minimum time in seconds between two lines of progress on a terminal."""
 _LOG_SECONDS: Final = 60.0
-"""Minimum time between two lines of progress in a log."""
+"""Minimum time in seconds between two lines of progress in a log."""
 _DEFAULT_COLUMNS: Final = 80
 """Assumed width of a terminal whose width is unavailable."""
 

@@ -52,8 +52,9 @@ _DEFAULT_HEADING: Final = "Options"
 """Heading of options without another heading."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 _CUTOFF_SCHEMES: Final = join_words([scheme for scheme in Scheme if scheme.definition.has_cutoff])
+"""Names of the schemes that use the cutoff, as part of a sentence."""
 _KOMI_SCHEMES: Final = join_words([scheme for scheme in Scheme if scheme.definition.has_komi])
-"""The schemes that use the cutoff, and those that use the komi, in words."""
+"""Names of the schemes that use the komi, as part of a sentence."""
 
 _STRIPPED_HELP: Final = (
     "Python's option -OO (PYTHONOPTIMIZE=2) removes the explanations. PYTHONOPTIMIZE=1 keeps them."
@@ -176,21 +177,21 @@ class Command(click.Command):
         options = {name for item in params for name in (*item.opts, *item.secondary_opts) if name[0] == "-"}
         kinds = {name: option.type for option in params if _takes_value(option) for name in option.opts}
         words: list[str] = []
-        current: click.ParamType[Any] | None = None
+        current_type: click.ParamType[Any] | None = None
         end = args.index("--") if "--" in args else len(args)
         for word in args[:end]:
             is_value = not word.startswith("-") or word == "-" or bool(_NEGATIVE_VALUE.match(word))
-            before = words[-1] if words else ""
-            if is_value and isinstance(current, WordList) and current.accepts(word):
+            last = words[-1] if words else ""
+            if is_value and isinstance(current_type, WordList) and current_type.accepts(word):
                 words[-1] += _WORD_SEPARATOR + word
                 continue
-            current = kinds.get(before) if is_value else None
-            if not ctx.resilient_parsing and before in kinds and word in options:
-                raise click.BadOptionUsage(before, f"Option {before!r} requires an argument.", ctx)
-            unknown = not is_value and word[1] != "-" and before not in kinds
+            current_type = kinds.get(last) if is_value else None
+            if not ctx.resilient_parsing and last in kinds and word in options:
+                raise click.BadOptionUsage(last, f"Option {last!r} requires an argument.", ctx)
+            unknown = not is_value and word[1] != "-" and last not in kinds
             if unknown and word.split("=")[0] not in options and not ctx.resilient_parsing:
                 raise click.NoSuchOption(word, ctx=ctx)  # click would report only its first letter
-            words.append(f" {word}" if _NEGATIVE_VALUE.match(word) and before not in kinds else word)
+            words.append(f" {word}" if _NEGATIVE_VALUE.match(word) and last not in kinds else word)
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, words + args[end:])
 
@@ -244,9 +245,9 @@ def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, A
 
 def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
     """Yield the command-line parameters for the parameters of a function or dataclass."""
-    described = owner.__mro__[::-1] if isinstance(owner, type) else [owner]
+    sources = owner.__mro__[::-1] if isinstance(owner, type) else [owner]
     texts = {
-        name: text for part in described for name, text in _PARAMETER_TEXT.findall(inspect.getdoc(part) or "")
+        name: text for part in sources for name, text in _PARAMETER_TEXT.findall(inspect.getdoc(part) or "")
     }
     hints = get_type_hints(owner, include_extras=True)
     heading = _DEFAULT_HEADING
@@ -346,7 +347,8 @@ def _material_names() -> Iterator[str]:
 
 
 class _NamedPath(click.Path):
-    """The type of paths. An empty name, perhaps of an unset variable, is not the working directory."""
+    """The type of paths. An empty name, perhaps from an unset variable, is rejected: click would take it for
+    the working directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return (

@@ -38,7 +38,7 @@ def raise_on_termination_signals() -> None:
 
 
 def _raise_termination(signum: int, _frame: FrameType | None) -> NoReturn:
-    signal.signal(signum, signal.SIG_IGN)  # a signal to the process and to its group comes twice
+    signal.signal(signum, signal.SIG_IGN)  # a signal sent to the process and to its group arrives twice
     raise TerminationError(signal.Signals(signum))
 
 
@@ -65,8 +65,8 @@ class ClosedOutput(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Replace closed streams, which Python sets to None. Make open streams accept any text, and wait until
-    it has been read."""
+    """Replace closed streams, which Python sets to None. Let open streams accept any text,
+    and block when their buffers are full."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -87,7 +87,8 @@ def prepare_streams() -> None:
 def ensure_output_open(*, needed: bool) -> None:
     """Check that an answer can be printed, before the work for it begins.
 
-    :param needed: whether standard output is needed; if not, and it is closed, what is printed is lost.
+    :param needed: whether standard output is needed; if it is closed and not needed, everything
+        printed is discarded.
     :raises TbgenError: if standard output is needed, but closed.
     """
     if isinstance(sys.stdout, ClosedOutput):
@@ -150,8 +151,8 @@ def _batches_of(descriptor: int, batch_size: int) -> Iterator[list[str]]:
     decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
     lines = []
     unfinished = ""
-    while read := os.read(descriptor, _READ_BYTES):
-        *complete, unfinished = (unfinished + decoder.decode(read)).split("\n")
+    while data := os.read(descriptor, _READ_BYTES):
+        *complete, unfinished = (unfinished + decoder.decode(data)).split("\n")
         lines += complete
         if len(lines) >= batch_size or not has_input(descriptor):
             yield lines

@@ -35,9 +35,9 @@ def run(
 
     The tags are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move
     rule by which the game was refereed, and the basis of the result. The basis names how the game ended, or
-    is "tablebase" for the exact value of a stopped game. If the accrued score counts as the result, the basis
-    is "played" if no table can hold the final position, or "table missing" if a table could. With --rules wg
-    the names of these tags begin with WGMobility.
+    is "tablebase" for the exact value of a stopped game. If that value is not known, the accrued score is the
+    result. The basis is then "table missing" if a table could hold the final position, else "played". With
+    --rules wg the names of these tags begin with WGMobility.
 
     With --syzygy the basis is "syzygy", and the result G0.0, if Syzygy files show that a side can force mate.
     If they show that nobody can, the value is bounded by -G0.5 and G0.5.
@@ -51,7 +51,7 @@ def run(
 
     The tag RMobilityDoubts says what is doubtful about a game, such as "truncated" (docs/referee.md has
     the list). A truncated game that nobody has won gets its accrued score as the result, with the basis
-    "played", because its last position is not known. So does a game that both sides have lost (0-0).
+    "played", because its last position is not known. A game that both sides have lost (0-0) is treated alike.
 
     Existing tags of these names are replaced. Everything else is copied byte for byte, the classical Result
     included. Games that cannot be read are reported and copied unchanged. If no game can be read, nothing is
@@ -85,7 +85,7 @@ def run(
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for games")
     outputs = _outputs(sources, target)
-    code = 0
+    exit_code = 0
     with adjudication.open_run(sources, "left as it is") as game_run:
         game_run.solve()
         for output, inputs in outputs.items():
@@ -95,13 +95,13 @@ def run(
                 if len(outputs) == 1:
                     raise
                 say(f"tbgen: {error}")
-                code = error.exit_code
+                exit_code = error.exit_code
     game_run.say_remarks()
     if json:
         print_document({"sources": sources, "target": target, **game_run.document()})
     else:
         say(f"tbgen: {_summary(game_run.tally)}")
-    return code
+    return exit_code
 
 
 def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:

@@ -143,13 +143,13 @@ def _read(context: Any, builder: Any, field_type: Any, words: Any, offset: int) 
             offset += _word_count(element_type)
         return context.make_tuple(builder, field_type, values)
     first = _read_word(builder, words, offset)
-    value = context.get_value_type(field_type)
+    value_type = context.get_value_type(field_type)
     if isinstance(field_type, StructType):
-        return builder.inttoptr(first, value)
+        return builder.inttoptr(first, value_type)
     if isinstance(field_type, types.Array):
         shape = [_read_word(builder, words, offset + 1 + axis) for axis in range(field_type.ndim)]
         return _make_array(context, builder, field_type, first, shape)
-    return builder.trunc(first, value) if value.width < _WORD_TYPE.width else first
+    return builder.trunc(first, value_type) if value_type.width < _WORD_TYPE.width else first
 
 
 def _read_word(builder: Any, words: Any, offset: int) -> Any:

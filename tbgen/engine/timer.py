@@ -34,7 +34,8 @@ A fixed time (``movetime``) is used in full, because no later move can use the r
 _LINES_SHARE: Final = 0.25
 """Share of a move's target time after which lines of best play, which are only for display, are cut."""
 _MAX_DEDUCTED_SHARE: Final = 0.02
-"""Largest share of a fixed time that is deducted as overhead. Other engines deduct nothing."""
+"""Largest share of a fixed time that is deducted as overhead. It is small, because other
+engines use a fixed time in full."""
 _MIN_SECONDS: Final = 0.005
 """Minimum thinking time of a move."""
 
@@ -102,8 +103,8 @@ class Go:
         spendable = max(clock / 1000 - _RESERVE_FACTOR * overhead, 0)
         moves = min(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
-        share = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
-        target = min(max(share, _MIN_SECONDS), maximum)
+        part = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
+        target = min(max(part, _MIN_SECONDS), maximum)
         return target, min(_MAX_OVERRUN * target, maximum)
 
 
@@ -124,7 +125,7 @@ class Timer:
         self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
         """Whether the move has a fixed time; later moves cannot use the rest of it."""
-        self._last_start = 1 if self.fixed else _LAST_START_SHARE
+        self._last_start_share = 1 if self.fixed else _LAST_START_SHARE
         self._pondering = go.ponder
         unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
         self._endless = go.infinite or unlimited
@@ -175,7 +176,7 @@ class Timer:
 
     def must_stop_deepening(self) -> bool:
         """Return whether it is too late for the search to start another iteration."""
-        return self._is_past(self._last_start, self.target)
+        return self._is_past(self._last_start_share, self.target)
 
     def clocks(self) -> dict[str, Any]:
         """Return the clocks and increments, in seconds, under the names that python-chess uses.
@@ -217,7 +218,7 @@ class Timer:
 def _usable_part(increment: float, overhead: float) -> float:
     """Return the seconds of an increment that a move may count on.
 
-    At most half of the increment is assumed to be lost to overhead. If more is lost, the reserve covers the
-    loss until the next clock time that the engine receives includes it.
+    At most half of the increment is assumed to be lost to overhead. If more is lost, the next
+    clock time that the engine receives shows the loss; until then the reserve covers it.
     """
     return max(increment - overhead, increment / 2)

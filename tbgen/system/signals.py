@@ -1,4 +1,4 @@
-"""Signals that end a process, the check for available input, and streams that wait.
+"""Signals that end a process, the check for available input, and blocking streams.
 
 Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, its processes receive SIGHUP. On
 Windows they receive SIGBREAK instead, which Ctrl-Break also sends. Services and job schedulers send SIGTERM.
@@ -71,9 +71,9 @@ def has_input(descriptor: int) -> bool:
 
 
 def make_blocking(descriptor: int) -> None:
-    """Let writing to a stream wait for its reader, and reading for its writer.
+    """Make a stream blocking: writing waits for its reader, and reading for its writer.
 
-    Another program that shares the stream may have changed that. On Windows nothing is changed.
+    Another program that shares the stream may have made it non-blocking. On Windows nothing is changed.
 
     :raises OSError: if the stream is closed.
     """

@@ -34,7 +34,7 @@ from tbgen.system.memory import available_memory
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import sub_table_slots
 
-_TITLE: Final = "# material rules digest proved positions states seconds"
+_HEADER: Final = "# material rules digest proved positions states seconds"
 
 CACHE_BYTES: Final = 1 << 30
 """Size limit, in bytes, of the in-memory cache of proved tables that later tables need."""
@@ -102,8 +102,8 @@ class Proofs:
         """
         self._records[record.material, record.variant] = record
         if self._path is not None:
-            order = sorted(self._records.values(), key=lambda proof: (proof.variant, proof.material))
-            text = "".join(f"{line}\n" for line in (_TITLE, *order))
+            ordered = sorted(self._records.values(), key=lambda proof: (proof.variant, proof.material))
+            text = "".join(f"{line}\n" for line in (_HEADER, *ordered))
             write_file(self._path, text.encode(), remedy="choose another file with --proofs")
 
 
@@ -284,7 +284,7 @@ def _proof_memory(material: Material, info: TableInfo) -> int:
     # For a packed table with pawns, only the batch and the phases after pawn moves are in memory.
     slots = min(layout.size, (1 + 2 * layout.pawns) * slots) if info.packed and layout.pawns else layout.size
     memory += fresh_bytes(slots)
-    if info.packed and makes_layers:  # numbers of functions are shortened only in memory
+    if info.packed and makes_layers:  # with pawns, function numbers keep four bytes
         memory += memory_of("functions", slots) * (2 if layout.pawns else 1)
     if info.stores_runs:
         memory += memory_of("runs", info.runs)

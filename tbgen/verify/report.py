@@ -60,7 +60,7 @@ class Finding(Document):
     """The accrued score of the state; None if it is fresh."""
     problem: str
     stored: StateEntry | None
-    """The entry of the table; None if it has no value."""
+    """The entry of the table; None if the table has no value for the state."""
     recomputed: StateEntry | None
     """The entry that follows from the entries after all moves; None if it was not computed."""
 

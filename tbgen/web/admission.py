@@ -20,7 +20,8 @@ _MAX_CLIENTS: Final = 1 << 16
 """Maximum number of accounts; if there are more, the account that has been unused for
 longest is dropped."""
 _MAX_CONCURRENT_REQUESTS: Final = 32
-"""Maximum number of unanswered requests of one client, which are charged only after their answers."""
+"""Maximum number of unanswered requests of one client. A request is charged only after its answer, so
+the account alone does not limit them."""
 _UNKNOWN_CLIENT: Final = "unknown"
 
 
@@ -33,7 +34,7 @@ class Bill:
 
     @contextmanager
     def timed(self, clock: Callable[[], float] = perf_counter) -> Iterator[None]:
-        """Add the time that the block takes."""
+        """Add the time that the block takes, as measured by ``clock``."""
         began = clock()
         try:
             yield
@@ -46,7 +47,7 @@ _bill: Final[ContextVar[Bill | None]] = ContextVar("bill", default=None)
 
 
 def stop_if_client_left() -> None:
-    """Stop a long answer between two of its parts if nobody waits for it.
+    """Stop a long answer if nobody waits for it. Called between the parts of the answer.
 
     :raises Refusal: if the client has closed the connection.
     """
@@ -178,7 +179,7 @@ class Queue:
 
     async def _wait(self, request: Request) -> None:
         turn = asyncio.create_task(self._free_turns.acquire())
-        leaving = asyncio.create_task(_closed(request))
+        leaving = asyncio.create_task(_wait_for_disconnect(request))
         try:
             await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -192,15 +193,15 @@ class Queue:
             raise Refusal(400, "bad_input", "the request broke off")
 
 
-async def _closed(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     """Wait until the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _note_leaving(request: Request, bill: Bill) -> None:
-    """Note on the bill when the client closes the connection."""
-    await _closed(request)
+    """Wait until the client closes the connection, and note this on the bill."""
+    await _wait_for_disconnect(request)
     bill.client_left = True
 
 

@@ -195,15 +195,15 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     :raises Refusal: if the game is too long.
     :raises TbgenError: if the text does not contain exactly one valid game, or a table cannot be used.
     """
-    pgn_game, (moves, cut_count, comments, nags) = _game_with_variations(body)
+    pgn_game, (side_moves, cut_count, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(pgn_game.tags)
     arbiter = Arbiter.of(pgn_game.start, settings)
     main = [VariationMove(position_number, move) for position_number, move in enumerate(pgn_game.moves)]
-    states = with_values(stock.tables, _states(arbiter, [*main, *moves]))
+    states = with_values(stock.tables, _states(arbiter, [*main, *side_moves]))
     outcome = _outcome(stock, arbiter, pgn_game)
     plies = [0]
-    for after, _ in (*main, *moves):
-        plies.append(plies[after] + 1)
+    for preceding, _ in (*main, *side_moves):
+        plies.append(plies[preceding] + 1)
 
     def ply_document(document_type: type[AnyPly], position_number: int, **others: int) -> AnyPly:
         state = states[position_number]
@@ -224,7 +224,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
         plies=[ply_document(GamePlyDocument, position_number) for position_number in range(len(main) + 1)],
         variations=[
             ply_document(VariationPlyDocument, position_number, after=after)
-            for position_number, (after, _) in enumerate(moves, len(main) + 1)
+            for position_number, (after, _) in enumerate(side_moves, len(main) + 1)
         ],
         cut_variations=cut_count,
         outcome=outcome,
@@ -253,8 +253,8 @@ def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
         )  # no line number, because the text need not come from a file
     variations = read_variations(raw_games[0], read)
     if (plies := len(read.moves) + len(variations.moves)) > MAX_PLIES:
-        with_them = " with its variations" if variations.moves else ""
-        raise Refusal(413, "too_large", f"the game has {plies} plies{with_them}: the limit is {MAX_PLIES}")
+        suffix = " with its variations" if variations.moves else ""
+        raise Refusal(413, "too_large", f"the game has {plies} plies{suffix}: the limit is {MAX_PLIES}")
     return read, variations
 
 

@@ -77,10 +77,10 @@ def picked_positions(
     :param max_rank: the maximum rank of the value.
     :param depths: the allowed depths.
     """
-    names = sorted(materials, key=str)
-    for _ in range(_MAX_CHUNKS if names else 0):
+    sorted_materials = sorted(materials, key=str)
+    for _ in range(_MAX_CHUNKS if sorted_materials else 0):
         stop_if_client_left()
-        material = names[rng.next_below(len(names))]
+        material = sorted_materials[rng.next_below(len(sorted_materials))]
         layout = layout_of(material)
         side = Side(rng.next_below(2))
         for slot in _pick_slots(rng, stock, material, side, max_rank, depths):
@@ -124,8 +124,8 @@ _BATCH_POSITIONS: Final = 64
 _MAX_BATCHES: Final = 128
 """Maximum number of batches of one search."""
 _REMEMBERED_DAYS: Final = 32
-"""Number of days whose searches in vain are remembered separately: days at this distance count as the same,
-so that clients cannot cause a search for every date."""
+"""Unsuccessful searches are remembered by the number of the day modulo this number, so that clients cannot
+cause a search for every date."""
 
 _random: Final = SystemRandom()
 
@@ -138,13 +138,13 @@ def puzzle(
     :raises Refusal: if no puzzle is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    required = _parse_level(level)
+    required_level = _parse_level(level)
     named = Material.parse(material) if material else None
     date_of_day = _parse_day(day) if day else None
 
     def find() -> PuzzleDocument | None:
         batches = (
-            _positions_of_day(stock, required, named, date_of_day)
+            _positions_of_day(stock, required_level, named, date_of_day)
             if date_of_day
             else _random_batches(stock, named, _DEPTHS)
         )
@@ -156,13 +156,13 @@ def puzzle(
                 found_level = next(
                     possible for possible, counts in _TEMPTING_COUNTS.items() if len(tempting) in counts
                 )
-                if required in (None, found_level):
+                if required_level in (None, found_level):
                     found = position(stock, board.fen(), None)
                     return PuzzleDocument.of(found, level=found_level, tempting=tempting)
         return None
 
     day_key = date_of_day and date_of_day.toordinal() % _REMEMBERED_DAYS
-    return stock.search("puzzle", (required, named, day_key), find)
+    return stock.search("puzzle", (required_level, named, day_key), find)
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
@@ -252,8 +252,8 @@ def _random_batches(
         stop_if_client_left()
         picked = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
         # For the type checker: always true, because these materials have no described men.
-        of_chess = (board for board in picked if isinstance(board, chess.Board))
-        boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
+        chess_boards = (board for board in picked if isinstance(board, chess.Board))
+        boards = [board.mirror() if rng.random() < 0.5 else board for board in chess_boards]
         results = stock.tables.probe_many(boards, FRESH)
         yield [
             board for board, result in zip(boards, results, strict=True) if _qualifies(board, result, depths)

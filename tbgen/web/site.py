@@ -80,9 +80,9 @@ class Archive:
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document.finished.games
-        while listed and (before := listed[-1].number) > 1:
-            games = self._state.finished_games(before)
-            yield f"games-{before}.json", encoded(games)
+        while listed and (first_number := listed[-1].number) > 1:
+            games = self._state.finished_games(first_number)
+            yield f"games-{first_number}.json", encoded(games)
             listed = games.games
         yield EVENT_DOCUMENT, encoded(document)
 
@@ -101,8 +101,8 @@ _TABLES_FOLDER: Final = "tables"
 _EVENT_FILE_PATTERN: Final = re.compile(r"live\.(html|css|js)")
 """Matches the names of files that only a site with an event has."""
 _PAGE_LINK_PATTERN: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
-"""Matches an attribute with the address of a page. The address lacks the suffix of the page's file, which our
-server does not need."""
+"""Matches an attribute with the address of a page. The address lacks the suffix ``.html`` of the page's file;
+only our server accepts such addresses."""
 _CHARSET_TAG: Final = '<meta charset="utf-8">'
 _BLOCKING_TAG_PATTERN: Final = re.compile(
     r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
@@ -166,8 +166,8 @@ def write_site(
     site_tables = _site_tables(directory, tuple(variants), materials)
     tables = target / _TABLES_FOLDER
     for variant in sorted({variant for _, variant in site_tables}):
-        names = [material for material, rules in site_tables if rules is variant]
-        published = publish(directory, tables, [variant], names, report=show)
+        chosen = [material for material, rules in site_tables if rules is variant]
+        published = publish(directory, tables, [variant], chosen, report=show)
     for table in published.tables:
         write_file(
             tables / f"{table.material}.{table.rules}.json",
