@@ -4,7 +4,7 @@ import time
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated
 
 from tbgen.board.material import Material
 from tbgen.cli.bars import ProgressLine
@@ -21,6 +21,7 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.publish import cell_filter
 from tbgen.cli.streams import print_document, say
+from tbgen.documents import Document
 from tbgen.errors import TbgenError, result_or_error
 from tbgen.exchange.cells import plan_cell_fetch
 from tbgen.exchange.fetch import FetchPlan, fetch, names_text, plan_tables, read_list
@@ -146,11 +147,28 @@ class _FetchReport:
             self._has_waited = True
 
 
-def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
-    return {
-        "fetched": report.fetched,
-        "there": [file.file for file in fetch_plan.present_files],
-        "other_content": [file.file for file in fetch_plan.differing_files],
-        "missing": [file.file for file in fetch_plan.files_to_fetch if file not in report.fetched],
-        "error": None if error is None else {"code": error.code, "sentence": str(error)},
-    }
+class FetchErrorDocument(Document):
+    """The error that has ended a transfer."""
+
+    code: str
+    sentence: str
+
+
+class FetchDocument(Document):
+    """The outcome of a transfer for each file."""
+
+    fetched: list[PublishedFile]
+    there: list[str]
+    other_content: list[str]
+    missing: list[str]
+    error: FetchErrorDocument | None
+
+
+def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> FetchDocument:
+    return FetchDocument(
+        fetched=report.fetched,
+        there=[file.file for file in fetch_plan.present_files],
+        other_content=[file.file for file in fetch_plan.differing_files],
+        missing=[file.file for file in fetch_plan.files_to_fetch if file not in report.fetched],
+        error=None if error is None else FetchErrorDocument(error.code, str(error)),
+    )

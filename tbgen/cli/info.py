@@ -10,10 +10,17 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.options import AsJson, Rules, TableDirectory, command
 from tbgen.cli.streams import print_document, say
-from tbgen.documents import Document
+from tbgen.documents import Count, Document
 from tbgen.errors import NoTablesError
 from tbgen.store.format import TableInfo, tables_in
-from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
+from tbgen.store.inventory import (
+    MAX_EXPECTED_MEN,
+    Entry,
+    TableDocument,
+    combined_digests,
+    digest_line,
+    inventory,
+)
 from tbgen.text import counted, size_text
 
 MANIFEST_HEADER: Final = "# material rules fresh accrued digest"
@@ -159,15 +166,27 @@ def _accrued_text(info: TableInfo) -> str:
     return "runs   left out, computed on demand"
 
 
-def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> dict[str, Any]:
-    return {
-        "directory": directory,
-        "rules": variant,
-        "tables": [entry.document() for entry in entries if entry.info],
-        "bytes": sum(entry.info.bytes for entry in entries if entry.info),
-        "layer_bytes": sum(entry.layer_bytes for entry in entries),
+class InfoDocument(Document):
+    """The tables of a directory."""
+
+    directory: Path
+    rules: Variant
+    tables: list[TableDocument]
+    bytes: Count
+    layer_bytes: Count
+    missing: list[Material]
+    damaged: dict[str, str]
+
+
+def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> InfoDocument:
+    return InfoDocument(
+        directory=directory,
+        rules=variant,
+        tables=[entry.document() for entry in entries if entry.info],
+        bytes=sum(entry.info.bytes for entry in entries if entry.info),
+        layer_bytes=sum(entry.layer_bytes for entry in entries),
         **_unusable_tables(entries),
-    }
+    )
 
 
 def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
@@ -193,13 +212,25 @@ class ManifestLine(Document):
         return cls.of(info, rules=info.variant, fresh=info.manifest.fresh, accrued=info.stores_accrued)
 
 
-def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
+class ManifestDocument(Document):
+    """The digests of tables, and both digests of the list."""
+
+    tables: list[ManifestLine]
+    fresh: str | None
+    digest: str | None
+    missing: list[Material]
+    damaged: dict[str, str]
+
+
+def _manifest_document(entries: Sequence[Entry]) -> ManifestDocument:
     fresh, digest = combined_digests(entries) or (None, None)
     tables = [ManifestLine.of_table(entry.info) for entry in entries if entry.info]
-    return {"tables": tables, "fresh": fresh, "digest": digest, **_unusable_tables(entries)}
+    return ManifestDocument(tables=tables, fresh=fresh, digest=digest, **_unusable_tables(entries))
 
 
 def _unusable_tables(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the missing tables, and the damaged tables with their errors."""
-    damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.is_missing}
+    damaged = {
+        entry.material.name: str(entry.error) for entry in entries if entry.error and not entry.is_missing
+    }
     return {"missing": [entry.material for entry in entries if entry.is_missing], "damaged": damaged}
