@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tbgen.board.fen import is_fen, parse_fen
+from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, side_to_move
@@ -13,16 +14,16 @@ from tbgen.cli.games import AdjudicationOptions, GameRun, RefereeOptions, Requir
 from tbgen.cli.options import AsJson, Setting, TableDirectory, command
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.cli.streams import print_document, say
-from tbgen.documents import EndsDocument
+from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, SideName, UnsetType
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.game_options import FiftyMoveRule
-from tbgen.games.outcome import Basis, Outcome
+from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.files import matching_files
 from tbgen.games.pgn.reader import Game, read_game
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.referee import Arbiter, replay
 from tbgen.probe.moves import LinePly
-from tbgen.probe.probe_document import PlyDocument, points_document
+from tbgen.probe.probe_document import PlyDocument, PointsDocument, points_document
 from tbgen.text import plies
 
 
@@ -125,7 +126,7 @@ def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
     """Adjudicate the games of files in order. If files can be read twice, a first pass solves positions."""
     worst = 0
     watch = game_run.solver_watch
-    documents: list[dict[str, Any]] = []
+    documents = list[FileGameDocument]()
     game_run.solve()
     for file, game in ((path, game) for path in game_run.files for game in game_run.games(path)):
         raw, outcome = game.raw, game.outcome
@@ -133,63 +134,107 @@ def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
             continue
         watch.line.clear()
         result = read_game(raw).result if outcome is None else outcome.recorded
-        facts = {"file": file, "number": raw.number, "file_line": raw.line}
-        players = {side.lower(): raw.values.get(side, "?") for side in ("White", "Black")}
-        documents.append({**facts, **players, "result": result})
+        document = FileGameDocument(
+            file=file,
+            number=raw.number,
+            file_line=raw.line,
+            white=raw.values.get("White", "?"),
+            black=raw.values.get("Black", "?"),
+            result=result,
+        )
         if game.error is not None:
             worst = max(worst, game.error.exit_code)
-            documents[-1]["error"] = str(game.error)
+            document.error = str(game.error)
             if not as_json:
                 say(f"tbgen: {watch.file_prefix}{game.error}")
         else:
             assert outcome is not None
             assert game.arbiter is not None  # because this process has judged the game
             report = _report_on(game_run, game.arbiter, outcome, with_line)
-            documents[-1] |= _document(report, game.arbiter.board.fen())
+            document = _document(report, game.arbiter.board.fen(), document)
             if not as_json:
                 print("\n".join(_summary(raw, report)))
             game_run.count(outcome, f"{watch.file_prefix}{raw.place}")
+        documents.append(document)
         if watch.interrupted and not game_run.solves_first:
             break
     if not documents:
         raise UsageError(f"there is no game in {', '.join(game_run.files)}")
     if as_json:
-        print_document({"games": documents})
+        print_document(AdjudicatedGamesDocument(documents))
     return worst
 
 
-def _document(report: _GameReport, fen: str) -> dict[str, Any]:
+class FileGameDocument(Document, kw_only=True):
+    """A game of a file. For a position, all fields are omitted; ``error`` says why there is no outcome."""
+
+    file: str | UnsetType = UNSET
+    number: Count | UnsetType = UNSET
+    file_line: Count | UnsetType = UNSET
+    white: str | UnsetType = UNSET
+    black: str | UnsetType = UNSET
+    result: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class AdjudicatedDocument(FileGameDocument, kw_only=True):
+    """The outcome of a game or a position."""
+
+    fen: str
+    rules: Variant
+    fifty_move_rule: FiftyMoveRule
+    bare_kings: bool
+    accrued: GScore
+    clock: Plies
+    value: GScore
+    holder: SideName
+    basis: Basis
+    ending: str
+    proven: bool
+    depth: Plies | None
+    classical: str
+    scoring: Scheme
+    cutoff: Count
+    komi: str
+    points: PointsDocument
+    bounds: EndsDocument[GScore] | UnsetType = UNSET
+    doubts: tuple[Doubt, ...] | UnsetType = UNSET
+    unsolvable: str | UnsetType = UNSET
+    missing: str | UnsetType = UNSET
+    missing_syzygy: str | UnsetType = UNSET
+    unknown_scoring: str | UnsetType = UNSET
+    line: list[PlyDocument] | UnsetType = UNSET
+
+
+class AdjudicatedGamesDocument(Document):
+    """The games of files, with their outcomes or errors."""
+
+    games: list[FileGameDocument]
+
+
+def _document(report: _GameReport, fen: str, game: FileGameDocument | None = None) -> AdjudicatedDocument:
     outcome, settings = report.outcome, report.outcome.settings
-    scoring = settings.scoring
-    document = {
-        "fen": fen,
-        "rules": settings.variant,
-        "fifty_move_rule": settings.fifty_move_rule,
-        "bare_kings": settings.bare_kings,
-        "accrued": outcome.accrued,
-        "clock": report.arbiter.clock,
-        "value": outcome.value,
-        "holder": outcome.value.holder,
-        "basis": outcome.basis,
-        "ending": outcome.ending,
-        "proven": outcome.proven,
-        "depth": outcome.depth,
-        "classical": outcome.classical,
-        "scoring": scoring.scheme,
-        "cutoff": scoring.cutoff,
-        "komi": str(scoring.komi),
-        "points": points_document(scoring, outcome.value),
-    }
-    optional: dict[str, object] = {
-        "bounds": outcome.bounds and EndsDocument.of(outcome.bounds),
-        "doubts": list(outcome.doubts) or None,
-        "unsolvable": outcome.unsolvable or None,
-        "missing": outcome.missing and outcome.missing.material,
-        "missing_syzygy": outcome.missing_syzygy or None,
-        "unknown_scoring": settings.unknown_scoring,
-        "line": None if report.line is None else list(map(PlyDocument.of, report.line)),
-    }
-    return document | {name: value for name, value in optional.items() if value is not None}
+    unknown_scoring = settings.unknown_scoring
+    return AdjudicatedDocument.of(
+        game,
+        outcome,
+        settings,
+        settings.scoring,
+        fen=fen,
+        rules=settings.variant,
+        clock=report.arbiter.clock,
+        holder=outcome.value.holder,
+        scoring=settings.scoring.scheme,
+        komi=str(settings.scoring.komi),
+        points=points_document(settings.scoring, outcome.value),
+        bounds=UNSET if outcome.bounds is None else EndsDocument.of(outcome.bounds),
+        doubts=outcome.doubts or UNSET,
+        unsolvable=outcome.unsolvable or UNSET,
+        missing=UNSET if outcome.missing is None else outcome.missing.material,
+        missing_syzygy=outcome.missing_syzygy or UNSET,
+        unknown_scoring=UNSET if unknown_scoring is None else unknown_scoring,
+        line=UNSET if report.line is None else list(map(PlyDocument.of, report.line)),
+    )
 
 
 def _text(report: _GameReport) -> Iterator[str]:
