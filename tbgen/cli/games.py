@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from tbgen.beyond.jobs import JobCollector
+from tbgen.beyond.jobs import JobCollector, SolveCounts
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
@@ -20,9 +20,10 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions, Watch
 from tbgen.cli.streams import say
+from tbgen.documents import UNSET, Document, UnsetType
 from tbgen.errors import UsageError
 from tbgen.games.game_options import FiftyMoveRule, GameOptions, unknown_scoring_clause
-from tbgen.games.outcome import Outcome
+from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, open_for_reading
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.system.memory import processor_count
@@ -239,9 +240,51 @@ class GameRun:
         for remark in self.tally.remarks():
             say(f"tbgen: {remark}")
 
-    def document(self) -> dict[str, Any]:
-        """Return the counts of the games, and of the solved positions, for JSON."""
-        return self.tally.document() | self.solver_watch.document()
+    def document(self, **files: Any) -> "TallyDocument":
+        """Return the counts of the games, and of the solved positions, for JSON.
+
+        :param files: the fields about files.
+        """
+        tally, watch = self.tally, self.solver_watch
+        return TallyDocument(
+            games=tally.games,
+            bases={basis: tally.bases[basis] for basis in Basis if tally.bases[basis]},
+            broken=tally.broken,
+            doubts={
+                doubt: DoubtDocument(tally.doubts[doubt], tally.first_games[doubt])
+                for doubt in Doubt
+                if tally.doubts[doubt]
+            },
+            missing_tables=dict(sorted(tally.missing_tables.items())),
+            missing_syzygy=dict(sorted(tally.missing_syzygy.items())),
+            unknown_scorings=dict(sorted(tally.unknown_scorings.items())),
+            unsolvable=dict(sorted(tally.unsolvable.items())),
+            solving=UNSET if watch.solver is None else watch.counts,
+            **files,
+        )
+
+
+class DoubtDocument(Document):
+    """The number of games with a doubt, and the names of the first ones."""
+
+    games: int
+    first: list[str]
+
+
+class TallyDocument(Document, kw_only=True):
+    """Counts of adjudicated games, after the files that have been read and written, if any were written."""
+
+    sources: Sequence[str] | UnsetType = UNSET
+    target: str | UnsetType = UNSET
+    games: int
+    bases: dict[Basis, int]
+    broken: int
+    doubts: dict[Doubt, DoubtDocument]
+    missing_tables: dict[str, int]
+    missing_syzygy: dict[str, int]
+    unknown_scorings: dict[str, int]
+    unsolvable: dict[str, int]
+    solving: SolveCounts | UnsetType = UNSET
 
 
 def _time_left(source: PgnSource, seconds: float) -> str:

@@ -282,7 +282,7 @@ def run(
             say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues from there")
             raise
     if json:
-        print_document(_document(summary, settings) | watch.document())
+        print_document(_document(summary, settings) | ({"solving": watch.counts} if watch.solver else {}))
     else:
         _print_summary(summary, settings)
 

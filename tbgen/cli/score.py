@@ -5,15 +5,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
+from tbgen.beyond.jobs import SolveCounts
 from tbgen.board.scoring import Scheme
-from tbgen.cli.games import AdjudicationOptions, GameRun
+from tbgen.cli.games import AdjudicationOptions, DoubtDocument, GameRun, TallyDocument
 from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, Url, WordList, command
 from tbgen.cli.streams import say
-from tbgen.documents import json_text
+from tbgen.documents import UNSET, UnsetType, json_text
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.games.game_options import GameOptions
@@ -172,8 +173,6 @@ def run(
     _remark_on(result)
     game_run.say_remarks()
     counts = game_run.document()
-    remark_names = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
-    remarks = {name: counts[name] for name in remark_names if name in counts}
     written: dict[str, bytes] = {}
     for kind in forms:
         keys = tables or (
@@ -185,7 +184,7 @@ def run(
         elif out is not None and kind == "csv":
             written |= {f"{table.key}.csv": comma_separated(table).encode() for table in selection}
         else:
-            written[_FILE_NAMES[kind]] = f"{_render(kind, result, selection, title, remarks)}\n".encode()
+            written[_FILE_NAMES[kind]] = f"{_render(kind, result, selection, title, counts)}\n".encode()
     if out is not None:
         _write(out, written)
         return
@@ -270,8 +269,19 @@ def standings_text(tables: Iterable[StandingsTable]) -> str:
     return "\n".join(text_lines(tables, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
 
 
+class ScoreDocument(StandingsDocument, kw_only=True):
+    """Standings, and counts of what is noteworthy about the games of their files."""
+
+    doubts: dict[Doubt, DoubtDocument]
+    missing_tables: dict[str, int]
+    missing_syzygy: dict[str, int]
+    unknown_scorings: dict[str, int]
+    unsolvable: dict[str, int]
+    solving: SolveCounts | UnsetType = UNSET
+
+
 def _render(
-    form: str, standings: Standings, tables: Sequence[StandingsTable], title: str, remarks: dict[str, Any]
+    form: str, standings: Standings, tables: Sequence[StandingsTable], title: str, counts: TallyDocument
 ) -> str:
     match form:
         case "html":
@@ -279,7 +289,8 @@ def _render(
 
             return page(standings, tables, title, _plots(standings))
         case "json":
-            return json_text(StandingsDocument.of_standings(standings).builtins() | remarks)
+            document = StandingsDocument.of_standings(standings)
+            return json_text(ScoreDocument.of(document, counts))
         case "csv":
             return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in tables)
         case "markdown":

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tbgen.beyond.budget import Budget
 from tbgen.beyond.extra_sources import ExtraSources
@@ -192,10 +192,6 @@ class Watch:
             if turn.seconds_left is not None:
                 text += f", about {duration(turn.seconds_left)} left"
         self.line.show(f"{text}: {stage_text(stage)}")
-
-    def document(self) -> dict[str, Any]:
-        """Return the counts of the games to solve, for JSON; an empty dict if there is no solver."""
-        return {} if self.solver is None else {"solving": self.counts}
 
 
 def summary(counts: SolveCounts) -> str:

@@ -98,7 +98,7 @@ def run(
                 exit_code = error.exit_code
     game_run.say_remarks()
     if json:
-        print_document({"sources": sources, "target": target, **game_run.document()})
+        print_document(game_run.document(sources=sources, target=target))
     else:
         say(f"tbgen: {_summary(game_run.tally)}")
     return exit_code

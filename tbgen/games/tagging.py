@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from multiprocessing import active_children, get_context
 from os import PathLike
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from tbgen.board.variant import Variant
 from tbgen.errors import (
@@ -333,20 +333,3 @@ class Tally:
             command = shlex.join(["wget", *map(download_url, files)])
             games = counted(self.missing_syzygy.total(), "game")
             yield f"{subject} missing for {games}; in the directory of the others, fetch with: {command}"
-
-    def document(self) -> dict[str, Any]:
-        """Return the counts for JSON."""
-        return {
-            "games": self.games,
-            "bases": {basis.value: self.bases[basis] for basis in Basis if self.bases[basis]},
-            "broken": self.broken,
-            "doubts": {
-                doubt.value: {"games": self.doubts[doubt], "first": self.first_games[doubt]}
-                for doubt in Doubt
-                if self.doubts[doubt]
-            },
-            "missing_tables": dict(sorted(self.missing_tables.items())),
-            "missing_syzygy": dict(sorted(self.missing_syzygy.items())),
-            "unknown_scorings": dict(sorted(self.unknown_scorings.items())),
-            "unsolvable": dict(sorted(self.unsolvable.items())),
-        }

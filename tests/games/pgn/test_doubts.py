@@ -200,7 +200,7 @@ def test_doubtful_games_are_counted_and_the_first_ones_named() -> None:
     tally = Tally()
     for number in range(1, 6):
         tally.add(outcome(pgn(MOVES, Result="1/2-1/2")), f"game {number}")
-    assert tally.document()["doubts"] == {"truncated": {"games": 5, "first": ["game 1", "game 2", "game 3"]}}
+    assert tally.first_games == {Doubt.TRUNCATED: ["game 1", "game 2", "game 3"]}
     (sentence,) = tally.remarks()
     assert sentence.startswith(
         "5 doubtful games (truncated): the last moves are missing; the tag Result counts, and"

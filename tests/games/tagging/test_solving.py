@@ -112,7 +112,7 @@ def test_counts_of_unsolvable_games() -> None:
         if game.outcome is not None:
             tally.add(game.outcome, f"game {game.raw.number}")
     assert tally.bases == {Basis.PLAYED: 4, Basis.MATE: 2, Basis.SOLVED: 2}
-    (told,) = tally.document()["unsolvable"].items()
+    (told,) = tally.unsolvable.items()
     assert told == ("the position has castling rights: cells are solved without them", 2)
 
 
