@@ -192,7 +192,7 @@ def run(
                 from tbgen.generator.cluster_build import build_on_cluster
             built = build_on_cluster(targets, directory, journal, scheduler, threads=threads, **options)
     if json:
-        print_document({"directory": directory, "built": list(map(BuiltDocument.of_table, built))})
+        print_document(BuildDocument(directory, list(map(BuiltDocument.of_table, built))))
     elif not built:
         print(f"nothing to build: the requested tables are already in {directory}")
 
@@ -272,3 +272,10 @@ class BuiltDocument(Document):
             peak_memory=built.process_peak,
             accrued=info.stores_accrued,
         )
+
+
+class BuildDocument(Document):
+    """The tables that a build has added to a directory."""
+
+    directory: Path
+    built: list[BuiltDocument]
