@@ -75,8 +75,8 @@ def cells_ahead(root: Cell, side: Side, is_available: Callable[[Cell], bool]) ->
     """Yield the cells *ahead* of a cell: those below it that can be reached if the other side moves no pawns.
 
     The moves include captures, but no promotions. Each cell comes after its homes; the root is last. Each
-    cell is yielded with the side whose pawns move, as seen in the canonical cell. The
-    solutions of these cells show which score the other side can be sure of without moving its pawns.
+    cell is yielded with the side whose pawns move, as seen in the canonical cell. The solutions of these
+    cells show which score the other side can be sure of without moving its pawns.
 
     :param is_available: as in :func:`cells_below`.
     """

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, nullcontext, suppress
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -93,7 +93,6 @@ class _Service:
         self._tasks: set[asyncio.Task[None]] = set()
         self._limiter = Limiter(settings.limit, settings.burst)
         self._monitor = Monitor(tbgen.__version__)
-        self._openapi = openapi(tbgen.__version__)
         self.solver = PositionSolver(settings)
         self.opponent = Opponent(settings, self._slow)
         fields = {
@@ -231,6 +230,11 @@ class _Service:
         """Answer with the metrics of this process."""
         text = self._monitor.metrics_text((self._quick, self._slow))
         return Response(text, headers={"Cache-Control": NO_STORE}, media_type=METRICS_TYPE)
+
+    @cached_property
+    def _openapi(self) -> dict[str, Any]:
+        """The description of the API. It is made at the first request, because it reads sources."""
+        return openapi(tbgen.__version__)
 
     async def answer_openapi(self, request: Request) -> Response:
         """Answer with the description of the API."""
