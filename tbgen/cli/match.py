@@ -15,10 +15,10 @@ from msgspec import Struct
 from tbgen.cli.games import RefereeOptions
 from tbgen.cli.options import (
     AsJson,
-    Count,
     Directory,
     OptionGroup,
     ParsedType,
+    PositiveCount,
     Setting,
     SyzygyFiles,
     TableDirectory,
@@ -157,10 +157,10 @@ class EventOptions(OptionGroup):
     ]
     each: Annotated[Sequence[list[str]], WordList(), _setting("each", multiple=True, callback=_join_values)]
     format: Annotated[Format | None, _setting("format", "tournament", heading="Event")]
-    rounds: Annotated[Count | None, _setting("rounds")]
-    games: Annotated[Count | None, _setting("games")]
-    seeds: Annotated[Count | None, _setting("seeds")]
-    concurrency: Annotated[Count | None, WholeNumber(1, 512), _setting("concurrency")]
+    rounds: Annotated[PositiveCount | None, _setting("rounds")]
+    games: Annotated[PositiveCount | None, _setting("games")]
+    seeds: Annotated[PositiveCount | None, _setting("seeds")]
+    concurrency: Annotated[PositiveCount | None, WholeNumber(1, 512), _setting("concurrency")]
     processors: Annotated[tuple[int, ...] | None, ParsedType("LIST", _parse_processors), _setting("affinity")]
     pgn: Annotated[Path | None, _setting("pgn", "pgnout"), Setting(metavar="FILE")]
     event: Annotated[str | None, _setting("event"), Setting(metavar="NAME")]
@@ -282,7 +282,10 @@ def run(
             say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues from there")
             raise
     if json:
-        print_document(_document(summary, settings) | ({"solving": watch.counts} if watch.solver else {}))
+        from tbgen.cli.event_document import EventDocument
+
+        counts = watch.counts if watch.solver else None
+        print_document(EventDocument.of_summary(summary, settings.pgn, counts))
     else:
         _print_summary(summary, settings)
 
@@ -384,17 +387,3 @@ def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[
         verdict = summary.standings.sprt.verdict
         lines.append("the test is undecided" if verdict == "continue" else f"the test accepts {verdict}")
     return lines
-
-
-def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
-    from tbgen.games.standings.json_files import StandingsDocument
-
-    return {
-        "pgn": settings.pgn,
-        "games": summary.games,
-        "games_of_broken_encounters": summary.uncounted,
-        "winner": summary.winner,
-        "faults": summary.faults,
-        "verified_adjudications": summary.verified_count,
-        "standings": summary.standings and StandingsDocument.of_standings(summary.standings),
-    }

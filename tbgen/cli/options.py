@@ -373,7 +373,7 @@ Url: TypeAlias = Annotated[str, ParsedType("URL", _check_url)]
 """The address of a site."""
 Link: TypeAlias = Annotated[str, ParsedType("URL", _check_link)]
 """The address of a site; it may be relative to the first page of the site to write, such as ``../``."""
-Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
+PositiveCount: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
 AsJson: TypeAlias = Annotated[bool, Setting("--json")]
 Rules: TypeAlias = Annotated[

@@ -10,10 +10,10 @@ from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.cli.options import (
     AsJson,
-    Count,
     Directory,
     Link,
     MaxMen,
+    PositiveCount,
     Setting,
     TableDirectories,
     Url,
@@ -48,7 +48,7 @@ def run(
     explorer: Link | None,
     address: Url | None,
     mating: Annotated[str | None, Setting(metavar="MEN")],
-    threads: Annotated[Count, Setting(default=lambda: min(processor_count(), _MAX_DEFAULT_THREADS))],
+    threads: Annotated[PositiveCount, Setting(default=lambda: min(processor_count(), _MAX_DEFAULT_THREADS))],
     json: AsJson,
     layers: bool,
     depths: bool,

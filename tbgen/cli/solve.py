@@ -27,10 +27,10 @@ from tbgen.cli.options import (
     Accrued,
     AsJson,
     CellDirectory,
-    Count,
     Directory,
     OptionGroup,
     ParsedType,
+    PositiveCount,
     ScoringOptions,
     Setting,
     Size,
@@ -101,7 +101,7 @@ class SolveOptions(OptionGroup):
     time: Time | None
     total: Time | None
     memory: Size = 8 << 30
-    threads: Count = Budget.threads
+    threads: PositiveCount = Budget.threads
     cells: CellDirectory
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")]
     results: Annotated[Path | None, Setting(metavar="FILE")]

@@ -14,7 +14,7 @@ from tbgen.beyond.results import SolveResults, open_results
 from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cli.bars import ProgressLine, stage_text
-from tbgen.cli.options import CellDirectory, Count, OptionGroup, Setting, Size, SyzygyFiles, Time
+from tbgen.cli.options import CellDirectory, OptionGroup, PositiveCount, Setting, Size, SyzygyFiles, Time
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
 from tbgen.progress import SolveStage
@@ -47,7 +47,7 @@ class SolvingOptions(OptionGroup):
     solve_time: Time | None
     solve_total: Time | None
     solve_memory: Size | None
-    solve_threads: Count | None
+    solve_threads: PositiveCount | None
     solve_results: Annotated[Path | None, Setting(metavar="FILE")]
     solve_cells: CellDirectory
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
-from tbgen.cli.options import AsJson, Count, Rules, Setting, TableDirectory, WholeNumber, command
+from tbgen.cli.options import AsJson, PositiveCount, Rules, Setting, TableDirectory, WholeNumber, command
 from tbgen.cli.streams import print_document
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.store.format import tables_in
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @command
 def run(
     *materials: Material,
-    sample: Count | None,
+    sample: PositiveCount | None,
     seed: Annotated[int, WholeNumber(0), Setting(metavar="N")] = 0,
     findings: Annotated[int, WholeNumber(0), Setting(metavar="N")] = 10,
-    threads: Annotated[Count, Setting(default=processor_count)],
+    threads: Annotated[PositiveCount, Setting(default=processor_count)],
     proofs: Annotated[Path | None, Setting(metavar="FILE")],
     variant: Rules = Variant.R_MOBILITY,
     json: AsJson,
@@ -62,7 +62,11 @@ def run(
     :param json: print one JSON document about the tables
     """
     from tbgen.probe.values import Values
-    from tbgen.verify.directory import verify  # needs numba, which --help does not need
+    from tbgen.verify.directory import (  # needs numba, which --help does not need
+        DirectoryProofDocument,
+        ProofDocument,
+        verify,
+    )
     from tbgen.verify.plan import Proofs
 
     selection = list(materials) or tables_in(directory, variant)
@@ -88,7 +92,9 @@ def run(
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_document({"directory": directory, "rules": variant, "tables": list(map(_document, completed))})
+        print_document(
+            DirectoryProofDocument(directory, variant, list(map(ProofDocument.of_proof, completed)))
+        )
     elif len(completed) > 1 and sample is None:
         reporter.line.note(f"{sum(p.proved for p in completed)} of {len(completed)} tables without errors")
     _raise_failure(completed)
@@ -112,21 +118,6 @@ def _text(proof: TableProof) -> str:
     if result.sample is not None and result.sample < result.positions:
         text = f"nothing wrong in a sample: {result.sample:,} of {counted(result.positions, 'position')}"
     return f"{name} {text}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
-
-
-def _document(proof: TableProof) -> dict[str, Any]:
-    table: dict[str, Any] = {"material": proof.material.name, "proved": proof.proved}
-    if proof.error is not None:
-        table["error"] = str(proof.error)
-    if proof.blocked_by is not None:
-        table["waits_for"] = proof.blocked_by.name
-    if (record := proof.earlier_proof) is not None:
-        table |= {"earlier": True, "sample": None if record.in_full else record.proved_positions}
-        table |= {"positions": record.positions, "states": record.states, "seconds": record.seconds}
-    if (result := proof.result) is not None:
-        table |= {"sample": result.sample, "positions": result.positions, "states": result.states}
-        table |= {"seconds": result.seconds, "wrong": result.wrong, "findings": result.findings}
-    return table
 
 
 def _raise_failure(proofs: list[TableProof]) -> None:

@@ -9,12 +9,13 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
+from tbgen.documents import Document
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, ArraySource, Source, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies, temporary_copies
@@ -37,7 +38,7 @@ from tbgen.verify.plan import (
     unpack_step,
 )
 from tbgen.verify.proof import ensure_compiled, verify_table
-from tbgen.verify.report import VerifyResult
+from tbgen.verify.report import Finding, VerifyResult
 from tbgen.verify.sub_tables import SubTables
 
 if TYPE_CHECKING:
@@ -171,6 +172,66 @@ class TableProof:
     def proved(self) -> bool:
         """Whether the table has been proved, now or earlier."""
         return self.earlier_proof is not None or (self.result is not None and self.result.ok)
+
+
+class ProofDocument(Document):
+    """The outcome of the proof of one table."""
+
+    material: Material
+    proved: bool
+
+    @staticmethod
+    def of_proof(proof: TableProof) -> "ProofDocument":
+        """Return the document of an outcome."""
+        if proof.error is not None:
+            return UnreadableTableDocument.of(proof)
+        if proof.blocked_by is not None:
+            return BlockedProofDocument.of(proof, waits_for=proof.blocked_by)
+        if (record := proof.earlier_proof) is not None:
+            sample = None if record.in_full else record.proved_positions
+            return EarlierProofDocument.of(proof, record, earlier=True, sample=sample)
+        return NewProofDocument.of(proof, proof.result)
+
+
+class UnreadableTableDocument(ProofDocument):
+    """The reason why a table cannot be read."""
+
+    error: TbgenError
+
+
+class BlockedProofDocument(ProofDocument):
+    """An unproved sub-table that keeps a table from being proved."""
+
+    waits_for: Material
+
+
+class EarlierProofDocument(ProofDocument):
+    """An earlier proof, which was not repeated."""
+
+    earlier: Literal[True]
+    sample: int | None
+    positions: int
+    states: int
+    seconds: float
+
+
+class NewProofDocument(ProofDocument):
+    """A new proof, with some of the wrong states."""
+
+    sample: int | None
+    positions: int
+    states: int
+    seconds: float
+    wrong: int
+    findings: list[Finding]
+
+
+class DirectoryProofDocument(Document):
+    """The outcomes of the proofs of a directory's tables."""
+
+    directory: Path
+    rules: Variant
+    tables: list[ProofDocument]
 
 
 def verify(
