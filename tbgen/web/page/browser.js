@@ -1,5 +1,8 @@
 // Helpers for the browser: making and finding elements, keys, and storage.
 
+const PERMANENT = "localStorage"
+export const TAB = "sessionStorage"
+
 /** Return the element with an id. @type {<Id extends keyof Elements & string>(id: Id) => Elements[Id]} */
 export const $ = id => /** @type {Elements[typeof id]} */ (document.getElementById(id))
 
@@ -108,8 +111,6 @@ export function debounced(milliseconds, call) {
 // Storage in this browser, if available: permanent storage, or storage for as long as the tab is open.
 
 /** @typedef {"localStorage" | "sessionStorage"} Where */
-const PERMANENT = "localStorage"
-export const TAB = "sessionStorage"
 
 /** Return the value stored under a name, or null. @type {<Found>(name: string, where?: Where) => Found} */
 export function stored(name, where = PERMANENT) {

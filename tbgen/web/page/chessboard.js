@@ -20,6 +20,8 @@ const MARKS = {
 
 /** Distances of an arrow's ends from the middles of its squares, length of its head, and half the widths of head and shaft. */
 const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
+/** The storage key of the visitor's preferences. */
+const TASTE_KEY = "tbgen-taste"
 
 /** Return the upper left corner of a square. @type {(square: string, flipped?: boolean) => Point} */
 function cornerOf(square, flipped = false) {
@@ -212,7 +214,6 @@ export async function definitions() {
 
 // The visitor's preferences for boards, men and sound, stored in this browser.
 
-const TASTE_KEY = "tbgen-taste"
 const taste = {board: "grey", men: "classic", sound: false, ...stored(TASTE_KEY)}
 const root = document.documentElement
 root.dataset.board = taste.board

@@ -7,6 +7,9 @@ import {change, height, markOf, rankOf, score, sideOf} from "./score.js"
 import {ENDGAMES, mayHold, stockUp} from "./stock.js"
 import {inLine, pgnOf} from "./tree.js"
 
+/** Ways to give something away other than by a move. @type {Record<string, string>} */
+const ENDING = {resigned: "Resigning", agreed: "Offering the result"}
+
 /**
  * Return a ply: the position with its `answer`, and the move that led to it, null for the first ply.
  *
@@ -147,9 +150,6 @@ export function offerChoices(onBegin) {
 }
 
 // The review of a finished game: the value at each ply, and the mistakes.
-
-/** Ways to give something away other than by a move. @type {Record<string, string>} */
-const ENDING = {resigned: "Resigning", agreed: "Offering the result"}
 
 /**
  * Show the review of a game.

@@ -7,6 +7,10 @@ import {change, markOf, score} from "./score.js"
 import {isView} from "./state.js"
 import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
 
+/** @type {Record<string, string>} */
+const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}
+const MAX_COMMENT_LETTERS = 1000
+
 /**
  * Show the game.
  *
@@ -78,9 +82,6 @@ export function showOutcome(element, refereed) {
 /** Return the basis of an outcome, in words. @type {(outcome: OutcomeDocument) => string} */
 export const basisOf = ({basis}) => BASES[basis] ?? basis
 
-/** @type {Record<string, string>} */
-const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}
-
 // The buttons that step through the game, and beyond it by best play.
 
 /** Enable each of the buttons if there is a position to step to. @type {(state: State, plies: Ply[], line: unknown[]) => void} */
@@ -94,8 +95,6 @@ export function offerSteps({at, rules}, plies, line) {
 }
 
 // Editing: promoting variations, deleting moves, and comments.
-
-const MAX_COMMENT_LETTERS = 1000
 
 /** Let the visitor edit the shown position by the functions of `does`: `promote()`, `remove()` and `comment(text)`. @type {(does: {promote: () => unknown, remove: () => unknown, comment: (text: string) => unknown}) => void} */
 export function offerEditing(does) {

@@ -6,6 +6,14 @@ import {$, svg} from "./browser.js"
 import {moverOf, squaresOf} from "./position.js"
 import {counted, height, isWhites, markOf, movesIn, opponentHas} from "./score.js"
 
+/** The least width of the graph of a game, its height, and the width of its labels. */
+const LEAST_WIDTH = 320
+const HEIGHT = 150
+const LEFT = 44
+/** Scores of a higher rank differ by hardly any points, and are shown paler. */
+const DULL = "G6.0"
+const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
+
 export class Mobility {
     /** @param {Board} board the board on which the targets of moves are marked */ constructor(board) {
         this.board = board
@@ -55,13 +63,6 @@ export function showBar(accrued, flipped) {
 }
 
 // The graph of a game: accrued scores, and values where tables have them.
-
-const LEAST_WIDTH = 320
-const HEIGHT = 150
-const LEFT = 44
-/** Scores of a higher rank differ by hardly any points, and are shown paler. */
-const DULL = "G6.0"
-const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
 
 /**
  * Return the graph of a game.

@@ -9,6 +9,8 @@ import {variantOf} from "./state.js"
 import {commentsOf, headOf, inLine, lineThrough, parsed, pgnOf, refereed, tokensOf, withComments} from "./tree.js"
 
 const MAX_BYTES = 2 << 20 // the server's limit
+/** The storage key of the games, which are kept while the tab is open because they are too long for the address. */
+const GAMES_KEY = "tbgen-games"
 
 /** Return the positions of a state's line, and the referee's answer about it. @type {(state: State) => Promise<Game>} */
 export async function referee(state) {
@@ -126,9 +128,6 @@ export async function refereeAgain(state) {
 }
 
 // The games of a text: a table of results with links to the games.
-
-/** The storage key of the games, which are kept while the tab is open because they are too long for the address. */
-const GAMES_KEY = "tbgen-games"
 
 /**
  * Show the games of an answer of /games.

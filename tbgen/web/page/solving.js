@@ -6,6 +6,9 @@ import {MOST_MEN, describedIn, numberOfMen, parse, squaresOf} from "./position.j
 import {height, pointsText, score, scoreNodes, sentence} from "./score.js"
 
 const MAX_GAPS = 3
+/** The width of a bar, in its own units. */
+const WIDTH = 400
+const MAX_ARROWS = 4
 /** @type {AbortController} */ let asking = null
 
 /** Stop the server's work, which ends when its client disconnects. */
@@ -98,9 +101,6 @@ async function* events(response) {
 }
 
 // Pictures of proved results: an interval as a bar, a bound as a board with arrows.
-
-const WIDTH = 400
-const MAX_ARROWS = 4
 
 /** Return a bar from Black's best score to White's in which an interval is filled. @type {(lower: string, upper: string) => SVGSVGElement} */
 function bar(lower, upper) {

@@ -3,6 +3,15 @@
 
 import {labelOf, withScore} from "./position.js"
 
+const MAX_HEAD_LETTERS = 6000
+const OF_START = ["FEN", "SetUp", "FENAccrued"]
+const OF_END = ["Result", "Termination", "TerminationDetails", "PlyCount"]
+const OF_OUTCOME = /^(RMobility|WGMobility)(Result|Basis|Accrued|Bounds|Doubts)$|^Points$/
+const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
+/** Signs of glyphs by their numbers in PGN (NAGs); other glyphs have no sign. */
+export const SIGNS = "|!|?|!!|??|!?|?!|□|||=|||∞|⩲|⩱|±|∓|+−|−+|||⨀".split("|")
+const TAG = /^\[([\w+#=:-]+) "((?:[^"\\]|\\.)*)"\]$/
+
 /**
  * Return the positions of the moves in an address: "3.Kf4" is made in position 3, "Kf4" in the position before it in the
  * list. Glyphs follow a move as in PGN, "Kf4$1"; they are ignored here, but the referee reads them.
@@ -148,15 +157,6 @@ export function refereed(plies, {plies: main, variations}) {
 }
 
 // PGN: the parts of a game that decide the result besides its moves, and writing PGN.
-
-const MAX_HEAD_LETTERS = 6000
-const OF_START = ["FEN", "SetUp", "FENAccrued"]
-const OF_END = ["Result", "Termination", "TerminationDetails", "PlyCount"]
-const OF_OUTCOME = /^(RMobility|WGMobility)(Result|Basis|Accrued|Bounds|Doubts)$|^Points$/
-const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
-/** Signs of glyphs by their numbers in PGN (NAGs); other glyphs have no sign. */
-export const SIGNS = "|!|?|!!|??|!?|?!|□|||=|||∞|⩲|⩱|±|∓|+−|−+|||⨀".split("|")
-const TAG = /^\[([\w+#=:-]+) "((?:[^"\\]|\\.)*)"\]$/
 
 /**
  * Return the head of a game: its tags, except those of the first position, and in a last line the last comment, which may

@@ -7,6 +7,8 @@ import {counted, headline, height, isWhites, movesIn, plies, pointsText, score, 
 import {copy} from "./sharing.js"
 import {DEFAULT, isView, variantOf, written} from "./state.js"
 
+const PLAYING_MS = 900
+
 /** @type {(answer: Answer) => void} */ export function showVerdict(answer) {
     document.body.classList.remove("refused", "beyond")
     $("value").classList.remove("soft")
@@ -166,8 +168,6 @@ export function showLine(element, line, answer, onGo) {
     if (!answer.view) return "Nothing to do: what has accrued is the value."
     return answer.winner === null ? "A draw: there is nothing to reach." : "The winner is known here, but not how soon: there is no line."
 }
-
-const PLAYING_MS = 900
 
 /** Best play that is shown move by move. */
 export class Running {

@@ -8,6 +8,9 @@ import {lineText, numbered} from "./position.js"
 import {pointsText, score} from "./score.js"
 
 const SECOND_MS = 1000
+/** @type {Colour[]} */ const SIDES = ["black", "white"]
+/** Evaluation, depth and time in the comment of a move. */
+const THOUGHT = /^(\S+)\/(\d+) ([\d.]+s)/
 
 /** Return the address of a finished game: that of a file if `ending` is a suffix, else the address that redirects to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
 export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/${encodeURIComponent(key)}${ending}`
@@ -186,10 +189,6 @@ export class Card extends View {
 }
 
 // The large board: the engines' thoughts, the moves, which can be stepped through, and the accrued score.
-
-/** @type {Colour[]} */ const SIDES = ["black", "white"]
-/** Evaluation, depth and time in the comment of a move. */
-const THOUGHT = /^(\S+)\/(\d+) ([\d.]+s)/
 
 export class Stage extends View {
     constructor() {

@@ -16,6 +16,13 @@ const PROMOTIONS = ["q", "r", "b", "n"]
 const RIGHTS = {0: "Q", 4: "KQ", 7: "K", 56: "q", 60: "kq", 63: "k"}
 /** The castling moves: right, squares of king and rook, and target of the king. @type {[string, number, number, number][]} */
 const CASTLING = [["K", 4, 7, 6], ["Q", 4, 0, 2], ["k", 60, 63, 62], ["q", 60, 56, 58]]
+const SIDES = ["White", "Black"]
+/** Codes that stand for no score, as numbers. */
+export const NONE = 127
+export const FRESH = -128
+/** The lowest rank of a score that does not end the game; lower ranks are mate and stalemate. */
+export const LEAST_RANK = 2
+const CATEGORIES = [["mate", "mated"], ["stalemate", "stalemated"], ["ahead", "behind"]]
 
 /** @type {(square: number) => string} */ const nameOf = square => "abcdefgh"[square & 7] + (1 + (square >> 3))
 /** @type {(name: string) => number} */ const squareOf = name => name.charCodeAt(0) - 97 + 8 * (Number(name[1]) - 1)
@@ -181,8 +188,6 @@ export function readFen(text) {
     return {position, seventh}
 }
 
-const SIDES = ["White", "Black"]
-
 /** Check that a position is valid; throw a refusal if it is not. @type {(position: Position) => void} */
 export function validate(position) {
     const {men, side, castling, ep} = position
@@ -206,16 +211,9 @@ export function validate(position) {
 
 // Scores as numbers: White's score of rank r is r, Black's is -1 - r; the low byte is the code in tables (docs/format.md).
 
-/** Codes that stand for no score, as numbers. */
-export const NONE = 127
-export const FRESH = -128
-
 /** @type {(score: number) => number} */ export const rankOf = score => score < 0 ? ~score : score
 
 /** @type {(score: number) => boolean} */ export const isWhites = score => score >= 0
-
-/** The lowest rank of a score that does not end the game; lower ranks are mate and stalemate. */
-export const LEAST_RANK = 2
 
 /** @type {(score: number) => string} */
 export const textOf = score => `${isWhites(score) ? "" : "-"}G${(rankOf(score) / 2).toFixed(1)}`
@@ -236,8 +234,6 @@ export function merit(score, side) {
 
 /** Return the accrued score after folding in a position score; of equal ranks the earlier score counts. @type {(accrued: number, positionScore: number) => number} */
 export const fold = (accrued, positionScore) => accrued === null || rankOf(positionScore) < rankOf(accrued) ? positionScore : accrued
-
-const CATEGORIES = [["mate", "mated"], ["stalemate", "stalemated"], ["ahead", "behind"]]
 
 /** Return the fields of an answer for a value and the side to move. @type {(goal: Goal, side: number) => Omit<StateDocument, "fen" | "accrued">} */
 export const worthOf = ({value, depth}, side) => ({

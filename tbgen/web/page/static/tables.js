@@ -11,6 +11,14 @@ const ORDER = "KQRBNP"
 const TRIANGLE = [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]
 const BLOCK = 4096
 const LAST_RUN = 128
+const MAX_CACHED_PIECES = 2000
+/** Size of the checksum that HDF5 appends to a packed piece. It is ignored, because zlib has its own checksum. */
+const CHECKSUM_BYTES = 4
+/** Minimum size in bytes of a file whose loading needs a notice. */
+const LARGE_BYTES = 1e6
+/** The storage key that prevents a second notice. */
+const NOTICE_KEY = "tbgen-whole-files"
+const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
 /** @type {(square: number) => number} */ const transposed = square => (square & 7) << 3 | square >> 3
 /** The symmetries of the board; those of positions with pawns come first. @type {((square: number) => number)[]} */
@@ -176,15 +184,6 @@ export async function goalOf({men, side, ep, positionScore, over, passing}, accr
 }
 
 // Files of the host, complete or in pieces, unpacked and cached.
-
-const MAX_CACHED_PIECES = 2000
-/** Size of the checksum that HDF5 appends to a packed piece. It is ignored, because zlib has its own checksum. */
-const CHECKSUM_BYTES = 4
-/** Minimum size in bytes of a file whose loading needs a notice. */
-const LARGE_BYTES = 1e6
-/** The storage key that prevents a second notice. */
-const NOTICE_KEY = "tbgen-whole-files"
-const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
 /** @type {(name: string) => Refused} */
 const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
