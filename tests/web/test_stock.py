@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from time import sleep
-from typing import Any, NoReturn
+from typing import Any
 
 import chess
 import h5py
@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache
-from tbgen.web.admission import Queue
+from tbgen.web.admission import Queue, WorkerPool
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
 from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, Endpoint, EndpointKind
@@ -74,17 +74,35 @@ def test_only_random_answers_differ(api: TestClient) -> None:
         assert (len({each.content for each in answers}) > 1) == may_differ, request
 
 
-def test_requests_wait_in_the_queue_where_the_kind_says_so(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> NoReturn:
-        raise Refusal(503, "busy", "the queue is full")
+def test_answers_wait_where_the_kind_says_so(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only QUEUED answers wait in the queue, and only QUICK ones do not wait for slow threads."""
 
-    monkeypatch.setattr(Queue, "turn", refuse)
-    with TestClient(make_app(Settings((own,)))) as client:
-        for request, endpoint in asked_endpoints():
-            is_refused = client.get(request).json().get("code") == "busy"
-            assert is_refused == (endpoint.kind is EndpointKind.QUEUED), request
+    def refused(owner: type, method: str, name: str) -> set[EndpointKind]:
+        real = getattr(owner, method)
+
+        def refuse(self: Any, *arguments: Any) -> Any:
+            if getattr(self, "name", "queue") == name:
+                raise Refusal(503, "busy", "it is full")
+            return real(self, *arguments)
+
+        with monkeypatch.context() as patched, TestClient(make_app(Settings((own,)))) as client:
+            patched.setattr(owner, method, refuse)
+            return {
+                endpoint.kind
+                for request, endpoint in asked_endpoints()
+                if client.get(request).json().get("code") == "busy"
+            }
+
+    assert refused(Queue, "turn", "queue") == {EndpointKind.QUEUED}
+    assert refused(WorkerPool, "run", "slow") == set(EndpointKind) - {EndpointKind.QUICK}
+
+
+def test_answers_that_tables_may_lack_are_not_found_without_tables(tmp_path: Path) -> None:
+    with TestClient(make_app(Settings((tmp_path,)))) as client:
+        lacking = {
+            endpoint.path for request, endpoint in asked_endpoints() if client.get(request).status_code == 404
+        }
+    assert lacking == {each.path for each in DOCUMENT_ENDPOINTS if each.may_lack and each.body is None}
 
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
