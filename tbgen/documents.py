@@ -31,6 +31,7 @@ __all__ = [
     "SideName",
     "UnsetType",
     "attribute_docstrings",
+    "decoder",
     "encoded",
     "field_docstrings",
     "from_builtins",
@@ -62,6 +63,11 @@ def from_builtins(builtins: Any, struct: type[AnyStruct]) -> AnyStruct:
     :raises ValidationError: if a field is missing or invalid.
     """
     return msgspec.convert(builtins, struct, strict=False, dec_hook=_parsed)
+
+
+def decoder(types: Any) -> msgspec.json.Decoder[Any]:
+    """Return a decoder of JSON, in which strings also stand for scores and other values that have a text."""
+    return msgspec.json.Decoder(types, dec_hook=_parsed)
 
 
 def encoded(document: Any) -> bytes:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
+from tbgen.board.immutable import Immutable, set_attribute
 from tbgen.board.score import MAX_RANK, GScore, parse_quarters
 from tbgen.errors import NamedChoice, UsageError, quote
 
@@ -81,8 +82,7 @@ class Points(NamedTuple):
     black: float
 
 
-@dataclass(frozen=True, slots=True)
-class Komi:
+class Komi(Immutable):
     """A komi: a score, in quarters, that one side has to beat.
 
     :ivar quarters: four times the unsigned score: 23 for ``G5.75``.
@@ -92,8 +92,14 @@ class Komi:
     -G5.75
     """
 
+    __slots__ = __match_args__ = ("quarters", "white")
+
     quarters: int
     white: bool
+
+    def __init__(self, quarters: int, white: bool) -> None:
+        set_attribute(self, "quarters", quarters)
+        set_attribute(self, "white", white)
 
     @classmethod
     def parse(cls, text: str) -> Komi:
@@ -103,6 +109,14 @@ class Komi:
         """
         expected = "moves in quarters, such as G5.75 or G6, or -G5.75 or mG5.75 if Black has to beat it"
         return cls(*parse_quarters(text, "a komi", expected, _QUARTER_DECIMALS))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Komi):
+            return NotImplemented
+        return self.quarters == other.quarters and self.white == other.white
+
+    def __hash__(self) -> int:
+        return hash((self.quarters, self.white))
 
     def __str__(self) -> str:
         return f"{'' if self.white else '-'}G{self.quarters / 4}"

@@ -23,7 +23,7 @@ from msgspec import Meta, Struct
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
-from tbgen.documents import Count, Document
+from tbgen.documents import Count, Document, decoder, encoded
 from tbgen.errors import UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
@@ -59,7 +59,7 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     name: str
     site: str
     format: str
-    rules: str
+    rules: Variant
     """Name, site and format of the event; the rules are ``r`` or ``wg``."""
     players: Sequence[Participant]
     """For each player, ``name`` and ``control``."""
@@ -72,20 +72,19 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     """Number of games in the PGN file."""
     concurrency: int
     """Number of games played at once."""
-    scoring: str
-    cutoff: str | None
-    komi: str | None
+    scoring: Scheme
+    cutoff: GScore | None
+    komi: Komi | None
     test: TestSettings | None
     """The scoring and the test; null where nothing was chosen."""
     size: Count
     """Size of the PGN file in bytes."""
 
     def __post_init__(self) -> None:
-        """Check the values of the fields.
+        """Check the settings of the test.
 
-        :raises UsageError: if a value is invalid; the reader then skips the line.
+        :raises UsageError: if one of them is invalid; the reader then skips the line.
         """
-        _ = self.options
         if self.test is not None:
             sprt((), *self.test.args, model=self.test.model, pairs=self.games == 2)
 
@@ -99,12 +98,7 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     @property
     def options(self) -> GameOptions:
         """The rules and scoring of the games of the event."""
-        return GameOptions(
-            Variant(self.rules),
-            cutoff=None if self.cutoff is None else GScore.parse(self.cutoff),
-            scheme=Scheme(self.scoring),
-            komi=None if self.komi is None else Komi.parse(self.komi),
-        )
+        return GameOptions(self.rules, cutoff=self.cutoff, scheme=self.scoring, komi=self.komi)
 
 
 class StartPosition(Struct, frozen=True):
@@ -196,12 +190,12 @@ class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
 
 LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | EventEnd
 
-_decoder: Final = msgspec.json.Decoder(LiveLine)
+_DECODER: Final = decoder(LiveLine)
 
 
 def encode_line(line: LiveLine) -> bytes:
     """Return a line of the file as bytes, with its line break."""
-    return msgspec.json.encode(line) + b"\n"
+    return encoded(line) + b"\n"
 
 
 def live_path(pgn: Path) -> Path:
@@ -259,7 +253,7 @@ class LiveFile:
         lines: list[LiveLine] = []
         for line in complete:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                lines.append(_decoder.decode(line))
+                lines.append(_DECODER.decode(line))
         return is_new, lines
 
     @property

@@ -456,7 +456,7 @@ class LiveState:
             return None
         for game in games:
             self._encounters.add(game)
-        scheme = Scheme(self.start.scoring)
+        scheme = self.start.scoring
         score = self._encounters.score()
         standings = self._encounters.standings(scheme)
         is_over = self.termination is Termination.FINISHED

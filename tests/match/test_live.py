@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.scoring import Scheme
+from tbgen.board.variant import Variant
 from tbgen.games.live_file import (
     EventEnd,
     EventStart,
@@ -29,8 +31,8 @@ from tests.match.engines import MATE, words
 from tests.support.matches import played
 
 START = EventStart(
-    "", "", "round-robin", "r", [Participant("A", "inf"), Participant("B", "inf")],
-    1, 2, 2, 0, 1, "exponential", None, None, None, 0,
+    "", "", "round-robin", Variant.R_MOBILITY, [Participant("A", "inf"), Participant("B", "inf")],
+    1, 2, 2, 0, 1, Scheme.EXPONENTIAL, None, None, None, 0,
 )  # fmt: skip
 GAME = GameStart(0, "1.1.1", 1, "A", "B", StartPosition("", ""))
 MOVE = GameMove(0, "1.1.1", Ply("f2f3", "f3", "-G20.5", ""), "", {})
