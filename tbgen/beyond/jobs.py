@@ -271,7 +271,7 @@ class CellProver:
         known = self._exits
         if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
             return known
-        return make_exit_bounds(tables, budget, self._kept, self._sources)
+        return make_exit_bounds(tables=tables, budget=budget, kept=self._kept, extra=self._sources)
 
 
 def _raise_interrupt(interrupt: KeyboardInterrupt) -> None:

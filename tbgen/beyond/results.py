@@ -15,16 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, Self
 from zlib import crc32
 
 import chess
 import msgspec
-from msgspec import Meta
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
-from tbgen.documents import UNSET, Document, UnsetType, encoded
+from tbgen.documents import UNSET, Document, UnsetType, decoder, encoded
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.files import check_target, write_errors
 from tbgen.system.locks import NoLocksError, try_lock
@@ -33,9 +32,6 @@ __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 
 _HEADER_LINE: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
 """The first line of every file of results."""
-
-
-_ScoreText: TypeAlias = Annotated[str, Meta(pattern=GScore.JSON_SCHEMA["pattern"])]
 
 
 class StateName(NamedTuple):
@@ -70,9 +66,9 @@ class _Attempt(Document):
     """An attempt to solve a state, as it is encoded in a line of the file."""
 
     position: str
-    accrued: _ScoreText
-    lower: _ScoreText
-    upper: _ScoreText
+    accrued: GScore
+    lower: GScore
+    upper: GScore
     depth: int | None
     seconds: float | None
     """None if more time would not help."""
@@ -87,13 +83,13 @@ class _Attempt(Document):
         bare = encoded(msgspec.structs.replace(self, check=UNSET))
         return encoded(msgspec.structs.replace(self, check=f"{crc32(bare):08x}"))
 
-    @classmethod
-    def parse(cls, line: bytes) -> Self:
+    @staticmethod
+    def parse(line: bytes) -> _Attempt:
         """Parse a line of the file.
 
         :raises ValueError: if the line is not a result, or has been changed since it was written.
         """
-        attempt = msgspec.json.decode(line, type=cls)
+        attempt: _Attempt = _DECODER.decode(line)
         if line != (encoded(attempt) if attempt.check is UNSET else attempt.line):
             raise ValueError
         return attempt
@@ -104,9 +100,14 @@ class _Attempt(Document):
 
         :raises ValueError: if the lower bound is better than the upper bound.
         """
-        bounds = ScoreInterval.parse(f"{self.lower} {self.upper}")
+        if self.lower > self.upper:
+            raise ValueError
         effort = Effort(math.inf if self.seconds is None else self.seconds, self.memory, self.tables)
-        return StateName(self.position, self.accrued), ProvedValue(bounds, self.depth), effort
+        proved = ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
+        return StateName(self.position, str(self.accrued)), proved, effort
+
+
+_DECODER: Final = decoder(_Attempt)
 
 
 class SolveResults:
@@ -134,9 +135,15 @@ class SolveResults:
         :raises TbgenError: if the result contradicts an earlier result, or cannot be written.
         """
         self.restore(state, proved, effort)
-        lower, upper = map(str, proved.bounds)
-        seconds = effort.seconds if math.isfinite(effort.seconds) else None
-        self._write(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables).line)
+        attempt = _Attempt.of(
+            effort,
+            proved.bounds,
+            position=state.position,
+            accrued=GScore(state.accrued),
+            depth=proved.depth,
+            seconds=effort.seconds if math.isfinite(effort.seconds) else None,
+        )
+        self._write(attempt.line)
 
     def restore(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add the result of an attempt without writing it to the file.

@@ -103,7 +103,10 @@ def solve(
         more_to_solve = known is not None  # the caller keeps this knowledge for further positions
         if known is None or verify:
             known = make_exit_bounds(
-                opened, budget, None if verify else kept, sources or ExtraSources(syzygy)
+                tables=opened,
+                budget=budget,
+                kept=None if verify else kept,
+                extra=sources or ExtraSources(syzygy),
             )
         try:
             return _solve_with_cells(known, board, stated_score, budget, mobile, verify, line, progress)
