@@ -21,35 +21,17 @@ from tbgen.errors import TbgenError
 from tbgen.report.data import CSV
 from tbgen.report.model import LinePoint, TableReport
 from tbgen.report.plots import draw_plots
-from tbgen.report.records import overall_records
 from tbgen.report.site import Site
-from tbgen.text import part_text, plies, share_text
+from tests.support.commands import printed
 from tests.support.reports import parsed, words, write_site
 
 Element = ElementTree.Element
 SVG = "{http://www.w3.org/2000/svg}svg"
-TO_MOVE = ("White to move", "Black to move")
-ACCRUED = ("survives", "improved", "worsened", "lost_by_reset", "lost", "fresh")
+PARTS = ("thead", "tbody", "tfoot")
 
 
-def rows(table: Element, part: str = "tbody") -> list[list[str]]:
+def rows(table: Element, part: str) -> list[list[str]]:
     return [[words(cell) for cell in row if cell.tag in ("th", "td")] for row in table.findall(f"{part}/tr")]
-
-
-def by_heading(table: Element, part: str = "tbody") -> list[dict[str, str]]:
-    """Rows by heading; headings below that of a group are ``group: heading``."""
-    groups, *others = table.findall("thead/tr")
-    below = [words(cell) for row in others for cell in row]
-    headings = []
-    for group in groups:
-        names = [f"{words(group)}: {below.pop(0)}" for _ in range(int(group.get("colspan") or 0))]
-        headings += names or [words(group)]
-    return [dict(zip(headings, row, strict=True)) for row in rows(table, part)]
-
-
-def table(page: Element, name: str) -> Element:
-    (found,) = [each for each in page.iter("table") if name in (each.get("id"), each.get("class"))]
-    return found
 
 
 def page_of(site: Path, report: TableReport) -> Element:
@@ -117,123 +99,17 @@ def test_every_file_is_linked_and_nothing_comes_from_elsewhere(site: Path) -> No
     assert {path.resolve() for path in site.rglob("*") if path.is_file()} == linked
 
 
-def test_the_table_of_values(site: Path, shown: list[TableReport]) -> None:
-    for report in shown:
-        found = table(page_of(site, report), "distribution")
-        own, sides = report.distribution, report.endgame.sides
-        seen = []
-        for row in by_heading(found):
-            value = GScore.parse(row["value"])
-            seen.append(value)
-            for side, name in enumerate(TO_MOVE):
-                assert row[f"{name}: on the board"] == f"{own.board[side].get(value, 0):,}"
-                assert row[f"{name}: up to symmetry"] == f"{own.canonical[side].get(value, 0):,}"
-                assert row[f"{name}: quiet"] == f"{sides[side].quiet.get(value, 0):,}"
-                share = row[f"{name}: share"]
-                assert bool(share) == (value in own.board[side])
-                if re.fullmatch(r"[0-9.]+ %", share):
-                    assert float(share[:-2]) / 100 == pytest.approx(own.share(side, value), abs=0.00051)
-        assert seen == sorted({*own.board[0], *own.board[1]}, reverse=True)
-        (sums,) = by_heading(found, "tfoot")
-        for side, name in enumerate(TO_MOVE):
-            assert sums[f"{name}: on the board"] == f"{sum(own.board[side].values()):,}"
-            assert sums[f"{name}: up to symmetry"] == f"{sum(own.canonical[side].values()):,}"
-
-
-def test_tables_of_depths_records_and_accrued_scores(site: Path, shown: list[TableReport]) -> None:
-    for report in shown:
-        page = page_of(site, report)
-        counts = Counter[tuple[int, int]]()
-        for side, values in enumerate(report.distribution.depths):
-            for value, numbers in values.items():
-                column = 6 * side + (min(value.rank, 2) if value.white else 5 - min(value.rank, 2))
-                counts.update({(depth, column): number for depth, number in numbers.items()})
-        depths = sorted({depth for depth, _ in counts})
-        assert rows(table(page, "depth-table")) == [
-            [str(depth), *(f"{number:,}" if number else "" for number in numbers)]
-            for depth in depths
-            for numbers in [[counts[depth, column] for column in range(12)]]
-        ]
-        assert rows(table(page, "record-table")) == [
-            [str(record.value), plies(record.depth), f"{record.ties:,}", record.fen]
-            for record in report.records
-        ]
-        assert report.accrued is not None
-        tables = [found for found in page.iter("table") if found.get("class") == "accrued"]
-        for part, view in zip(tables, (report.accrued.board, report.accrued.canonical), strict=True):
-            assert rows(part) == [
-                [
-                    f"{to_move} to move, {holder}'s",
-                    f"{states.states:,}",
-                    *(with_share(getattr(states, name), states.states) for name in ACCRUED),
-                ]
-                for to_move, holders in zip(("White", "Black"), view, strict=True)
-                for holder, states in zip(("White", "Black"), holders, strict=True)
-            ]
-
-
-def with_share(count: int, total: int) -> str:
-    return f"{count:,} ({plain(part_text(count, total))})" if count else "0"
-
-
-def plain(text: str) -> str:
-    return text.replace("\xa0", " ")
-
-
-def test_what_a_table_gives_and_whether_there_is_mate(site: Path, shown: list[TableReport]) -> None:
-    for report in shown:
-        page, sides = page_of(site, report), report.endgame.sides
-        (gives,) = [each for each in page.iter("table") if "Quiet: " in words(each)]
-        assert rows(gives) == [
-            ["legal", *(f"{side.positions:,}" for side in sides)],
-            ["over", *(f"{side.over:,}" for side in sides)],
-            ["with captures", *(f"{side.captures:,}" for side in sides)],
-            ["quiet", *(f"{side.total:,}" for side in sides)],
-            ["typical", *(f"{side.mode} ({plain(share_text(side.share(side.mode)))})" for side in sides)],  # type: ignore[arg-type]
-            ["median", *(str(side.median) for side in sides)],
-            ["best for White", *(str(side.best) for side in sides)],
-            ["worst for White", *(str(side.worst) for side in sides)],
-        ]
-        expected = []
-        for attacker, truth in report.mating.truth.items():
-            cells = [attacker.capitalize()]
-            for chance in (truth.to_move, truth.waiting):
-                own = chance.best is not None and chance.best.holder == attacker
-                cells += [f"{chance.open:,}", f"{chance.forced:,}", plain(share_text(chance.share))]
-                cells.append(str(chance.best) if own else "–")
-            expected.append([*cells, f"{truth.mates:,}", str(truth.verdict)])
-        assert rows(table(page, "mating")) == expected
-
-
-def test_pages_about_all_tables(site: Path, shown: list[TableReport]) -> None:
-    materials = by_heading(table(parsed(site / "index.html"), "materials"))
-    assert [row["material"] for row in materials] == [report.material.name for report in shown]
-    for row, report in zip(materials, shown, strict=True):
-        own = report.distribution
-        assert row["positions"] == f"{own.positions[0].board + own.positions[1].board:,}"
-        assert [row[f"{name}: typical"] for name in TO_MOVE] == [str(it.mode) for it in report.endgame.sides]
-        won = part_text(own.outcomes(1).won, own.positions[1].board)
-        assert row["Black to move: won"] == plain(won)
-        mates = [record.depth for record in report.records if record.value.rank == 0]
-        assert row["longest, plies: mate"] == (str(max(mates)) if mates else "–")
-        assert row["longest, plies: any"] == str(max(record.depth for record in report.records))
-    expected = overall_records(record for report in shown for record in report.records)
-    page = parsed(site / "records.html")
-    records = by_heading(table(page, "records"))
-    assert [[row[key] for key in ("score", "depth", "as long")] for row in records] == [
-        [str(record.g), plies(record.depth), f"{record.ties:,}"] for record in expected
-    ]
-    assert records[0]["material (holder)"] == "KPvK (White)"
-    lines = [words(line) for line in page.iter("p") if line.get("class") == "line"]
-    assert len(lines) == sum(len(record.holders) for record in expected if record.depth)
-    longest = expected[0].holders[0]
-    sans = [word for word in lines[0].split() if not re.fullmatch(r"\d+\.+|-?G[\d.]+", word)]
-    assert sans == [point.san for point in longest.line]
-    assert re.findall(r"-?G[\d.]+", lines[0]) == [str(point.accrued) for point in longest.line]
-    potential = by_heading(table(parsed(site / "mating.html"), "potential"))
-    pawnless = [report for report in shown if not report.material.pawns]
-    verdicts = [(report.material.name, str(report.mating.truth[0].verdict)) for report in pawnless]
-    assert [(row["material"], row["White mates: verdict"]) for row in potential] == verdicts
+def test_tables_and_lines_of_all_pages(site: Path) -> None:
+    """The numbers are those that the tests of counts have counted again."""
+    texts = list[str]()
+    for path in sorted(site.rglob("*.html")):
+        texts.append(f"# {path.relative_to(site).as_posix()}")
+        for element in parsed(path).iter():
+            if element.tag == "table":
+                texts += ["", *(" | ".join(cells) for part in PARTS for cells in rows(element, part))]
+            elif element.get("class") == "line":
+                texts.append(words(element))
+    printed("report_pages", "\n".join(texts) + "\n")
 
 
 def test_plots_and_diagrams(site: Path, shown: list[TableReport]) -> None:
