@@ -2,14 +2,10 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from tbgen.board.material import Material
-from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError
-from tbgen.store.format import table_path
 from tests.support.script_modules import load_script
 
 measure_memory = load_script("measure_memory")
@@ -27,12 +23,3 @@ def test_an_estimate_may_be_off_by_a_tenth() -> None:
     assert not replace(measured, estimated=899 * MIB).is_good
     assert measured.ratio == pytest.approx(1000 / 1100)
     assert replace(measured, peak=1001 * MIB).rest - measured.rest == 4
-
-
-def test_what_cannot_be_built(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is said as the command says it; sub-tables that are missing are not built on the way."""
-    assert measure_memory.main([str(own), "KQvKR", "--memory", "1M"]) == 1
-    assert "KQvKR needs about" in capsys.readouterr().err
-    table_path(own, "KRvK", Variant.R_MOBILITY).unlink()
-    with pytest.raises(TbgenError, match="sub-tables of KQvKR are missing, build them first: KRvK"):
-        measure_memory.run(own, ["KQvKR"], 1)

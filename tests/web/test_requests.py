@@ -276,29 +276,6 @@ def test_work_ends_when_its_client_leaves() -> None:
     asyncio.run(main())
 
 
-def test_slow_work_does_not_keep_positions_waiting(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While all threads for slow work are held up, positions are answered."""
-    end, held = Event(), Event()
-
-    def line(*_: object) -> list[object]:
-        held.set()
-        end.wait()
-        return []
-
-    monkeypatch.setattr(Tablebase, "line", line)
-    with TestClient(make_app(Settings((own,), slow_threads=1))) as client:
-
-        async def main() -> None:
-            slow = asyncio.create_task(asyncio.to_thread(client.get, f"/r/mainline?fen={KBK}"))
-            await asyncio.to_thread(held.wait)
-            quick = await asyncio.to_thread(client.get, f"/r?fen={KBK}")
-            assert (quick.status_code, slow.done()) == (200, False)
-            end.set()
-            assert (await slow).status_code == 200
-
-        asyncio.run(main())
-
-
 def test_the_monitor(own: Path) -> None:
     with TestClient(make_app(Settings((own,)))) as client:
         for fen in (KBK, KBK, "x"):
