@@ -84,12 +84,12 @@ def run(
         else:
             chosen = cell_filter(names, men, variants)
             to_do = plan_cell_fetch(published, cells, chosen, origin=origin, on_check=checked)
-    report = _FetchReport(to_do, line, "table" if cells is None else "cell")
-    say(f"tbgen: {report.summary()}")
+    fetch_report = _FetchReport(to_do, line, "table" if cells is None else "cell")
+    say(f"tbgen: {fetch_report.summary()}")
     with line:
-        error = result_or_error(partial(fetch, to_do, files, jobs=jobs, report=report))
+        error = result_or_error(partial(fetch, to_do, files, jobs=jobs, report=fetch_report))
     if json:
-        print_document(_document(to_do, report, error))
+        print_document(_document(to_do, fetch_report, error))
     if error is not None:
         raise error
 
@@ -164,11 +164,11 @@ class FetchDocument(Document):
     error: FetchErrorDocument | None
 
 
-def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> FetchDocument:
+def _document(fetch_plan: FetchPlan, fetch_report: _FetchReport, error: TbgenError | None) -> FetchDocument:
     return FetchDocument(
-        fetched=report.fetched,
+        fetched=fetch_report.fetched,
         there=[file.file for file in fetch_plan.present_files],
         other_content=[file.file for file in fetch_plan.differing_files],
-        missing=[file.file for file in fetch_plan.files_to_fetch if file not in report.fetched],
+        missing=[file.file for file in fetch_plan.files_to_fetch if file not in fetch_report.fetched],
         error=None if error is None else FetchErrorDocument(error.code, str(error)),
     )

@@ -158,8 +158,8 @@ class GameRun:
         collector = replace(adjudicator.without_solver(), solver=to_solve, on_solve=adjudicator.on_solve)
         for path in self.files:
             with self._open(path, collector) as (_, games):
-                for done, _ in enumerate(games, 1):
-                    if done % _GAMES_BETWEEN_UPDATES == 0:
+                for game_count, _ in enumerate(games, 1):
+                    if game_count % _GAMES_BETWEEN_UPDATES == 0:
                         watch.line.show(f"collecting positions to solve: {number(len(to_solve.jobs))} so far")
         watch.work_on(to_solve.jobs)
         if self.fate is not None:
@@ -176,12 +176,12 @@ class GameRun:
         """
         start = time.monotonic()
         with self._open(path, self.adjudicator) as (source, games):
-            for done, game in enumerate(games, 1):
+            for game_count, game in enumerate(games, 1):
                 if self.fate is not None:
                     self._report(game)
-                    if done % _GAMES_BETWEEN_UPDATES == 0:
+                    if game_count % _GAMES_BETWEEN_UPDATES == 0:
                         time_left = _time_left(source, time.monotonic() - start)
-                        self.solver_watch.line.show(f"{counted(done, 'game')}{time_left}")
+                        self.solver_watch.line.show(f"{counted(game_count, 'game')}{time_left}")
                 yield game
 
     @contextmanager

@@ -262,22 +262,22 @@ def run(
     from tbgen.probe.tablebase import Tablebase
 
     settings = event.settings
-    options = referee.game_options(FiftyMoveRule.IMPROVING)  # new games have no tags that could set a rule
-    report = EventReport(quiet=quiet or json)
-    listeners: list[Listener] = [report]
+    game_options = referee.game_options(FiftyMoveRule.IMPROVING)  # new games have no tags to set a rule
+    event_report = EventReport(quiet=quiet or json)
+    listeners: list[Listener] = [event_report]
     with ExitStack() as stack:
-        watch = stack.enter_context(solving.watch(options.variant, sources))
-        tables = stack.enter_context(Tablebase(directory, rules=options.variant))
+        watch = stack.enter_context(solving.watch(game_options.variant, sources))
+        tables = stack.enter_context(Tablebase(directory, rules=game_options.variant))
         judge = Judge(tables, watch.solver, syzygy=sources.syzygy, max_syzygy_men=tbpieces, play_on=play_on)
         if live is not None:
             from tbgen.web.server import LiveServer
 
-            server = LiveServer(live, settings.pgn, directory, report.note)
+            server = LiveServer(live, settings.pgn, directory, event_report.note)
             listeners.append(stack.enter_context(server))
-            report.note(f"the event is shown at {server.address}")
-        listeners.insert(0, stack.enter_context(LiveWriter(settings.pgn, report.note)))
+            event_report.note(f"the event is shown at {server.address}")
+        listeners.insert(0, stack.enter_context(LiveWriter(settings.pgn, event_report.note)))
         try:
-            summary = run_event(settings, options, judge, listeners)
+            summary = run_event(settings, game_options, judge, listeners)
         except KeyboardInterrupt:
             say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues from there")
             raise

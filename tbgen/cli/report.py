@@ -139,15 +139,15 @@ def run(
     tables: Any = {"men": men, "rules": variant, "layers": layers}
     tables |= {} if saved is None else {"saved": True}
     progress = _ReportProgress(plan_report(source, materials, **tables))
-    options = {**tables, "depths": depths, "threads": threads, "reporter": progress}
+    arguments = {**tables, "depths": depths, "threads": threads, "reporter": progress}
     start_time = time.monotonic()
     with progress:
         if save is not None:
-            count = save_report(source, materials, save, **options)
+            count = save_report(source, materials, save, **arguments)
         elif out is None:
-            report = read_report(source, materials, **options)
+            report = read_report(source, materials, **arguments)
         else:
-            report = write_report(source, materials, out, explorer=explorer, address=address, **options)
+            report = write_report(source, materials, out, explorer=explorer, address=address, **arguments)
     if save is not None:
         print(f"{save}: data of {counted(count, 'table')}, {duration(time.monotonic() - start_time)}")
         return

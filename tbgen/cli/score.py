@@ -173,22 +173,22 @@ def run(
     _remark_on(result)
     game_run.say_remarks()
     counts = game_run.document()
-    written: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for kind in forms:
         keys = tables or (
             set(KEYS) if kind == "csv" else overview_keys(result) | ({"games"} if explorer else set())
         )
         selection = list(all_tables(result, keys))
         if event is not None and kind == "tcec-json":
-            written |= event.documents(result)
+            contents |= event.documents(result)
         elif out is not None and kind == "csv":
-            written |= {f"{table.key}.csv": comma_separated(table).encode() for table in selection}
+            contents |= {f"{table.key}.csv": comma_separated(table).encode() for table in selection}
         else:
-            written[_FILE_NAMES[kind]] = f"{_render(kind, result, selection, title, counts)}\n".encode()
+            contents[_FILE_NAMES[kind]] = f"{_render(kind, result, selection, title, counts)}\n".encode()
     if out is not None:
-        _write(out, written)
+        _write(out, contents)
         return
-    for content in written.values():
+    for content in contents.values():
         print(content.decode(), end="", flush=True)
 
 
@@ -226,16 +226,16 @@ def _records(
                 yield record, finished_game(game.raw, name, options) if may_be_knockout else None
 
 
-def _event_result(found: Standings, files: Sequence[str], played: Sequence[GameRecord]) -> EventResult:
+def _event_result(result: Standings, files: Sequence[str], games: Sequence[GameRecord]) -> EventResult:
     """Return the result of an event; that of a knockout follows from the results that decided who plays on.
 
-    :param played: the games of events that may be knockouts, with these results.
+    :param games: the games of events that may be knockouts, with these results.
     """
-    if len(played) < len(found.games):
-        return event_result(found)
-    is_older = len(files) == 1 and played[0].event == EventFormat()
+    if len(games) < len(result.games):
+        return event_result(result)
+    is_older = len(files) == 1 and games[0].event == EventFormat()
     event = format_in_live_file(Path(files[0])) if is_older else None
-    return event_result(standings(played, played[0].outcome.settings.scoring.scheme), event)
+    return event_result(standings(games, games[0].outcome.settings.scoring.scheme), event)
 
 
 def _remark_on(standings: Standings) -> None:

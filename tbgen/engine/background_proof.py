@@ -74,10 +74,10 @@ class BackgroundSolving:
             self._process.kill()
         self._files.close()
 
-    def advice(self, allowed: Sequence[chess.Move]) -> Advice:
+    def advice(self, choices: Sequence[chess.Move]) -> Advice:
         """Return the advice that follows from the proof, once the process has terminated.
 
-        :param allowed: the moves to choose from.
+        :param choices: the moves to choose from.
         :raises SolvingError: if nothing has been proved.
         """
         self._output.seek(0)
@@ -86,22 +86,22 @@ class BackgroundSolving:
             lines = self._errors.read().decode(errors="replace").strip().splitlines() or ["no answer"]
             raise SolvingError(f"the position is not solved: {lines[-1].removeprefix('tbgen: ')}")
         try:
-            return self._parse_advice(json.load(self._output), allowed)
+            return self._parse_advice(json.load(self._output), choices)
         except (ValueError, KeyError, TypeError):
             raise SolvingError("the position is not solved: the answer cannot be read") from None
 
-    def _parse_advice(self, document: dict[str, Any], allowed: Sequence[chess.Move]) -> Advice:
+    def _parse_advice(self, document: dict[str, Any], choices: Sequence[chess.Move]) -> Advice:
         lower, upper = GScore(document["lower"]), GScore(document["upper"])
         white = self._board.turn
         bounds = {}
         for move in document["moves"]:
             interval = GScore(move["lower"]), GScore(move["upper"])
             bounds[self._board.parse_uci(move["uci"])] = interval if white else (-interval[1], -interval[0])
-        proved_bounds = {move: bounds[move] for move in allowed if move in bounds}
+        proved_bounds = {move: bounds[move] for move in choices if move in bounds}
         if not proved_bounds:
             raise SolvingError("the position is not solved: nothing is proved about its moves")
-        guaranteed = max(least for least, _ in proved_bounds.values())
-        kept_moves = [move for move, (_, most) in proved_bounds.items() if most >= guaranteed]
+        guaranteed = max(lower_end for lower_end, _ in proved_bounds.values())
+        kept_moves = [move for move, (_, upper_end) in proved_bounds.items() if upper_end >= guaranteed]
         if lower == upper:
             kept_moves = [move for move in kept_moves if proved_bounds[move][0] == guaranteed]
         kept_moves.sort(key=lambda move: proved_bounds[move][0] != guaranteed)
@@ -109,5 +109,5 @@ class BackgroundSolving:
         line = [board.push_uci(ply["uci"]) for ply in document.get("line", [])]
         if line and line[0] in kept_moves:
             return Advice((line[0],), lower, upper, document["depth"], tuple(line))
-        most = max(most for _, most in proved_bounds.values())
-        return Advice(tuple(kept_moves), *((guaranteed, most) if white else (-most, -guaranteed)))
+        upper_end = max(upper_end for _, upper_end in proved_bounds.values())
+        return Advice(tuple(kept_moves), *((guaranteed, upper_end) if white else (-upper_end, -guaranteed)))

@@ -298,16 +298,16 @@ class CompiledSearch:
             )
         control[control_index.MAX_MEN] = self._leaves.max_men
         count = begin_search(work, last)
-        allowed = set(moves)
-        kept = [move for move in map(int, work.moves[0, :count]) if self._decode(game.live, move) in allowed]
-        work.moves[0, : len(kept)] = kept
-        self._count = len(kept)
+        choices = set(moves)
+        codes = [move for move in map(int, work.moves[0, :count]) if self._decode(game.live, move) in choices]
+        work.moves[0, : len(codes)] = codes
+        self._count = len(codes)
         candidates = self._candidates or {}
-        judged = [candidates.get(self._decode(game.live, move), Candidate()) for move in kept]
-        work.replies[: len(kept)] = [
-            _encode(game.live, candidate.answer) if candidate.answer else 0 for candidate in judged
+        move_candidates = [candidates.get(self._decode(game.live, move), Candidate()) for move in codes]
+        work.replies[: len(codes)] = [
+            _encode(game.live, candidate.answer) if candidate.answer else 0 for candidate in move_candidates
         ]
-        work.costs[: len(kept)] = [int(_POINT_COST * candidate.cost) for candidate in judged]
+        work.costs[: len(codes)] = [int(_POINT_COST * candidate.cost) for candidate in move_candidates]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
         """Search for the move in the given place (1 for the best), unless the search has been stopped."""

@@ -160,7 +160,7 @@ class Partner:
     def judge(
         self,
         game: SearchGame,
-        allowed: Sequence[chess.Move],
+        choices: Sequence[chess.Move],
         timer: Timer,
         show_line: Callable[[InfoDict], None] = lambda line: None,
     ) -> Judgement:
@@ -170,7 +170,7 @@ class Partner:
         tbgen is to choose (see the module's docstring), this first search gets only part of the time. A
         second search then judges several moves.
 
-        :param allowed: the moves to choose from.
+        :param choices: the moves to choose from.
         :param show_line: called every second with the partner's line during the search for its own move.
         :raises PartnerError: if the partner fails.
         """
@@ -181,13 +181,13 @@ class Partner:
         lines: tuple[InfoDict, ...] = ()
         with self._fail_on_error():
             first_limit = _first_limit(timer, _PARTNER_SHARE if judges_lines else 1)
-            (best,) = self._analyse(game, allowed, timer, first_limit, 1, show_line)
+            (best,) = self._analyse(game, choices, timer, first_limit, 1, show_line)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAW_PERMILLE
             self._low = self._drawn and not few_men and game.accrued_after(best["pv"]).rank <= _LOW_SCORE.rank
             if judges_lines and self._drawn and not timer.is_over():
                 second_limit = _later_limit(timer, _LINES_TIME_RATIO, seconds)
-                results = self._analyse(game, allowed, timer, second_limit, self._lines)
+                results = self._analyse(game, choices, timer, second_limit, self._lines)
                 lines = tuple(line for line in results if "score" in line)
         costs = [_cost(line, lines[0], board) for line in lines]
         max_cost = _MAX_COST if few_men else _MAX_COST_MANY_MEN
@@ -197,7 +197,7 @@ class Partner:
             candidates.setdefault(line[0], Candidate(cost, *line[1:2]))
         nodes = _node_limit(timer, _PARTNER_SHARE * _SEARCH_TIME_RATIO * _NODE_RATIO)
         before_check = timer.remaining - _CHECK_TIME_RATIO * seconds - _CHECK_OVERHEAD_SECONDS
-        search_seconds = before_check if timer.fixed else min(_SEARCH_TIME_RATIO * seconds, before_check)
+        search_seconds = before_check if timer.is_fixed else min(_SEARCH_TIME_RATIO * seconds, before_check)
         search_seconds = max(search_seconds, _MIN_SECONDS) if nodes is None else math.inf
         return Judgement(best, candidates, seconds, search_seconds, nodes)
 
@@ -232,7 +232,7 @@ class Partner:
     def _analyse(
         self,
         game: SearchGame,
-        allowed: Sequence[chess.Move],
+        choices: Sequence[chess.Move],
         timer: Timer,
         limit: chess.engine.Limit,
         line_count: int,
@@ -246,7 +246,7 @@ class Partner:
         :raises TimeoutError: if the partner does not start or stop its search in time.
         """
         board, deadline, last_shown = game.live, math.inf, timer.elapsed
-        root_moves = None if len(allowed) == board.legal_moves.count() else allowed
+        root_moves = None if len(choices) == board.legal_moves.count() else choices
         analyses: list[chess.engine.SimpleAnalysisResult] = []
 
         def search() -> chess.engine.BestMove:
@@ -254,7 +254,7 @@ class Partner:
             analysis = self._engine.analysis(
                 game.board_for_chess(),
                 limit,
-                multipv=min(line_count, len(allowed)),
+                multipv=min(line_count, len(choices)),
                 root_moves=root_moves,
                 game=(self._games, board.root().fen()),
             )
@@ -264,7 +264,8 @@ class Partner:
         searching = self._searches.submit(search)
         try:
             while not wait([searching], _POLL_SECONDS).done:
-                if timer.stopped or timer.elapsed > timer.clock_seconds or (timer.fixed and timer.is_over()):
+                is_late = timer.stopped or timer.elapsed > timer.clock_seconds
+                if is_late or (timer.is_fixed and timer.is_over()):
                     for analysis in analyses:
                         analysis.stop()
                     deadline = min(deadline, timer.elapsed + min(_STOP_SECONDS, timer.clock_seconds / 2))
@@ -279,7 +280,7 @@ class Partner:
             raise chess.engine.EngineError("it has ended") from None
         results = tuple(line for line in analyses[0].multipv if line.get("pv") and "score" in line)
         best = chosen.move
-        if best is None or best not in allowed:
+        if best is None or best not in choices:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
         if not results:
             return (InfoDict(pv=[best]),)

@@ -184,12 +184,12 @@ class EngineTables:
         with self._reading(Material.of_board(board)[0]) as readable:
             code = self._load_needed_code(game) if readable else None
             if readable and (code is None or is_ready(code)):
-                found = self._base.probe(board, game.accrued)
-                return (found.value, found.depth) if _is_in_time(game, found.value, found.depth) else None
+                result = self._base.probe(board, game.accrued)
+                return (result.value, result.depth) if _is_in_time(game, result.value, result.depth) else None
         return None
 
     def advice(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, prefer_tempting: bool = False
+        self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer, prefer_tempting: bool = False
     ) -> Advice | None:
         """Return the tables' advice on the current state, which has legal moves; None if unavailable.
 
@@ -203,7 +203,7 @@ class EngineTables:
         the advice consists of the moves that keep the value and lead to the positions with the fewest
         occurrences in this game; under a 50-move rule, there is no advice.
 
-        :param allowed: the moves to choose from.
+        :param choices: the moves to choose from.
         :param prefer_tempting: whether to prefer the most tempting move even to the move that reaches the
             value latest, unless the value is a mate.
         """
@@ -221,16 +221,16 @@ class EngineTables:
                 return None
             time.sleep(_POLL_SECONDS)
         try:
-            return self._find_advice(game, allowed, timer, prefer_tempting)
+            return self._find_advice(game, choices, timer, prefer_tempting)
         except TbgenError as error:
             self._say_once(error)
             return None
 
-    def ranked_advice(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
+    def ranked_advice(self, game: SearchGame, choices: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return advice on each allowed move, best first; empty if tables do not cover all legal moves."""
         ranked = list[RankedMove]()
         with suppress(TbgenError):
-            ranked = [move for move in self._base.moves(game.live, game.accrued) if move.move in allowed]
+            ranked = [move for move in self._base.moves(game.live, game.accrued) if move.move in choices]
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
     def line(
@@ -242,7 +242,7 @@ class EngineTables:
 
         :param searches: counts the parts of searches for depths, for all lines of a report together.
         """
-        before = game.position_count
+        count_before = game.position_count
         line = [best.moves[0]]
 
         def is_patient() -> bool:
@@ -256,20 +256,20 @@ class EngineTables:
                     break
                 line.append(ply.move)
                 game.play(ply.move)
-        while game.position_count > before:
+        while game.position_count > count_before:
             game.pop()
         return tuple(line)
 
     def _find_advice(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, prefer_tempting: bool
+        self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer, prefer_tempting: bool
     ) -> Advice | None:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
-        ranked = [move for move in moves if move.move in allowed]
+        ranked = [move for move in moves if move.move in choices]
         chosen: RankedMove | None = ranked[0]
         value = ranked[0].value
-        kept = [move for move in ranked if move.value == value]
-        if value != accrued and any(move.depth is None for move in kept):
+        best = [move for move in ranked if move.value == value]
+        if value != accrued and any(move.depth is None for move in best):
             deadline = timer.elapsed + _MAX_DEPTH_SECONDS
             chosen = None
             if len(ranked) == len(moves):
@@ -277,13 +277,13 @@ class EngineTables:
                     board, accrued, patience=lambda: not timer.is_half_over() and timer.elapsed < deadline
                 )
             if chosen is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
-                return Advice(_least_repeated_moves(game, [move.move for move in kept]), value, value)
+                return Advice(_least_repeated_moves(game, [move.move for move in best]), value, value)
         if chosen is None:
             return None
         is_worse = value < accrued if board.turn else value > accrued
         has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
         if has_time and (value == accrued or (is_worse and prefer_tempting and value.rank)):
-            chosen = self._most_tempting_of(game, [move for move in kept if move.depth is not None]) or chosen
+            chosen = self._most_tempting_of(game, [move for move in best if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _is_in_time(game, value, depth) else None
 
@@ -296,7 +296,7 @@ class EngineTables:
             game.pop()
             scores.append(move.accrued)
         answers = [
-            [] if isinstance(found, TbgenError) else found for found in self._base.moves_many(boards, scores)
+            [] if isinstance(reply, TbgenError) else reply for reply in self._base.moves_many(boards, scores)
         ]
         return most_tempting_move(game, moves, answers) if moves else None
 

@@ -67,16 +67,16 @@ class Thinker:
         legal = list(game.live.legal_moves)
         if not legal:
             return None
-        allowed = self._named_moves(game.live, timer.go.moves) or legal
+        choices = self._named_moves(game.live, timer.go.moves) or legal
         if self.options.blunder_rate and random.random() < self.options.blunder_rate:
-            return MoveChoice(random.choice(allowed))
+            return MoveChoice(random.choice(choices))
         tempting = bool(self.options.partner_command)
-        advice = self.tables and self.tables.advice(game, allowed, timer, tempting)
+        advice = self.tables and self.tables.advice(game, choices, timer, tempting)
         if self.tables and advice:
-            return self._choose_by_tables(self.tables, game, advice, allowed, timer)
-        if len(allowed) == 1 and timer.is_limited:
-            return MoveChoice(allowed[0])
-        return self._choose_by_thinking(game, allowed, timer)
+            return self._choose_by_tables(self.tables, game, advice, choices, timer)
+        if len(choices) == 1 and timer.is_limited:
+            return MoveChoice(choices[0])
+        return self._choose_by_thinking(game, choices, timer)
 
     def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
         """Return the legal moves that ``words`` name, with castling in either notation; report the rest."""
@@ -94,13 +94,13 @@ class Thinker:
         tables: EngineTables,
         game: SearchGame,
         advice: Advice,
-        allowed: Sequence[chess.Move],
+        choices: Sequence[chess.Move],
         timer: Timer,
     ) -> MoveChoice:
         """Return the move that the tables advise. If they advise several moves, search among these."""
         reported = [advice]
         if self.options.best_count > 1:
-            others = tables.ranked_advice(game, allowed)
+            others = tables.ranked_advice(game, choices)
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
         del reported[self.options.best_count :]
         searches = count()
@@ -114,22 +114,22 @@ class Thinker:
         return MoveChoice(*reported[0].line[:2])
 
     def _choose_by_thinking(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
+        self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer
     ) -> MoveChoice:
         """Search, alone or with a partner. If a proof succeeds in the meantime, follow the proof."""
         attempt = self._start_proof(game, timer)
         with nullcontext() if attempt is None else closing(attempt):
-            partner_choice = chosen = self._choose_by_partner(game, allowed, timer)
+            partner_choice = chosen = self._choose_by_partner(game, choices, timer)
             if chosen is None:
-                chosen = self._choose_by_search(game, allowed, timer, attempt.done if attempt else _never)
+                chosen = self._choose_by_search(game, choices, timer, attempt.done if attempt else _never)
             if attempt is None or not attempt.done():
                 return chosen
             try:
-                advice = attempt.advice(allowed)
+                advice = attempt.advice(choices)
             except SolvingError as error:
                 self.say(f"info string {error}")
                 is_final = partner_choice or timer.must_stop_deepening()
-                return chosen if is_final else self._choose_by_search(game, allowed, timer)
+                return chosen if is_final else self._choose_by_search(game, choices, timer)
         self._report(report.advice_info(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
@@ -140,7 +140,7 @@ class Thinker:
         )
 
     def _choose_by_partner(
-        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
+        self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer
     ) -> MoveChoice | None:
         """Return the partner's move or, in a drawn game, the best move in r-mobility that keeps the draw.
 
@@ -153,7 +153,7 @@ class Thinker:
         try:
             judged = partner.judge(
                 game,
-                allowed,
+                choices,
                 timer,
                 lambda line: self._report(report.partner_info(game, line, timer.elapsed)),
             )
@@ -172,7 +172,7 @@ class Thinker:
     def _choose_by_search(
         self,
         game: SearchGame,
-        allowed: Sequence[chess.Move],
+        choices: Sequence[chess.Move],
         timer: Timer,
         is_interrupted: Callable[[], bool] = _never,
         proved_advice: Advice | None = None,
@@ -194,14 +194,14 @@ class Thinker:
         lines = self.options.best_count
         if (workspace := self.get_workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
-            (best_line, *others), counts = immediate_moves(game, allowed, look_up, lines)
+            (best_line, *others), counts = immediate_moves(game, choices, look_up, lines)
             for root_line in (best_line, *others):
                 report_line(root_line, counts)
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
             search = CompiledSearch(
-                game, allowed, workspace, self.tables, is_over, lines, max_nodes=max_nodes
+                game, choices, workspace, self.tables, is_over, lines, max_nodes=max_nodes
             )
             best_line = search.run(
                 timer.go.depth,

@@ -68,10 +68,10 @@ class Go:
         keyword = ""
         for word, following in zip_longest(words, words[1:], fillvalue=""):
             if word in _LIMITS and _INTEGER_PATTERN.fullmatch(following):
-                least = _LEAST.get(word, int(following))
-                numbers[word] = max(int(following), least)
-                if int(following) < least:
-                    faults.append(f"go {word} {following} is too small: {least} is used")
+                minimum = _LEAST.get(word, int(following))
+                numbers[word] = max(int(following), minimum)
+                if int(following) < minimum:
+                    faults.append(f"go {word} {following} is too small: {minimum} is used")
             elif word in _LIMITS:
                 faults.append(f"go {word} needs a whole number and is ignored")
             if word in _KEYWORDS:
@@ -92,9 +92,9 @@ class Go:
         :param overhead: seconds that each move loses between engine and clock.
         """
         if "movetime" in self.numbers:
-            fixed = self.numbers["movetime"] / 1000
-            fixed = max(fixed - min(overhead, _MAX_DEDUCTED_SHARE * fixed), _MIN_SECONDS)
-            return fixed, fixed
+            move_seconds = self.numbers["movetime"] / 1000
+            move_seconds = max(move_seconds - min(overhead, _MAX_DEDUCTED_SHARE * move_seconds), _MIN_SECONDS)
+            return move_seconds, move_seconds
         clock = self.numbers.get("wtime" if white else "btime")
         if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
@@ -123,9 +123,9 @@ class Timer:
         self.target, self._maximum = go.time_limits(white, overhead)
         """Seconds that the move should take; None for no limit."""
         self._max_nodes = go.numbers.get("nodes")
-        self.fixed = "movetime" in go.numbers
+        self.is_fixed = "movetime" in go.numbers
         """Whether the move has a fixed time; later moves cannot use the rest of it."""
-        self._last_start_share = 1 if self.fixed else _LAST_START_SHARE
+        self._last_start_share = 1 if self.is_fixed else _LAST_START_SHARE
         self._pondering = go.ponder
         unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
         self._endless = go.infinite or unlimited

@@ -130,12 +130,12 @@ class Evaluations:
     def _resigns(self, rule: ResignRule, mover: chess.Color) -> bool:
         deficits = [-value for value in self._last_evaluations(mover, rule.moves)]
         pair = (deficits, self._last_evaluations(not mover, rule.moves) if rule.two_sided else deficits)
-        return all(values and min(values) >= rule.centipawns for values in pair)
+        return all(evaluations and min(evaluations) >= rule.centipawns for evaluations in pair)
 
     def _last_evaluations(self, side: chess.Color, count: int) -> list[int]:
         """Return the last ``count`` evaluations of a side; empty if one of them is missing."""
-        values = [value for value in self.values_by_side[side][-count:] if value is not None]
-        return values if len(values) == count else []
+        evaluations = [value for value in self.values_by_side[side][-count:] if value is not None]
+        return evaluations if len(evaluations) == count else []
 
 
 class EventSolver(StateSolver, Protocol):

@@ -59,8 +59,8 @@ class TimeControl:
     @property
     def untimed_limits(self) -> str:
         """All limits other than those of time, as words of ``--engine``; empty if there are none."""
-        values = {"depth": self.depth, "nodes": self.nodes}
-        return " ".join(f"{word}={value}" for word, value in values.items() if value is not None)
+        limits = {"depth": self.depth, "nodes": self.nodes}
+        return " ".join(f"{word}={value}" for word, value in limits.items() if value is not None)
 
     @classmethod
     def parse(cls, text: str, margin: float = 0.0) -> TimeControl:

@@ -137,10 +137,10 @@ class Event:
                     await self._try_engines(_Slot(0, settings.processors, guard, logs, self._note))
                     await self._play_all(file, guard, logs)
         summary = self._summary
-        found = self._games.standings(self._scheme)
-        if found is not None:
-            result = event_result(found, settings.event_format, is_over=True)
-            summary.standings = replace(found, result=result)
+        standings = self._games.standings(self._scheme)
+        if standings is not None:
+            result = event_result(standings, settings.event_format, is_over=True)
+            summary.standings = replace(standings, result=result)
         summary.games = len(self._games)
         return summary
 

@@ -139,9 +139,9 @@ async def play_game(
 
 async def end_lost_game(game: MatchGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> MatchGame:
     """End a game that an engine has lost because of a fault, and return the game."""
-    basis, words = _LOSSES[fault.fault]
+    basis, loss_text = _LOSSES[fault.fault]
     move_text = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
-    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move_text}")
+    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{loss_text}{move_text}")
     outcome, _ = await judge.outcome_of_stopped_game(game.arbiter, ending)
     game.faulty_engine = game.fixture.white if loser else game.fixture.black
     game.fault_detail = fault.detail

@@ -45,8 +45,8 @@ def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
 
     :param digest: digest of the event's schedule.
     """
-    values = dict(_tag_pairs(game, settings, digest))
-    lines = [_tag_line(name, value) for name, value in values.items()]
+    tag_values = dict(_tag_pairs(game, settings, digest))
+    lines = [_tag_line(name, value) for name, value in tag_values.items()]
     return "\n".join([*lines, "", *_wrap(_unbreakable_units(game)), "", ""]).encode()
 
 
@@ -296,11 +296,11 @@ class GamesFile:
                 f"{location}: the tags of this game have been changed: remove it, and it will be played again"
             )
         scheme = GameOptions(self._options.variant).settings(raw.values).scoring.scheme
-        wanted = self._options.scheme or Scheme.EXPONENTIAL
-        if self._pairs_by_results and scheme is not wanted:
+        required_scheme = self._options.scheme or Scheme.EXPONENTIAL
+        if self._pairs_by_results and scheme is not required_scheme:
             raise UsageError(
-                f"{location}: the rounds follow from results that were scored as {scheme}, not {wanted}: "
-                f"continue with --scoring {scheme}, or {_REMEDY}"
+                f"{location}: the rounds follow from results that were scored as {scheme}, not "
+                f"{required_scheme}: continue with --scoring {scheme}, or {_REMEDY}"
             )
         self._game_count += 1
         self.paired_for.setdefault(int(game.round.partition(".")[0]), rounds)

@@ -87,19 +87,19 @@ class Schedule:
         settings = self._settings
         first_game = len(self._games)
         self._round += 1
-        for encounter, (first, second) in enumerate(pairs, 1):
+        for encounter, (player, opponent) in enumerate(pairs, 1):
             opening = self._openings[self._round - 1 if self._openings.one_per_round else self._encounters]
             for game in range(1, settings.games + 1):
                 is_turned = settings.reverse != (settings.swap and game % 2 == 0)
-                white, black = (second, first) if is_turned else (first, second)
+                white, black = (opponent, player) if is_turned else (player, opponent)
                 key = GameId(self._round, encounter, game)
                 self._games.append(Fixture(key, len(self._games) + 1, white, black, opening))
             self._encounters += 1
         return self._games[first_game:]
 
-    def _lead(self, first: str, second: str) -> Fraction:
-        games = [game for game in self._games if {game.white, game.black} == {first, second}]
-        leads = [(game.white == first, 2 * self._points(game.key) - 1) for game in games]
+    def _lead(self, player: str, opponent: str) -> Fraction:
+        games = [game for game in self._games if {game.white, game.black} == {player, opponent}]
+        leads = [(game.white == player, 2 * self._points(game.key) - 1) for game in games]
         return sum((lead if white else -lead for white, lead in leads), Fraction())
 
 
@@ -148,11 +148,12 @@ def swiss_rounds(settings: EventSettings, lead: Lead, paired_for: Mapping[int, i
     """
     count = len(settings.players)
     rounds = settings.rounds
-    most = count - 1 + count % 2
-    if rounds > most:
+    max_rounds = count - 1 + count % 2
+    if rounds > max_rounds:
         raise UsageError(
-            f"a Swiss tournament of {count} players has at most {most} rounds, because nobody meets the same "
-            "opponent twice: ask for fewer with --rounds, or for more games with --tournament round-robin"
+            f"a Swiss tournament of {count} players has at most {max_rounds} rounds, because nobody meets "
+            "the same opponent twice: ask for fewer with --rounds, or for more games with --tournament "
+            "round-robin"
         )
     with needs_extra("a Swiss tournament", "match"):
         from caissify_pairings import generate_pairings
@@ -174,12 +175,12 @@ def _generate_rounds(
         | {"bye_count": 0, "color_hist": [], "float_history": []}
         for number, name in enumerate(names, 1)
     }  # in the form that the package requires
-    met: set[tuple[int, int]] = set()
+    met_pairs: set[tuple[int, int]] = set()
     for number in range(1, rounds + 1):
         pairings = generate_pairings(
             "dutch",
             list(players.values()),
-            met,
+            met_pairs,
             number,
             paired_for.get(number, rounds),
             bye_value=1.0,
@@ -189,7 +190,7 @@ def _generate_rounds(
         ids = [(pair["white_id"], pair["black_id"]) for pair in pairings if pair["black_id"] is not None]
         if len(ids) < len(names) // 2:
             return
-        met.update(ids)
+        met_pairs.update(ids)
         pairs = [(names[white - 1], names[black - 1]) for white, black in ids]
         yield pairs
         _add_round(players, pairs, lead)

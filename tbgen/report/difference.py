@@ -104,8 +104,8 @@ def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent)
     ranked = sorted(np.argwhere(board).tolist(), key=lambda entry: (-board[*entry], entry))
 
     def make_side(to_move: int) -> SideDifferences:
-        own = (pair for side, pair in ranked if side == to_move)
-        pairs = tuple(ValuePair(*_scores(pair), int(board[to_move, pair])) for pair in own)
+        side_pairs = (pair for side, pair in ranked if side == to_move)
+        pairs = tuple(ValuePair(*_scores(pair), int(board[to_move, pair])) for pair in side_pairs)
         return SideDifferences(positions[to_move], differing[to_move], pairs)
 
     def make_example(side: int, pair: int) -> DifferenceExample:
@@ -128,7 +128,7 @@ def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Pr
     """
     layout = r.layout
     depth_count = r.info.max_depth + 1
-    done = 0
+    compared_slots = 0
     symmetric_slots = find_symmetric_slots(layout)
     counts = np.zeros((2, 2, 1 << 16), np.int64)
     for start, size in blocks_of(layout):
@@ -142,8 +142,8 @@ def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Pr
                 pair_counts += np.bincount(pairs, minlength=1 << 16)
             keys = pair_codes * np.int64(depth_count) + depth
             note_deepest(deepest, (side,), keys, np.unique(keys[r_value != wg_value]), depth_count, start)
-            done += size
-            progress("compared", done, 2 * r.info.size)
+            compared_slots += size
+            progress("compared", compared_slots, 2 * r.info.size)
     return counts
 
 

@@ -115,10 +115,10 @@ def _sentence(scan: TableCounts, sides: Sides[EndgameValues]) -> str:
         if typical.median != typical.mode:
             text += f", half of them {score_text(typical.median)} or better for White"
         parts.append(f"{text}.")
-    values = [value for side in sides for value in (side.best, side.worst) if value is not None]
-    if len(set(values)) == 1:
-        parts.append(f"There is no other value than {values[0]}.")
-    elif values:
-        span = f"{score_text(max(values))} to {score_text(min(values))}"
+    extremes = [value for side in sides for value in (side.best, side.worst) if value is not None]
+    if len(set(extremes)) == 1:
+        parts.append(f"There is no other value than {extremes[0]}.")
+    elif extremes:
+        span = f"{score_text(max(extremes))} to {score_text(min(extremes))}"
         parts.append(f"Over all positions values range from {span}.")
     return f"{scan.material}. " + " ".join(parts)

@@ -135,8 +135,8 @@ def generally_forced_score(mating: MatingPotential) -> GScore | None:
     The result is None if there is no such score.
     """
     truth = mating.leader_truth
-    values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
-    own_scores = [value for value in values if value is not None and value.holder == mating.rule.leader]
+    best_scores = [] if truth is None else [truth.to_move.best, truth.waiting.best]
+    own_scores = [value for value in best_scores if value is not None and value.holder == mating.rule.leader]
     return max(own_scores, key=lambda value: value.rank) if len(own_scores) > 1 else None
 
 
@@ -149,8 +149,8 @@ def is_move_burden(report: TableReport) -> bool:
 def _burden(report: TableReport) -> Iterator[str]:
     if is_move_burden(report):
         white, black = (score_text(side.mode) for side in report.endgame.sides if side.mode is not None)
-        values = f"{white} with White to move, {black} with Black to move"
-        yield f"The move is a burden: the typical value is {values}."
+        values_text = f"{white} with White to move, {black} with Black to move"
+        yield f"The move is a burden: the typical value is {values_text}."
 
 
 def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
@@ -179,11 +179,11 @@ def _draws(report: TableReport) -> Iterator[str]:
 def _exceptions(report: TableReport) -> Iterator[str]:
     if unusual := report.endgame.unusual:
         longest = max(unusual, key=lambda value: value.depth)
-        values = counted(len({entry.value for entry in unusual}), "value")
-        verb = "is an exception" if values.startswith("1 ") else "are exceptions"
+        count_text = counted(len({entry.value for entry in unusual}), "value")
+        verb = "is an exception" if count_text.startswith("1 ") else "are exceptions"
         share_text = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
-        way = f"{score_text(longest.value)} in {plies(longest.depth)}"
-        yield f"{values} {verb}, {share_text}; the longest line to one leads to {way}."
+        ending_text = f"{score_text(longest.value)} in {plies(longest.depth)}"
+        yield f"{count_text} {verb}, {share_text}; the longest line to one leads to {ending_text}."
 
 
 def _wipe_outs(report: TableReport) -> Iterator[str]:
@@ -223,10 +223,10 @@ def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     if upsets:
         share, side, report = max(upsets, key=lambda upset: upset[0])
         weaker = COLOURS[report.mating.rule.leader == "white"]
-        held = (
+        gain_text = (
             f"{weaker} holds the score in {percent(share)} of all positions, though they are drawn in chess"
         )
-        part = f"with {COLOURS[side]} to move, {held}"
+        part = f"with {COLOURS[side]} to move, {gain_text}"
         yield f"The weaker side gains most from draws in {report.material}: {part}."
 
 

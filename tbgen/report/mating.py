@@ -169,8 +169,8 @@ def value_of(man: str, values: Mapping[str, float]) -> float:
     """Return the value of a man in pawns: from ``values``, else from ``men.toml``, else an estimate."""
     if man in values:
         return values[man]
-    named = named_value(man) if len(man) > 1 else None
-    return worth_of(man) if named is None else named
+    listed_value = named_value(man) if len(man) > 1 else None
+    return worth_of(man) if listed_value is None else listed_value
 
 
 def is_colour_bound(man: str) -> bool:

@@ -99,8 +99,8 @@ def make_mating_report(
     missing = tuple(sorted(requested - existing))
     if not available:
         command = build_command((material.name for material in missing[: len(men)]), first_directory, variant)
-        where = " and ".join(map(str, directories))
-        raise NothingToReportError(f"{where} has no table of these men; make some: {command}")
+        directories_text = " and ".join(map(str, directories))
+        raise NothingToReportError(f"{directories_text} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in available}
     clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), available)
     entries = []

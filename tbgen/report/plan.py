@@ -129,7 +129,7 @@ def plan_report(
     first_directory, *others = directories = directories_of(directory)
     if missing := [str(other) for other in others if not other.is_dir()]:
         raise UsageError(f"there is no directory {missing[0]}: name materials before --dir")
-    where = " and ".join(map(str, directories))
+    paths = " and ".join(map(str, directories))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     variants = tuple(Variant) if rules is None else (Variant(rules),)
     data = SavedData(first_directory)
@@ -145,14 +145,14 @@ def plan_report(
     for material in sorted(named - all_existing):
         if not saved:
             raise MissingTableError(material.name, first_directory, variants[0], others)
-        raise NothingToReportError(f"{where} has no data of {material}; make some: tbgen report --save DIR")
+        raise NothingToReportError(f"{paths} has no data of {material}; make some: tbgen report --save DIR")
     requested = named.union(all_materials(men) if men is not None else ()) or all_existing
     if not all_existing & requested:
         if saved:
-            sentence = f"{where} has no data of these tables; save them with: tbgen report --save DIR"
+            sentence = f"{paths} has no data of these tables; save them with: tbgen report --save DIR"
             raise NothingToReportError(sentence)
         command = build_command(["--men", str(men or 3)], first_directory, variants[0])
-        raise NothingToReportError(f"{where} has no tables; make some with: {command}")
+        raise NothingToReportError(f"{paths} has no tables; make some with: {command}")
     cost = Cost({"data": RATES.seconds.read_report_data})
     tasks = tuple(
         Task(material, variant, cost) if saved else _reading_task(directories, material, variant, layers)

@@ -101,12 +101,12 @@ def first_page_facts(reports: Sequence[TableReport], records: Sequence[OverallRe
 
 def table_fact(report: TableReport) -> Fact | None:
     """Return a fact about the longest line of a table, for previews; None if all depths are 0."""
-    found = max(report.records, key=lambda record: record.depth, default=None)
-    if found is None or not found.depth:
+    longest = max(report.records, key=lambda record: record.depth, default=None)
+    if longest is None or not longest.depth:
         return None
-    way = f"{plies(found.depth)}, to {score_text(found.value)}"
-    sentence = f"The longest line by {report.variant.label} takes {way}."
-    return Fact(str(found.material), sentence, found.fen, found.variant, f"#{anchor(found)}")
+    length_text = f"{plies(longest.depth)}, to {score_text(longest.value)}"
+    sentence = f"The longest line by {report.variant.label} takes {length_text}."
+    return Fact(str(longest.material), sentence, longest.fen, longest.variant, f"#{anchor(longest)}")
 
 
 def _longest_fact(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
@@ -127,8 +127,8 @@ def _rarest_fact(reports: Sequence[TableReport]) -> Iterator[Fact]:
     entries = [(entry, report) for report in reports for entry in report.endgame.unusual]
     if entries:
         entry, report = min(entries, key=lambda pair: pair[0].count)
-        where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
-        sentence = f"{report.material} has the value {score_text(entry.value)} in {where}."
+        count_text = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
+        sentence = f"{report.material} has the value {score_text(entry.value)} in {count_text}."
         yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
 
 

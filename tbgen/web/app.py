@@ -174,11 +174,11 @@ class _Service:
 
         async def handler(request: Request) -> Response:
             with self._limiter.charged(client_of(request)) as bill:
-                values: dict[str, Any] = parameters_of(request, parameters)
+                arguments: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
-                    values["body"] = await body_of(request, endpoint.body.max_bytes)
+                    arguments["body"] = await body_of(request, endpoint.body.max_bytes)
                 async with self._queue.turn(request) if is_queued else nullcontext():
-                    document = await pool.run(partial(find, **values), bill, request)
+                    document = await pool.run(partial(find, **arguments), bill, request)
                 return answer(request, document, endpoint.caching)
 
         return handler

@@ -424,10 +424,10 @@ class LiveState:
 
         :param games: the games finished since the previous line.
         """
-        rows = [listed.row for listed in games]
+        rows = [listed_game.row for listed_game in games]
         self._finished += rows
-        self.spans |= {listed.row.key: listed.span for listed in games}
-        self.unranked_games += [listed.game for listed in games]
+        self.spans |= {listed_game.row.key: listed_game.span for listed_game in games}
+        self.unranked_games += [listed_game.game for listed_game in games]
         self.needs_ranking |= bool(games) or isinstance(line, EventEnd)
         match line:
             case EventStart():
@@ -511,7 +511,7 @@ def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> Event
 
     :param tags: the tags of one of the games.
     """
-    records = [listed.game for listed in games]
+    records = [listed_game.game for listed_game in games]
     settings = records[0].outcome.settings
     keys = [key for record in records if (key := GameId.parse(record.round))]
     names = dict.fromkeys(name for record in records for name in (record.white, record.black))

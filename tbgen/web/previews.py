@@ -75,7 +75,7 @@ def _side_name(white: bool) -> str:
 def _lead_words(value: GScore) -> str:
     """Return, in words, how clearly the holder of a value leads in TCEC's points."""
     white, black = EXPONENTIAL.points(value)
-    return next(words for least, words in _LEAD_WORDS if abs(white - black) >= least)
+    return next(words for min_lead, words in _LEAD_WORDS if abs(white - black) >= min_lead)
 
 
 def _points(value: GScore) -> str:
@@ -248,8 +248,8 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
     scene = scene_of(query)
     frames = []
     for index, state in enumerate(scene.states):
-        before = scene.states[index - 1].board
-        move = f"{move_prefix(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
+        board = scene.states[index - 1].board
+        move = f"{move_prefix(board.fullmove_number, board.turn)} {state.san}" if state.san else "Start"
         frames.append((scene.position_at(index), f"{move}   accrued {state.accrued}"))
     return animated_gif(frames)
 
@@ -306,5 +306,5 @@ def _file_of_report(directory: Path, name: str, address: str) -> bytes:
         return content
     page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
     if address:
-        page = _PICTURE_TAG_PATTERN.sub(lambda found: f"{found[1]}{address}report/", page)
+        page = _PICTURE_TAG_PATTERN.sub(lambda tag: f"{tag[1]}{address}report/", page)
     return page.encode()

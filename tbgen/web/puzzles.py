@@ -139,30 +139,30 @@ def puzzle(
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     required_level = _parse_level(level)
-    named = Material.parse(material) if material else None
+    required_material = Material.parse(material) if material else None
     date_of_day = _parse_day(day) if day else None
 
     def find() -> PuzzleDocument | None:
         batches = (
-            _positions_of_day(stock, required_level, named, date_of_day)
+            _positions_of_day(stock, required_level, required_material, date_of_day)
             if date_of_day
-            else _random_batches(stock, named, _DEPTHS)
+            else _random_batches(stock, required_material, _DEPTHS)
         )
         for boards in batches:
             for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
                 if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                     continue
-                tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
+                tempting_moves = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
                 found_level = next(
-                    possible for possible, counts in _TEMPTING_COUNTS.items() if len(tempting) in counts
+                    possible for possible, counts in _TEMPTING_COUNTS.items() if len(tempting_moves) in counts
                 )
                 if required_level in (None, found_level):
-                    found = position(stock, board.fen(), None)
-                    return PuzzleDocument.of(found, level=found_level, tempting=tempting)
+                    document = position(stock, board.fen(), None)
+                    return PuzzleDocument.of(document, level=found_level, tempting=tempting_moves)
         return None
 
     day_key = date_of_day and date_of_day.toordinal() % _REMEMBERED_DAYS
-    return stock.search("puzzle", (required_level, named, day_key), find)
+    return stock.search("puzzle", (required_level, required_material, day_key), find)
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
@@ -171,14 +171,14 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    required = _parse_level(level) or _random.choice(list(Level))
-    named = Material.parse(material) if material else None
+    required_level = _parse_level(level) or _random.choice(list(Level))
+    required_material = Material.parse(material) if material else None
 
     def find() -> PositionMovesDocument | None:
-        batches = _random_batches(stock, named, _CHALLENGE_DEPTHS[required])
+        batches = _random_batches(stock, required_material, _CHALLENGE_DEPTHS[required_level])
         return first_answer(stock, chain.from_iterable(batches))
 
-    return stock.search("position to play", (required, named), find)
+    return stock.search("position to play", (required_level, required_material), find)
 
 
 def _parse_level(text: str | None) -> Level | None:
@@ -205,7 +205,7 @@ def _parse_day(text: str) -> date:
 
 
 def _positions_of_day(
-    stock: Stock, level: Level | None, named: Material | None, day: date
+    stock: Stock, level: Level | None, required_material: Material | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions, which are always the same for the same day.
 
@@ -214,31 +214,31 @@ def _positions_of_day(
 
     :raises TbgenError: see :func:`_random_batches`.
     """
-    seed_text = f"{day} {stock.variant} {level or ''} {named or ''}"
-    materials = _materials(stock, named)
+    seed_text = f"{day} {stock.variant} {level or ''} {required_material or ''}"
+    materials = _materials(stock, required_material)
     unpacked = (entry.material for entry in stock.entries() if entry.info and not entry.info.packed)
     plain_materials = [material for material in unpacked if material in materials]
     if plain_materials:
         yield from picked_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
     else:
-        yield from _random_batches(stock, named, _DEPTHS, Random(seed_text))
+        yield from _random_batches(stock, required_material, _DEPTHS, Random(seed_text))
 
 
-def _materials(stock: Stock, named: Material | None) -> Sequence[Material]:
+def _materials(stock: Stock, required_material: Material | None) -> Sequence[Material]:
     """Return the materials from which positions are picked: the named one, or all suitable ones.
 
     :raises TbgenError: if the named table is missing, or has described men.
     """
-    if named:
-        stock.usable_entry(named)
-        if named.is_described:
-            raise UsageError(f"{named} has described men: puzzles have only men of chess")
-        return [named]
+    if required_material:
+        stock.usable_entry(required_material)
+        if required_material.is_described:
+            raise UsageError(f"{required_material} has described men: puzzles have only men of chess")
+        return [required_material]
     return [m for m in stock.small_materials() if m.men >= _MIN_MEN and not m.is_described]
 
 
 def _random_batches(
-    stock: Stock, named: Material | None, depths: range, rng: Random = _random
+    stock: Stock, required_material: Material | None, depths: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions in which the side to move holds the value.
 
@@ -247,7 +247,7 @@ def _random_batches(
     :param depths: the allowed depths.
     :raises TbgenError: if the named table is missing, or has described men.
     """
-    materials = _materials(stock, named)
+    materials = _materials(stock, required_material)
     for _ in range(_MAX_BATCHES if materials else 0):
         stop_if_client_left()
         picked = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)

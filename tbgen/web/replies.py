@@ -130,11 +130,11 @@ def parameters_of(request: Request, parameters: Iterable[Parameter]) -> dict[str
 
     :raises Refusal: if a required parameter is absent.
     """
-    values = {**request.query_params, **request.path_params}
+    values_by_name = {**request.query_params, **request.path_params}
     for name in (parameter.name for parameter in parameters if parameter.required):
-        if not values.get(name):
+        if not values_by_name.get(name):
             raise Refusal(400, "bad_input", f"the parameter {name} is missing: add ?{name}=...")
-    return {parameter.name: values.get(parameter.name) for parameter in parameters}
+    return {parameter.name: values_by_name.get(parameter.name) for parameter in parameters}
 
 
 async def body_of(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:

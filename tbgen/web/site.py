@@ -79,11 +79,11 @@ class Archive:
             yield f"games/{key}.html", _redirect_page(f"../../{explorer_query(pgn, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
-        listed = document.finished.games
-        while listed and (first_number := listed[-1].number) > 1:
+        listed_games = document.finished.games
+        while listed_games and (first_number := listed_games[-1].number) > 1:
             games = self._state.finished_games(first_number)
             yield f"games-{first_number}.json", encoded(games)
-            listed = games.games
+            listed_games = games.games
         yield EVENT_DOCUMENT, encoded(document)
 
 
@@ -201,15 +201,15 @@ def _site_tables(
 
     :raises UsageError: if a named table has too many men.
     """
-    named = None if materials is None else closure(materials)
-    large = [material.name for material in named or () if material.men > MAX_EXPECTED_MEN]
+    named_materials = None if materials is None else closure(materials)
+    large = [material.name for material in named_materials or () if material.men > MAX_EXPECTED_MEN]
     if large:
         raise UsageError(
             f"{large[-1]} has more than {MAX_EXPECTED_MEN} men, and the page of a site reads plain tables: "
             "serve larger ones with tbgen serve"
         )
-    chosen = chosen_tables(directory, variants, named)
-    small_tables = [(material, variant) for material, variant in chosen if material.men <= MAX_EXPECTED_MEN]
+    tables = chosen_tables(directory, variants, named_materials)
+    small_tables = [(material, variant) for material, variant in tables if material.men <= MAX_EXPECTED_MEN]
     if not small_tables:
         raise NoTablesError(directory, variants[0])
     return small_tables
@@ -266,10 +266,10 @@ def _write_page(target: Path) -> None:
         is_page = name in pages
         path = target / name if is_page else target / "page" / name
         make_directory(path.parent)
-        write_file(path, _without_server(files[name].decode(), files).encode() if is_page else files[name])
+        write_file(path, _standalone_page(files[name].decode(), files).encode() if is_page else files[name])
 
 
-def _without_server(page: str, files: Mapping[str, bytes]) -> str:
+def _standalone_page(page: str, files: Mapping[str, bytes]) -> str:
     """Return a page for a host that sends none of our headers and needs the full names of files.
 
     Styles, and the script that must run first, are inlined, because a browser shows nothing until it has

@@ -73,8 +73,8 @@ class PositionSolver:
         """
         if self._budget is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
-        values: dict[str, Any] = parameters_of(request, STATE_PARAMETERS)
-        query = question_of(**values, variant=Variant.R_MOBILITY)
+        arguments: dict[str, Any] = parameters_of(request, STATE_PARAMETERS)
+        query = question_of(**arguments, variant=Variant.R_MOBILITY)
         read_chess(*query.state, Variant.R_MOBILITY)
         return EventStream(self.events(query, self._budget, client_of(request)))
 

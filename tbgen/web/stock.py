@@ -94,13 +94,13 @@ class Stock:
             raise Refusal(404, "no_position", f"there are no tables of {self.variant.label} here")
         return [material for material in materials if material.men <= MAX_EXPECTED_MEN]
 
-    def search(self, kind: str, wanted: Hashable, find: Callable[[], Answer | None]) -> Answer:
+    def search(self, kind: str, details: Hashable, find: Callable[[], Answer | None]) -> Answer:
         """Return the result of a search.
 
         After a search in vain, the next requests for the same positions are refused without a search, unless
         the directories of the tables change. A later search may find what is rare.
 
-        :param kind: the kind of position that is searched for, and with ``wanted`` its details.
+        :param kind: the kind of position that is searched for, and with ``details`` its details.
         :param find: searches at random, and returns None if it finds nothing.
         :raises Refusal: if nothing is found.
         """
@@ -108,13 +108,13 @@ class Stock:
         if stamp != self._stamp or len(self._refusals_left) > _MAX_ENTRIES:
             self._stamp = stamp
             self._refusals_left = Counter()
-        left = self._refusals_left
-        key = (kind, wanted)
-        if left[key] < 1:
-            if (found := find()) is not None:
-                return found
-            left[key] = _REFUSALS_PER_SEARCH
-        left[key] -= 1
+        refusals_left = self._refusals_left
+        key = (kind, details)
+        if refusals_left[key] < 1:
+            if (answer := find()) is not None:
+                return answer
+            refusals_left[key] = _REFUSALS_PER_SEARCH
+        refusals_left[key] -= 1
         raise Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
 
     def samples(

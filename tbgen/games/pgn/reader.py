@@ -294,16 +294,16 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
     """Set the result of a game, and the doubts about it."""
     tag_text = game.tags.get("Result", "").strip()
     results = remainder.results
-    recorded = read_result(tag_text)
+    recorded_result = read_result(tag_text)
     plies = raw.ply_count
     moves = len(game.moves)
     has_result = bool(results)
     if game.result not in _FINISHED_RESULTS and has_result:
         game.result = next((result for result in results if result in _FINISHED_RESULTS), results[0])
-    distinct_results = {*results, *([recorded] if recorded else [])}
-    is_unknown = tag_text not in _MISSING_VALUES and recorded is None
+    distinct_results = {*results, *([recorded_result] if recorded_result else [])}
+    is_unknown = tag_text not in _MISSING_VALUES and recorded_result is None
     terminal = not any(game.board.generate_legal_moves())
-    is_missing = remainder.has_closed_comments and not has_result and recorded in _FINISHED_RESULTS
+    is_missing = remainder.has_closed_comments and not has_result and recorded_result in _FINISHED_RESULTS
     cut_off = is_missing or not (remainder.has_closed_comments or has_result)
     truncated = not terminal and (cut_off if plies is None else plies > moves)
     board_result = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"

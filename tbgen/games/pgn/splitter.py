@@ -416,6 +416,6 @@ def _usual_line(line: bytes) -> bytes:
 
 def _usual_name(tag: re.Match[bytes]) -> tuple[str, bool]:
     """Return the name of a tag in its usual spelling, and whether the file spells it in another case."""
-    written = decode(tag[1])
-    name = _USUAL_NAMES.get(written.lower(), written)
-    return name, name != written
+    written_name = decode(tag[1])
+    name = _USUAL_NAMES.get(written_name.lower(), written_name)
+    return name, name != written_name

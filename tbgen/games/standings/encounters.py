@@ -174,8 +174,8 @@ class Encounters:
         records = self.countable_games()
         if not records:
             return None
-        found = standings(records, scheme, entrants=self._players)
-        return replace(found, sprt=self.test(), tested_player=self._players[0])
+        result = standings(records, scheme, entrants=self._players)
+        return replace(result, sprt=self.test(), tested_player=self._players[0])
 
     def _members(self, key: GameId) -> list[GameRecord]:
         """Return the finished games of an encounter.
@@ -311,8 +311,8 @@ def _knockout_result(found: Standings, event: EventFormat) -> EventResult:
         return undecided
     leads = defaultdict[Pairing, Fraction](Fraction)
 
-    def lead_of(first: str, second: str) -> Fraction:
-        return leads[first, second]
+    def lead_of(player: str, opponent: str) -> Fraction:
+        return leads[player, opponent]
 
     for round_, pairings in enumerate(knockout_rounds(event, lead_of), 1):
         for (encounter, duel), game_number in product(enumerate(pairings, 1), range(1, event.games + 1)):

@@ -196,10 +196,10 @@ def players_of(
         seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
             players.setdefault(name, Player(name)).seats.append(seat)
-    for first, second in pairs:
-        (first_white, first_black), (second_white, second_black) = seats[id(first)], seats[id(second)]
-        players[first.white].seat_pairs.append((first_white, second_black))
-        players[first.black].seat_pairs.append((first_black, second_white))
+    for earlier, later in pairs:
+        (first_white, first_black), (second_white, second_black) = seats[id(earlier)], seats[id(later)]
+        players[earlier.white].seat_pairs.append((first_white, second_black))
+        players[earlier.black].seat_pairs.append((first_black, second_white))
     return list(players.values())
 
 

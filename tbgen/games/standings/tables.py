@@ -242,7 +242,7 @@ def sprt_table(standings: Standings) -> StandingsTable | None:
     test = standings.sprt
     if test is None:
         return None
-    first, second = standings.names
+    player, opponent = standings.names
     verdict = {"H1": f"elo {test.elo1:g} accepted", "H0": f"elo {test.elo0:g} accepted"}
     unit = "pairs" if test.pairs else "games"
     quantities: dict[str, Cell] = {
@@ -255,7 +255,7 @@ def sprt_table(standings: Standings) -> StandingsTable | None:
         "upper bound": test.upper,
         "verdict": verdict.get(test.verdict, "continue"),
     }
-    note = f"{first} against {second}, by {unit}; Elo is {_ELO_WORDS[test.model]}."
+    note = f"{player} against {opponent}, by {unit}; Elo is {_ELO_WORDS[test.model]}."
     result_of = "pair of p points per game" if test.pairs else "game of p points"
     note += f" Wins, losses and draws have fractions, as points do: a {result_of} is {_FRACTION_WORDS}."
     if test.model is not EloModel.BAYESIAN:
