@@ -82,8 +82,8 @@ def run(
             materials = material_list(map(Material.parse, names), men)
             to_do = plan_tables(published, directory, variants, materials, origin=origin, on_check=checked)
         else:
-            chosen = cell_filter(names, men, variants)
-            to_do = plan_cell_fetch(published, cells, chosen, origin=origin, on_check=checked)
+            selector = cell_filter(names, men, variants)
+            to_do = plan_cell_fetch(published, cells, selector, origin=origin, on_check=checked)
     fetch_report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {fetch_report.summary()}")
     with line:

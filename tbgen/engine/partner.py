@@ -275,11 +275,11 @@ class Partner:
                     for line in analyses[0].multipv[:1]:
                         show_line(line)
                         last_shown = timer.elapsed
-            chosen = searching.result()
+            choice = searching.result()
         except CancelledError:
             raise chess.engine.EngineError("it has ended") from None
         results = tuple(line for line in analyses[0].multipv if line.get("pv") and "score" in line)
-        best = chosen.move
+        best = choice.move
         if best is None or best not in choices:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
         if not results:

@@ -266,26 +266,26 @@ class EngineTables:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
         ranked = [move for move in moves if move.move in choices]
-        chosen: RankedMove | None = ranked[0]
+        choice: RankedMove | None = ranked[0]
         value = ranked[0].value
         best = [move for move in ranked if move.value == value]
         if value != accrued and any(move.depth is None for move in best):
             deadline = timer.elapsed + _MAX_DEPTH_SECONDS
-            chosen = None
+            choice = None
             if len(ranked) == len(moves):
-                chosen = self._base.next_move(
+                choice = self._base.next_move(
                     board, accrued, patience=lambda: not timer.is_half_over() and timer.elapsed < deadline
                 )
-            if chosen is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
+            if choice is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
                 return Advice(_least_repeated_moves(game, [move.move for move in best]), value, value)
-        if chosen is None:
+        if choice is None:
             return None
         is_worse = value < accrued if board.turn else value > accrued
         has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
         if has_time and (value == accrued or (is_worse and prefer_tempting and value.rank)):
-            chosen = self._most_tempting_of(game, [move for move in best if move.depth is not None]) or chosen
-        depth = _depth(game, value, chosen.depth or 0)
-        return Advice.of(chosen.move, value, depth) if _is_in_time(game, value, depth) else None
+            choice = self._most_tempting_of(game, [move for move in best if move.depth is not None]) or choice
+        depth = _depth(game, value, choice.depth or 0)
+        return Advice.of(choice.move, value, depth) if _is_in_time(game, value, depth) else None
 
     def _most_tempting_of(self, game: SearchGame, moves: Sequence[RankedMove]) -> RankedMove | None:
         """Return the most tempting of the moves; None if there are no moves."""

@@ -119,17 +119,17 @@ class Thinker:
         """Search, alone or with a partner. If a proof succeeds in the meantime, follow the proof."""
         attempt = self._start_proof(game, timer)
         with nullcontext() if attempt is None else closing(attempt):
-            partner_choice = chosen = self._choose_by_partner(game, choices, timer)
-            if chosen is None:
-                chosen = self._choose_by_search(game, choices, timer, attempt.done if attempt else _never)
+            partner_choice = choice = self._choose_by_partner(game, choices, timer)
+            if choice is None:
+                choice = self._choose_by_search(game, choices, timer, attempt.done if attempt else _never)
             if attempt is None or not attempt.done():
-                return chosen
+                return choice
             try:
                 advice = attempt.advice(choices)
             except SolvingError as error:
                 self.say(f"info string {error}")
                 is_final = partner_choice or timer.must_stop_deepening()
-                return chosen if is_final else self._choose_by_search(game, choices, timer)
+                return choice if is_final else self._choose_by_search(game, choices, timer)
         self._report(report.advice_info(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
@@ -161,10 +161,10 @@ class Thinker:
             for _ in range(_MAX_PARTNER_QUERIES):
                 if len(judged.candidates) == 1 or timer.is_over() or (work := self.get_workspace()) is None:
                     break
-                chosen = self._search_drawing_moves(game, judged, timer, work)
-                if chosen.move == judged.best_line[0] or partner.keeps_draw(game, chosen.move, judged, timer):
-                    return chosen
-                judged = judged.without_move(chosen.move)
+                choice = self._search_drawing_moves(game, judged, timer, work)
+                if choice.move == judged.best_line[0] or partner.keeps_draw(game, choice.move, judged, timer):
+                    return choice
+                judged = judged.without_move(choice.move)
         except TbgenError as error:
             self.say(f"info string {error}")
         return None if judged is None else MoveChoice(*judged.best_line[:2])

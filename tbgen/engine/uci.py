@@ -195,15 +195,15 @@ class UciEngine:
         board = game.live.copy(stack=False)
         self._say_unsaid()
         try:
-            chosen = thinker.choose(game, timer)
+            choice = thinker.choose(game, timer)
         except Exception as error:  # an error in the engine must not lose the game on time
             self._note(f"this move is an arbitrary legal one, because of an error: {error!r}")
-            chosen = next(map(MoveChoice, board.legal_moves), None)
+            choice = next(map(MoveChoice, board.legal_moves), None)
             if self._game is game:  # its board may be left at a node of the search
                 self._game = None
         timer.wait()
         self._move_due.set()  # set first: the next command may arrive as soon as the move is printed
-        self._say(_NO_MOVE if chosen is None else _best_move_line(board, chosen))
+        self._say(_NO_MOVE if choice is None else _best_move_line(board, choice))
 
     @property
     def _is_thinking(self) -> bool:

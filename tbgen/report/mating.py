@@ -119,8 +119,8 @@ def mating_rule(
         return MatingRule(None, 0.0, 1, None, "nobody is ahead")
     leader = int(white < black)
     divisor, reason = _divisor(sides[leader], sides[1 - leader], values, marks)
-    wins = divisor <= 2 if divisor > 1 or "P" not in sides[leader] else None
-    return MatingRule(SIDES[leader], round(abs(white - black), 2), divisor, wins, reason)
+    leader_wins = divisor <= 2 if divisor > 1 or "P" not in sides[leader] else None
+    return MatingRule(SIDES[leader], round(abs(white - black), 2), divisor, leader_wins, reason)
 
 
 def _divisor(leader: Men, defender: Men, values: Mapping[str, float], marks: MatingMarks) -> tuple[int, str]:

@@ -166,8 +166,8 @@ def write_site(
     site_tables = _site_tables(directory, tuple(variants), materials)
     tables = target / _TABLES_FOLDER
     for variant in sorted({variant for _, variant in site_tables}):
-        chosen = [material for material, rules in site_tables if rules is variant]
-        published = publish(directory, tables, [variant], chosen, report=show)
+        variant_materials = [material for material, rules in site_tables if rules is variant]
+        published = publish(directory, tables, [variant], variant_materials, report=show)
     for table in published.tables:
         write_file(
             tables / f"{table.material}.{table.rules}.json",

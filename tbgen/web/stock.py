@@ -100,7 +100,7 @@ class Stock:
         After a search in vain, the next requests for the same positions are refused without a search, unless
         the directories of the tables change. A later search may find what is rare.
 
-        :param kind: the kind of position that is searched for, and with ``details`` its details.
+        :param kind: the kind of position that is searched for, which ``details`` describe further.
         :param find: searches at random, and returns None if it finds nothing.
         :raises Refusal: if nothing is found.
         """
