@@ -3,7 +3,6 @@
 import os
 import random
 import sys
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -14,16 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material, all_materials
-from tbgen.board.score import NONE, GScore
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.index.layout import IMAGE, TRANSPOSE, layout_of
 from tbgen.index.position import locate
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
-from tests.support.distributions import DISTRIBUTIONS, OF_A_PAWN
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import en_passant_board, random_board
 from tests.support.script_modules import load_script
@@ -52,24 +49,6 @@ def read(directory: Path, name: str) -> tuple[NDArray[np.uint8], NDArray[np.uint
     """Fresh values and depths of a table."""
     with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         return file.read_fresh()
-
-
-def counts(directory: Path, name: str, side: int) -> Counter[str]:
-    """Positions of the whole board by value: every canonical one as often as it has images."""
-    layout = layout_of(Material.parse(name))
-    value = read(directory, name)[0][side]
-    slots = np.flatnonzero(value != NONE)
-    images = np.full(len(slots), 2 if layout.pawns else 8)
-    if not layout.pawns:
-        # White's king is in the triangle, so that only the long diagonal can map a position onto itself.
-        men = compare_tablebases.squares(layout, slots)
-        mirrored = np.array(IMAGE[TRANSPOSE])[men]
-        for start, stop in layout.like_men:
-            men[start:stop].sort(axis=0)
-            mirrored[start:stop].sort(axis=0)
-        images[(men == mirrored).all(axis=0)] = 4
-    by_code = np.bincount(value[slots], weights=images, minlength=256)
-    return Counter({str(GScore.from_code(code)): int(by_code[code]) for code in np.flatnonzero(by_code)})
 
 
 def longest(directory: Path, name: str, value: str, side: int | None = None) -> int:
@@ -162,38 +141,12 @@ def test_longest_mates_of_three_men(three_men: Path) -> None:
 def test_longest_mates_and_numbers_of_positions_of_four_men(tables: Path) -> None:
     """The longest mate of all: the pawn beats the rook (Helmut Conrady in the CCC, 2000)."""
     assert longest(tables, "KRvKP", "-G0.0") == 85
+    assert longest(tables, "KNNvK", "G0.0", 0) == 1, "two knights mate at once or not at all"
     names = ["KRvKP", "KBNvK", "KNNvK", *FOUR_MEN][: sample(3, 3 + len(FOUR_MEN))]
     assert check_records.run(tables, names) == 0
 
 
-# Distributions, and the wiki's remarks on endgames
-
-
-def test_distributions(three_men: Path) -> None:
-    """On the whole board, from the reference solver; KBvK is G1.5 or stalemate with White to move."""
-    for (name, side), distribution in DISTRIBUTIONS.items():
-        expected = (entry.split() for entry in distribution.split(", "))
-        assert counts(three_men, name, side) == {value: int(number) for value, number in expected}
-    found = counts(three_men, "KPvK", 1)
-    assert {value: found[value] for value in OF_A_PAWN} == OF_A_PAWN
-
-
-@pytest.mark.slow
-def test_two_knights_stalemate(tables: Path) -> None:
-    """With White to move they mate in one move or not at all, and stalemate in 99 of 100 positions."""
-    assert longest(tables, "KNNvK", "G0.0", 0) == 1
-    found = counts(tables, "KNNvK", 0)
-    assert 0.985 < found["G0.5"] / found.total() < 0.995
-
-
-def test_longest_ways_to_a_value(three_men: Path) -> None:
-    for name, plies in (
-        ("KvK", {"G5.5": 14}),
-        ("KBvK", {"G0.5": 17, "G1.5": 46}),
-        ("KNvK", {"G0.5": 27, "G1.5": 23, "G2.5": 11, "G3.5": 30, "G5.5": 40}),
-        ("KPvK", {"G0.0": 56, "G0.5": 42, "G3.5": 22}),
-    ):
-        assert {value: longest(three_men, name, value) for value in plies} == plies, name
+# The wiki's remarks on endgames
 
 
 LINES = {
