@@ -23,7 +23,7 @@ import msgspec
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
-from tbgen.documents import UNSET, Document, UnsetType, decoder, encoded
+from tbgen.documents import UNSET, Document, UnsetType, encoded
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.files import check_target, write_errors
 from tbgen.system.locks import NoLocksError, try_lock
@@ -83,13 +83,13 @@ class _Attempt(Document):
         bare = encoded(msgspec.structs.replace(self, check=UNSET))
         return encoded(msgspec.structs.replace(self, check=f"{crc32(bare):08x}"))
 
-    @staticmethod
-    def parse(line: bytes) -> _Attempt:
+    @classmethod
+    def parse(cls, line: bytes) -> Self:
         """Parse a line of the file.
 
         :raises ValueError: if the line is not a result, or has been changed since it was written.
         """
-        attempt: _Attempt = _DECODER.decode(line)
+        attempt = cls.read(msgspec.json.decode(line))
         if line != (encoded(attempt) if attempt.check is UNSET else attempt.line):
             raise ValueError
         return attempt
@@ -105,9 +105,6 @@ class _Attempt(Document):
         effort = Effort(math.inf if self.seconds is None else self.seconds, self.memory, self.tables)
         proved = ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
         return StateName(self.position, str(self.accrued)), proved, effort
-
-
-_DECODER: Final = decoder(_Attempt)
 
 
 class SolveResults:
@@ -135,15 +132,9 @@ class SolveResults:
         :raises TbgenError: if the result contradicts an earlier result, or cannot be written.
         """
         self.restore(state, proved, effort)
-        attempt = _Attempt.of(
-            effort,
-            proved.bounds,
-            position=state.position,
-            accrued=GScore(state.accrued),
-            depth=proved.depth,
-            seconds=effort.seconds if math.isfinite(effort.seconds) else None,
-        )
-        self._write(attempt.line)
+        seconds = effort.seconds if math.isfinite(effort.seconds) else None
+        accrued = GScore(state.accrued)
+        self._write(_Attempt.of(state, proved, proved.bounds, effort, accrued=accrued, seconds=seconds).line)
 
     def restore(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add the result of an attempt without writing it to the file.

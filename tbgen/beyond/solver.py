@@ -103,10 +103,7 @@ def solve(
         more_to_solve = known is not None  # the caller keeps this knowledge for further positions
         if known is None or verify:
             known = make_exit_bounds(
-                tables=opened,
-                budget=budget,
-                kept=None if verify else kept,
-                extra=sources or ExtraSources(syzygy),
+                opened, budget, kept=None if verify else kept, extra=sources or ExtraSources(syzygy)
             )
         try:
             return _solve_with_cells(known, board, stated_score, budget, mobile, verify, line, progress)

@@ -111,9 +111,7 @@ class Komi(Immutable):
         return cls(*parse_quarters(text, "a komi", expected, _QUARTER_DECIMALS))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Komi):
-            return NotImplemented
-        return self.quarters == other.quarters and self.white == other.white
+        return isinstance(other, Komi) and self.quarters == other.quarters and self.white == other.white
 
     def __hash__(self) -> int:
         return hash((self.quarters, self.white))

@@ -30,12 +30,11 @@ class EventDocument(Document):
 
         :param counts: counts of the games whose positions are solved; None if none are to be solved.
         """
-        standings = summary.standings
         return cls.of(
             summary,
             pgn=pgn,
             games_of_broken_encounters=summary.uncounted,
             verified_adjudications=summary.verified_count,
-            standings=None if standings is None else StandingsDocument.of_standings(standings),
+            standings=summary.standings and StandingsDocument.of_standings(summary.standings),
             solving=UNSET if counts is None else counts,
         )

@@ -92,9 +92,7 @@ def run(
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_document(
-            DirectoryProofDocument(directory, variant, list(map(ProofDocument.of_proof, completed)))
-        )
+        print_document(DirectoryProofDocument(directory, variant, [*map(ProofDocument.of_proof, completed)]))
     elif len(completed) > 1 and sample is None:
         reporter.line.note(f"{sum(p.proved for p in completed)} of {len(completed)} tables without errors")
     _raise_failure(completed)

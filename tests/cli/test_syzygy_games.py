@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tbgen.beyond import solver
+from tbgen.beyond.budget import Budget
 from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solution import Solution
@@ -19,6 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.cli.solver_options import SolvingOptions, SourceOptions
 from tbgen.errors import UsageError
+from tbgen.probe.tablebase import Tablebase
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.paths import ROOT, SYZYGY_FILES
 from tests.support.solving import CASTLING, WALL
@@ -74,9 +76,9 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     """Positions are not solved again with the same number of files."""
     asked, knowledge = list[int](), solver.make_exit_bounds
 
-    def known(extra: ExtraSources, **others: Any) -> ExitBounds:
-        asked.append(extra.file_count)
-        return knowledge(extra=extra, **others)
+    def known(tables: Tablebase, budget: Budget, **others: Any) -> ExitBounds:
+        asked.append(others["extra"].file_count)
+        return knowledge(tables, budget, **others)
 
     def solved(*_: object, **__: object) -> Solution:
         accrued, (lower, upper) = GScore("G4.5"), ANYTHING
