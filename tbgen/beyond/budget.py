@@ -7,7 +7,7 @@ number of *slots*, that is, of its positions with one side to move. This module 
 import math
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,9 +15,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tbgen.board.score import GScore
+from tbgen.board.scoring import ScoreInterval
 from tbgen.costs import RATES, memory_of, seconds_of
 
 __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
+
+
+def never_suffices(_bounds: ScoreInterval) -> bool:
+    """Return False, for a caller that needs exact values."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Budget:
     """Maximum number of cells to solve; None for no limit. A cell that is solved twice counts twice."""
     threads: int = 2
     """Number of threads. Two solve the two games of a cell; further threads help to count moves."""
+    suffice: Callable[[ScoreInterval], bool] = never_suffices
+    """Returns whether bounds are narrow enough, so that solving ends. Exact values always are."""
 
 
 class Stop(StrEnum):
@@ -39,6 +47,9 @@ class Stop(StrEnum):
 
     INTERRUPT = "interrupted"
     """The answer is what had been proved when the search was interrupted or the cluster failed."""
+    DECIDED = "points decided"
+    """The bounds suffice, because all scores between them give the same points
+    (``--solve-until-decided``). More time may narrow the interval."""
     TIME = "time"
     """``--time`` has run out, or the rest of it is too short for the remaining work. More time may narrow the
     interval."""
@@ -89,6 +100,7 @@ class Meter:
     def __init__(self, budget: Budget) -> None:
         self._max_bytes, self._cells_left, self.threads = budget.memory, budget.cells, budget.threads
         self._deadline = time.perf_counter() + budget.seconds
+        self._suffice, self._is_decided = budget.suffice, False
         self._cell_seconds: dict[tuple[int, bool], float] = {}
         """Maps a number of slots, and whether the cell was solved again, to the seconds of the last
         solution."""
@@ -106,13 +118,21 @@ class Meter:
 
     @property
     def seconds_left(self) -> float:
-        """Remaining seconds; 0 if no further cell is allowed."""
-        return 0.0 if self._cells_left == 0 else self._deadline - time.perf_counter()
+        """Remaining seconds; 0 if no further cell is allowed, or the bounds suffice."""
+        return 0.0 if self.shortage is not Stop.TIME else self._deadline - time.perf_counter()
 
     @property
     def shortage(self) -> Stop:
-        """The resource that limits :attr:`seconds_left`: cells if no further cell is allowed, else time."""
+        """The reason why :attr:`seconds_left` is 0: the bounds suffice, no further cell is allowed, or else
+        time."""
+        if self._is_decided:
+            return Stop.DECIDED
         return Stop.CELLS if self._cells_left == 0 else Stop.TIME
+
+    def record_bounds(self, bounds: ScoreInterval) -> None:
+        """Record the bounds of the state. If they differ and suffice, no time remains."""
+        if not bounds.exact and self._suffice(bounds):
+            self._is_decided = True
 
     @contextmanager
     def reserving(self, sizes: Iterable[int], repeated: bool = False) -> Iterator[None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import chess
 
-from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
+from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
 from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import Effort, SolveResults, StateName
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 _MAX_CELLS: Final = 300
 """Maximum number of cells counted for the cost of one position. Counting takes at most a tenth of a
 second."""
-
-
-def never_suffices(_bounds: ScoreInterval) -> bool:
-    """Return False, for a caller that needs exact values."""
-    return False
 
 
 @dataclass(frozen=True)
@@ -196,6 +191,8 @@ _ROUND_FACTOR: Final = 4
 """Time for a position in one round, divided by the time in the round before."""
 _TIME_INDEPENDENT_STOPS: Final = (Stop.MEMORY, Stop.TABLES, Stop.NOTHING_LEFT)
 """Reasons to stop that would also end a longer attempt."""
+_EARLY_STOPS: Final = (Stop.INTERRUPT, Stop.DECIDED)
+"""Reasons to stop before the time limit. Such an attempt counts as one of the time that it took."""
 
 
 class SolveProof(NamedTuple):
@@ -317,6 +314,8 @@ class Solver:
     :param memory: memory in bytes, as in :class:`tbgen.beyond.budget.Budget`.
     :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`.
     :param total_time: time in seconds for all positions together; None for no limit.
+    :param until_decided: whether to stop a position as soon as its bounds suffice. If not, its value is
+        wanted, and bounds that suffice only prevent a further attempt.
     :param results: earlier results. New results are added to them.
     :param file_count: number of files of exit sources other than tables and cells; a source without files
         counts as one.
@@ -333,6 +332,7 @@ class Solver:
     memory: int = Budget.memory
     threads: int = Budget.threads
     total_time: float | None = None
+    until_decided: bool = False
     results: SolveResults = field(default_factory=SolveResults)
     file_count: int = 0
     progress: SolveProgress = ignore_solve_progress
@@ -344,8 +344,8 @@ class Solver:
     counts: SolveCounts = field(default_factory=SolveCounts, init=False)
     turn: JobTurn | None = field(default=None, init=False)
     """The position that :meth:`work_on` is solving or solved last; None before the first one."""
-    _stops: dict[StateName, Stop | None] = field(default_factory=dict, init=False)
-    """Maps each attempted state to the reason why the last attempt ended; None if it proved the value."""
+    _attempted: set[StateName] = field(default_factory=set, init=False)
+    """The states that have been attempted."""
     _errors: dict[StateName, TbgenError] = field(default_factory=dict, init=False)
     """Maps each state that cannot be solved to the error that says why."""
     _is_stopped: bool = field(default=False, init=False)
@@ -376,7 +376,7 @@ class Solver:
         counts.asked += 1
         if job.state in self._errors:
             counts.refused += 1
-        elif job.state in self._stops:
+        elif job.state in self._attempted:
             counts.solved += 1
         elif self._needs_work(job, seconds):
             counts.out_of_time += 1
@@ -423,13 +423,15 @@ class Solver:
     def stopped_by(self, job: Job) -> Stop | None:
         """Return why no more has been proved about a state.
 
-        The reason is None if the value is proved, or if the state was attempted only in an earlier process.
+        The reason is None if the value is proved, or if an earlier version of tbgen has stored the bounds
+        without it.
         """
         proved = self.results.get(job.state)
         if proved is not None and proved.bounds.exact:
             return None
-        not_attempted = Stop.INTERRUPT if self._is_stopped else Stop.TIME if proved is None else None
-        return self._stops.get(job.state, not_attempted)
+        if job.state not in self._attempted and self._is_stopped:
+            return Stop.INTERRUPT
+        return Stop.TIME if proved is None else self.results.stopped_by(job.state)
 
     def stop(self) -> None:
         """Start no other position. A thread that is solving a position stops after the current cell.
@@ -483,19 +485,22 @@ class Solver:
         try:
             self.before_attempt(job.board, job.tables)
             start = time.perf_counter()
-            budget = Budget(allowed, self.memory, threads=self.threads)
+            suffice = job.suffice if self.until_decided else never_suffices
+            budget = Budget(allowed, self.memory, threads=self.threads, suffice=suffice)
             proof = self.prove(job.board, job.accrued, job.tables, budget, self._report)
         except SolvingInterruptedError as error:
             proof, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
-            allowed = time.perf_counter() - start
         except TbgenError as error:
             self._errors[job.state] = error.with_traceback(None)
             return
         finally:
             self.counts.seconds += time.perf_counter() - start
-        stop = self._stops[job.state] = proof.stopped_by
+        self._attempted.add(job.state)
+        stop = proof.stopped_by
+        if stop in _EARLY_STOPS:
+            allowed = time.perf_counter() - start
         effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else allowed
-        self.results.add(job.state, proof.proved, self._effort(job, effective))
+        self.results.add(job.state, proof.proved, self._effort(job, effective), stop)
         if interrupt is not None and not self._is_stopped:
             self.stop()
             self.interrupt(interrupt)

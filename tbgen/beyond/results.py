@@ -1,9 +1,9 @@
 """Results of solving, in memory and in a file from which the next run continues.
 
 The file begins with a line of JSON that identifies it. Each further line describes one attempt: the position
-and the accrued score, both bounds, the depth, the limits of the attempt, and a checksum. A line is written
-and synced when its attempt is over, so a killed run loses only its current attempt. The next run removes an
-incomplete last line.
+and the accrued score, both bounds, the depth, the limits of the attempt, the reason why it ended, and a
+checksum. A line is written and synced when its attempt is over, so a killed run loses only its current
+attempt. The next run removes an incomplete last line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from zlib import crc32
 import chess
 import msgspec
 
+from tbgen.beyond.budget import Stop
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.documents import UNSET, Document, UnsetType, encoded
@@ -74,6 +75,8 @@ class _Attempt(Document):
     """None if more time would not help."""
     memory: int
     tables: int
+    stopped_by: Stop | UnsetType = UNSET
+    """Missing if the bounds are equal, and in files of earlier versions."""
     check: str | UnsetType = UNSET
     """CRC-32 of the line without this field; missing in files of earlier versions."""
 
@@ -95,8 +98,8 @@ class _Attempt(Document):
         return attempt
 
     @property
-    def result(self) -> tuple[StateName, ProvedValue, Effort]:
-        """The state, the proved bounds, and the effort of the attempt.
+    def result(self) -> tuple[StateName, ProvedValue, Effort, Stop | None]:
+        """The state, the proved bounds, the effort of the attempt, and the reason why it ended.
 
         :raises ValueError: if the lower bound is better than the upper bound.
         """
@@ -104,7 +107,8 @@ class _Attempt(Document):
             raise ValueError
         effort = Effort(math.inf if self.seconds is None else self.seconds, self.memory, self.tables)
         proved = ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
-        return StateName(self.position, str(self.accrued)), proved, effort
+        stop = None if self.stopped_by is UNSET else self.stopped_by
+        return StateName(self.position, str(self.accrued)), proved, effort, stop
 
 
 class SolveResults:
@@ -117,26 +121,37 @@ class SolveResults:
         self._write = write
         self._proved: dict[StateName, ProvedValue] = {}
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
+        self._stops: dict[StateName, Stop | None] = {}
 
     def get(self, state: StateName) -> ProvedValue | None:
         """Return the proved bounds of a state; None if the state has never been attempted."""
         return self._proved.get(state)
 
+    def stopped_by(self, state: StateName) -> Stop | None:
+        """Return why the last attempt on a state ended; None if it proved the value or that is not known."""
+        return self._stops.get(state)
+
     def was_tried(self, state: StateName, effort: Effort) -> bool:
         """Return whether an earlier attempt on a state had at least this effort."""
         return any(earlier.covers(effort) for earlier in self._efforts[state])
 
-    def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
+    def add(
+        self, state: StateName, proved: ProvedValue, effort: Effort, stopped_by: Stop | None = None
+    ) -> None:
         """Add the result of a new attempt.
 
+        :param stopped_by: why the attempt ended; None if it proved the value.
         :raises TbgenError: if the result contradicts an earlier result, or cannot be written.
         """
-        self.restore(state, proved, effort)
-        seconds = effort.seconds if math.isfinite(effort.seconds) else None
-        accrued = GScore(state.accrued)
-        self._write(_Attempt.of(state, proved, proved.bounds, effort, accrued=accrued, seconds=seconds).line)
+        self.restore(state, proved, effort, stopped_by)
+        stored = {
+            "accrued": GScore(state.accrued),
+            "seconds": effort.seconds if math.isfinite(effort.seconds) else None,
+            "stopped_by": stopped_by or UNSET,
+        }
+        self._write(_Attempt.of(state, proved, proved.bounds, effort, **stored).line)
 
-    def restore(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
+    def restore(self, state: StateName, proved: ProvedValue, effort: Effort, stopped_by: Stop | None) -> None:
         """Add the result of an attempt without writing it to the file.
 
         :raises TbgenError: if the result contradicts an earlier result.
@@ -150,6 +165,7 @@ class SolveResults:
                 "one is wrong, perhaps in the file of results; use another file"
             ) from None
         self._efforts[state].append(effort)
+        self._stops[state] = stopped_by
 
 
 @contextmanager

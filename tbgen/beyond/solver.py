@@ -24,6 +24,7 @@ from tbgen.beyond.table_source import Tables
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import Fresh, position_score, validate
 from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
+from tbgen.board.scoring import ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells import cell_warmup
 from tbgen.cells.bounds import WORST, NoCodeError
@@ -179,8 +180,9 @@ def _solve_with_cells(
         prover = Prover(exit_bounds, meter)
 
     def report(bounds: Interval, cells: int, cells_left: int | None = None, eta: float | None = None) -> None:
-        lower, upper = scores(collection.best.bounds.intersection(bounds))
-        progress(SolveStage(lower, upper, collection.solve_count + cells, cells_left, eta))
+        proved = ScoreInterval(*scores(collection.best.bounds.intersection(bounds)))
+        meter.record_bounds(proved)
+        progress(SolveStage(*proved, collection.solve_count + cells, cells_left, eta))
 
     searches, report_turn = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:

@@ -37,6 +37,8 @@ class SolvingOptions(OptionGroup):
     :param solve_time: time for one position (default: 60s; with --solve-total, as long as more work may
         narrow the result)
     :param solve_total: time for all positions together (default: no limit)
+    :param solve_until_decided: stop solving a position as soon as all scores that remain possible give the
+        same points, without waiting for the value
     :param solve_memory: memory for solving (default: 8G)
     :param solve_threads: threads for solving (default: 2)
     :param solve_results: store proved results in a file, created if missing, and use its results, so that the
@@ -46,6 +48,7 @@ class SolvingOptions(OptionGroup):
     solve: bool
     solve_time: Time | None
     solve_total: Time | None
+    solve_until_decided: bool
     solve_memory: Size | None
     solve_threads: PositiveCount | None
     solve_results: Annotated[Path | None, Setting(metavar="FILE")]
@@ -70,6 +73,7 @@ class SolvingOptions(OptionGroup):
         resources = Resources(
             seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
             total_time=self.solve_total,
+            until_decided=self.solve_until_decided,
             memory=self.solve_memory or Budget.memory,
             threads=self.solve_threads or Budget.threads,
             cells=self.solve_cells,
@@ -103,6 +107,7 @@ class Resources:
     cells: Path | None
     """Directory of kept cells."""
     sources: ExtraSources
+    until_decided: bool = False
     max_kept_bytes: int | None = DEFAULT_BYTES
     """Maximum size of the kept cells in bytes; None for no limit."""
 
@@ -114,6 +119,7 @@ class Resources:
             memory=self.memory,
             threads=self.threads,
             total_time=self.total_time,
+            until_decided=self.until_decided,
             results=SolveResults() if results is None else results,
             file_count=self.sources.file_count,
             progress=watch.show,

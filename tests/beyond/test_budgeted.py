@@ -117,6 +117,38 @@ def test_bounds_that_are_good_enough_are_not_solved_again(tables: Tablebase) -> 
     assert len(prover.asked) == 2
 
 
+def test_decided_positions_are_continued_where_they_are_open(
+    tables: Tablebase, clock: SimpleNamespace
+) -> None:
+    """An attempt that ends because its bounds suffice counts as one of the time that it took."""
+    asked: list[float] = []
+
+    def prove(_: object, __: object, ___: object, budget: Budget, ____: object) -> SolveProof:
+        asked.append(budget.seconds)
+        found = proved("G7.5 G7.0")
+        is_decided = budget.suffice(found.bounds)
+        clock.now += 5.0 if is_decided else budget.seconds
+        return SolveProof(found, Stop.DECIDED if is_decided else Stop.TIME)
+
+    def solve(seconds: float, suffice: bool, until_decided: bool = True) -> Solver:
+        solver = Solver(seconds=seconds, results=results, prove=prove, until_decided=until_decided)
+        solver.solve(BOARD, G4, tables, lambda _: suffice)
+        return solver
+
+    results = SolveResults()
+    assert solve(60.0, suffice=True).stopped_by(Job(BOARD, G4, tables)) is Stop.DECIDED
+    solve(90.0, suffice=True)
+    assert asked == [60.0]
+    solve(4.0, suffice=False)
+    assert asked == [60.0]
+    solve(6.0, suffice=False)
+    solve(60.0, suffice=False)
+    assert asked == [60.0, 6.0, 60.0]
+    results = SolveResults()
+    solve(60.0, suffice=True, until_decided=False)
+    assert results.stopped_by(StateName.of(BOARD, G4)) is Stop.TIME
+
+
 def test_only_more_time_memory_or_tables_lead_to_another_attempt(tmp_path: Path, tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G1.0"), proved("G9.0 G3.0")]})
     results = SolveResults()
@@ -283,6 +315,21 @@ def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
     assert [solver.result_of(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.INTERRUPT, Stop.INTERRUPT]
     assert len(told) == 1
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize(("suffices", "stop"), [(True, Stop.DECIDED), (False, Stop.CELLS)])
+def test_no_cell_is_solved_once_the_bounds_suffice(suffices: bool, stop: Stop, own: Path) -> None:
+    shown: list[SolveStage] = []
+
+    def suffice(bounds: ScoreInterval) -> bool:
+        assert not bounds.exact  # the caller need not expect a value that contradicts what it knows
+        return suffices
+
+    budget = Budget(cells=40, suffice=suffice)
+    solution = solve(LOCKED, "G4.5", tables=own, budget=budget, progress=shown.append)
+    assert solution.stopped_by is stop
+    assert (solution.cells == shown[0].cells) == suffices
 
 
 @pytest.mark.usefixtures("compiled")

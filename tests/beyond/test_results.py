@@ -8,6 +8,7 @@ from pathlib import Path
 import chess
 import pytest
 
+from tbgen.beyond.budget import Stop
 from tbgen.beyond.results import Effort, SolveResults, StateName, open_results
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError
@@ -74,6 +75,15 @@ def test_the_fields_of_a_line(kept: bytes) -> None:
         "tables": 36,
         "check": "87eff62b",
     }
+
+
+def test_the_reason_for_the_end_of_the_last_attempt_is_kept(path: Path) -> None:
+    for stop in (Stop.TIME, Stop.DECIDED):
+        with open_results(path) as results:
+            results.add(A, proved("-G4.5 G2.0"), MINUTE, stop)
+        with open_results(path) as results:
+            assert (results.stopped_by(A), results.stopped_by(B)) == (stop, None)
+    assert json.loads(path.read_bytes().splitlines()[-1])["stopped_by"] == "points decided"
 
 
 def test_an_incomplete_last_line_costs_only_that_line(

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tbgen.beyond.budget import Budget
-from tbgen.beyond.results import Effort, SolveResults, StateName
-from tbgen.board.scoring import ProvedValue
+from tbgen.beyond.results import SolveResults
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
 from tests.support.commands import Capture, said
@@ -119,11 +118,11 @@ def test_what_is_known_is_printed_where_results_can_no_longer_be_kept(
 ) -> None:
     right, added = SolveResults.add, list[object]()
 
-    def add(results: SolveResults, state: StateName, found: ProvedValue, effort: Effort) -> None:
-        added.append(state)
+    def add(*given: Any) -> None:
+        added.append(given)
         if len(added) > 1:
             raise TbgenError("the disk is full")
-        right(results, state, found, effort)
+        right(*given)
 
     monkeypatch.setattr(SolveResults, "add", add)
     out, told = said(capsys, 1, "solve", file, "--results", tmp_path / "results.jsonl", "--json", *TIME)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.beyond.budget import Budget
+from tbgen.board.scoring import ScoreInterval
 from tests.support.commands import Capture, said
 from tests.support.exhaustive import exhaustive
 from tests.support.solving import CASTLING, FEW, LOCKED, PIECES, WALL, Cells
@@ -65,6 +66,10 @@ def test_budgets(cells: Cells, place: Path, capsys: Capture) -> None:
         cells.budgets.clear()
         said(capsys, 0, *words, *more)
         assert set(cells.budgets) == budgets
+    cells.budgets.clear()
+    said(capsys, 0, *words, "--solve-until-decided")
+    equal, unequal = map(ScoreInterval.parse, ("-G8.5 G7.5", "G3.0 G1.0"))
+    assert {(budget.suffice(equal), budget.suffice(unequal)) for budget in cells.budgets} == {(True, False)}
     cells.budgets.clear()
     said(capsys, 0, *words, "--solve-total", "2m")
     assert cells.budgets[0].seconds == 120.0
