@@ -93,7 +93,10 @@ def solve(
     :raises UsageError: if the position, the accrued score or the mobile men are invalid, if there is no such
         directory, or if the mobile men need more memory than the budget allows.
     :raises DamagedTableError: if a table cannot be used.
+    :raises TypeError: if the position, the accrued score, the tables or the budget have a wrong type.
     """
+    if not isinstance(budget, Budget | None):
+        raise TypeError(f"the budget cannot be {type(budget).__name__}: expected tbgen.beyond.budget.Budget")
     board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()

@@ -82,7 +82,8 @@ class Arbiter:
 
     :raises UsageError: if an argument has an invalid value, or a move of the board is illegal or comes after
         the end of the game.
-    :raises TypeError: if the start is neither a string nor a board, or the accrued score is not a score.
+    :raises TypeError: if the start is neither a string nor a board, the accrued score is not a score, or
+        ``bare_kings`` is not a truth value.
     """
 
     def __init__(
@@ -95,6 +96,8 @@ class Arbiter:
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
     ) -> None:
+        if not isinstance(bare_kings, bool | None):
+            raise TypeError(f"bare_kings cannot be {type(bare_kings).__name__}: expected True, False or None")
         rule = FiftyMoveRule(fifty_move_rule)
         cutoff_score = cutoff if isinstance(cutoff, GScore) else parse_cutoff(str(cutoff))
         settings = GameOptions(Variant(rules), rule, cutoff_score, bare_kings).settings({})
@@ -370,7 +373,10 @@ def adjudicate(
     :raises DamagedTableError: if a table's file cannot be used.
     :raises ValueError: if the tables are of another variant, or ``tables`` is None but needed; or if a solver
         is passed in whole-game mobility.
+    :raises TypeError: if the tables are not open tables.
     """
+    if not isinstance(tables, Tablebase | None):
+        raise TypeError(f"the tables cannot be {type(tables).__name__}: expected an open tablebase")
     if (require_tables or require_proof or solver is not None) and tables is None:
         raise ValueError("tables are required, but there are none: give them as an argument")
     if isinstance(game, Arbiter):

@@ -71,7 +71,12 @@ class Positions:
         return len(self.slot)
 
     def __getitem__(self, selection: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        """Return the positions that a slice, a mask or indices select, as in numpy."""
+        """Return the positions that a slice, a mask or indices select, as in numpy.
+
+        :raises TypeError: if the selection is a single index.
+        """
+        if not isinstance(selection, slice) and np.ndim(selection) == 0:
+            raise TypeError("one index selects no array: expected a slice, a mask or indices, or use board()")
         return type(self)(self.layout, *(array[selection] for array in self.arrays()))
 
     def arrays(self) -> tuple[NDArray[Any], ...]:

@@ -246,6 +246,10 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
             (lambda: game.push(wrong), TypeError, "the move cannot be int: expected a chess.Move"),
             (lambda: game.push_uci(wrong), TypeError, "the move cannot be int: expected text"),
             (lambda: tbgen.solve(KINGS, tables=own / "no"), UsageError, "there is no directory"),
+            (lambda: tbgen.solve(KINGS, budget=wrong), TypeError, "the budget cannot be int"),
+            (lambda: tbgen.Arbiter(bare_kings=wrong), TypeError, "bare_kings cannot be int"),
+            (lambda: tbgen.adjudicate(KINGS, wrong), TypeError, "the tables cannot be int"),
+            (lambda: table.positions(value="G0.5")[wrong], TypeError, "one index selects no array"),
         ):
             with pytest.raises(error, match=words):
                 call()
