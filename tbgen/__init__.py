@@ -165,7 +165,12 @@ if not TYPE_CHECKING:  # else type checkers would accept any name
 
             value: Any = version("tbgen")
         elif name in _MODULES_BY_NAME:
-            value = getattr(import_module(_MODULES_BY_NAME[name]), name)
+            try:
+                value = getattr(import_module(_MODULES_BY_NAME[name]), name)
+            except ValueError as error:
+                from tbgen.extras import settings_error
+
+                raise settings_error(error) or error from None
         else:
             raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
         globals()[name] = value

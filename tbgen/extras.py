@@ -1,4 +1,4 @@
-"""Optional packages: the error if one is missing, and the command that installs it."""
+"""Packages: the errors if an optional one is missing, or one rejects its settings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import walk_tb
 
-from tbgen.errors import TbgenError
+from tbgen.errors import TbgenError, UsageError
 
 
 @dataclass(eq=False, repr=False)
@@ -59,6 +60,22 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
         if package in ("", "tbgen"):
             raise
         raise MissingExtraError(feature, package, extra) from error
+
+
+def settings_error(error: Exception) -> UsageError | None:
+    """Return the error that names the settings of a package whose import has raised an error.
+
+    :param error: an error that the caller has just caught.
+    :returns: None if it was not raised by the import of a package other than tbgen, or for another reason.
+    """
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+    packages = (str(frame.f_globals["__name__"]).partition(".")[0] for frame in frames)
+    package = next((package for package in packages if package != "tbgen"), None)
+    if package is None or not isinstance(error, ValueError | RuntimeWarning):
+        return None
+    names = ", ".join(sorted(name for name in os.environ if name.startswith(package.upper())))
+    reason = str(error).partition("\n")[0].rstrip(".")
+    return UsageError(f"the package {package} rejects its settings ({reason}): correct or unset {names}")
 
 
 @contextmanager

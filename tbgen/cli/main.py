@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from traceback import walk_tb
 from typing import Final
 
 import click
@@ -115,12 +114,12 @@ def main(arguments: Sequence[str]) -> int:
     except MemoryError:
         return _fail("not enough memory", 1)
     except (ValueError, RuntimeWarning) as error:
-        package = _package_importing(error)
-        if package is None:
+        from tbgen.extras import settings_error
+
+        rejection = settings_error(error)
+        if rejection is None:
             raise
-        names = ", ".join(sorted(name for name in os.environ if name.startswith(package.upper())))
-        reason = str(error).partition("\n")[0].rstrip(".")
-        return _fail(f"the package {package} rejects its settings ({reason}): correct or unset {names}", 2)
+        return _fail(str(rejection), rejection.exit_code)
     return code
 
 
@@ -132,13 +131,6 @@ def _run(arguments: Sequence[str]) -> int:
     with tbgen.make_context("tbgen", list(arguments)) as context:
         code: int | None = tbgen.invoke(context)
     return code or 0
-
-
-def _package_importing(error: Exception) -> str | None:
-    """Return the package, other than tbgen, whose import has raised an error; None if there is none."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
-    packages = [str(frame.f_globals["__name__"]).partition(".")[0] for frame in frames]
-    return next((package for package in packages if package != "tbgen"), None)
 
 
 def _fail(sentence: str, code: int) -> int:

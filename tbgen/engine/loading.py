@@ -10,6 +10,7 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tbgen.errors import TbgenError
+from tbgen.extras import settings_error
 from tbgen.uci.options import MANAGED_OPTIONS, settable_options
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None])
         try:
             result = work()
         except Exception as error:  # the engine plays on although loading has failed
-            say(str(error) if isinstance(error, TbgenError) else f"{name} cannot be loaded: {error}")
+            reason = settings_error(error) or error
+            say(str(error) if isinstance(error, TbgenError) else f"{name} cannot be loaded: {reason}")
             future.set_exception(error)
         else:
             say(f"loading {name} took {elapsed_text(start_time)}")

@@ -125,22 +125,33 @@ def test_a_signal_that_comes_twice_ends_with_one_sentence() -> None:
 
 
 SETTINGS = """
-import os
+import importlib, os, sys
+import tbgen
 from tbgen.cli.main import COMMANDS, main
+from tbgen.engine.loading import load_in_thread
 
 for os.environ["NUMBA_OPT"], os.environ["NUMBA_NUM_THREADS"] in (("x", "1"), ("3", "0")):
     assert main(["verify", "KvK"]) == 2
+try:
+    tbgen.solve
+except tbgen.UsageError as error:
+    print(error, file=sys.stderr)
+note = lambda sentence: print(sentence, file=sys.stderr)
+load_in_thread("this", lambda: importlib.import_module("tbgen.compiler.jit"), note).exception()
 os.environ["MPLBACKEND"] = "module://of.a.notebook"
 import tbgen.html.charts
 """
 
 
 def test_settings_that_other_packages_reject() -> None:
-    """Those of numba end a command; no backend of matplotlib is needed."""
+    """Those of numba end a command, and are named in Python and by the engine; no backend of matplotlib is
+    needed."""
     done = subprocess.run([sys.executable, "-c", SETTINGS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    optimisation, threads = done.stderr.splitlines()
+    optimisation, threads, python, engine = done.stderr.splitlines()
     assert "must be > 0): correct or unset" in threads
+    assert threads == f"tbgen: {python}"
+    assert engine == f"this cannot be loaded: {python}"
     assert "(Environment variable 'NUMBA_OPT' is defined but" in optimisation
 
 
