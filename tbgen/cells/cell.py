@@ -124,6 +124,11 @@ class Cell:
         """Squares of pawns and frozen men, as a bitboard."""
         return sum(1 << square for square in self.standing)
 
+    @cached_property
+    def has_twins(self) -> bool:
+        """Whether two mobile men are alike. They are in the order of their squares."""
+        return len(set(self.mobile)) < len(self.mobile)
+
     @property
     def all_men(self) -> list[Man]:
         """The mobile men in their order, then the men of :attr:`standing`."""
@@ -282,9 +287,14 @@ class CellPosition:
         return Cell.of_board(self.board, chess.scan_forward(self.mobile))
 
     @cached_property
+    def squares(self) -> list[int]:
+        """The squares of the mobile men, in the order of ``Cell.mobile``."""
+        return self.cell.squares_of(self.board)
+
+    @cached_property
     def slot(self) -> int:
         """The slot of the position in its cell."""
-        return self.cell.slot(self.cell.squares_of(self.board))
+        return self.cell.slot(self.squares)
 
     @property
     def key(self) -> PositionKey:
@@ -318,27 +328,48 @@ class CellPosition:
         return type(self)(board, mobile)
 
     def moves(self) -> Iterator["Step"]:
-        """Yield the legal moves. A promoted man becomes mobile, unless ``MAX_MOBILE`` men already are."""
+        """Yield the legal moves."""
         for move in self.board.legal_moves:
-            after = self.board.copy(stack=False)
-            after.push(move)
-            origin, target = chess.BB_SQUARES[move.from_square], chess.BB_SQUARES[move.to_square]
-            mobile = self.mobile & ~target
-            moved = bool(mobile & origin)
-            if moved:
-                mobile = mobile & ~origin | target
-            if move.promotion and mobile.bit_count() < MAX_MOBILE:
-                mobile |= target
             zeroing = self.board.is_zeroing(move)
-            yield Step(move, type(self)(after, mobile), zeroing, moved and not zeroing)
+            is_inside = not zeroing and bool(self.mobile & chess.BB_SQUARES[move.from_square])
+            yield Step(move, self, zeroing, is_inside)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A legal move, and the position that it leads to."""
+    """A legal move."""
 
     move: chess.Move
-    after: CellPosition
+    before: CellPosition
+    """The position in which the move is legal."""
     zeroing: bool
     is_inside: bool
     """Whether the move stays in the cell."""
+
+    @cached_property
+    def after(self) -> CellPosition:
+        """The position after the move.
+
+        A promoted man becomes mobile, unless ``MAX_MOBILE`` men already are.
+        """
+        move, before = self.move, self.before
+        board = before.board.copy(stack=False)
+        board.push(move)
+        origin, target = chess.BB_SQUARES[move.from_square], chess.BB_SQUARES[move.to_square]
+        mobile = before.mobile & ~target
+        if mobile & origin:
+            mobile = mobile & ~origin | target
+        if move.promotion and mobile.bit_count() < MAX_MOBILE:
+            mobile |= target
+        after = CellPosition(board, mobile)
+        if self.is_inside:  # cheaper than finding the cell and the squares on the board
+            vars(after).update(cell=before.cell, squares=self._squares_after())
+        return after
+
+    def _squares_after(self) -> list[int]:
+        """Return the squares of the mobile men after a move inside the cell."""
+        cell, origin, target = self.before.cell, self.move.from_square, self.move.to_square
+        squares = [target if square == origin else square for square in self.before.squares]
+        if not cell.has_twins:
+            return squares
+        return [square for _, square in sorted(zip(cell.mobile, squares, strict=True))]

@@ -56,6 +56,15 @@ def test_solved_moves_are_in_the_order_of_those_of_tables() -> None:
         assert slow < quick
 
 
+def test_squares_after_moves_inside_a_cell_are_those_of_the_board() -> None:
+    """Alike men are in the order of their squares, which a move may change."""
+    rooks = chess.Board("4k3/8/3r4/8/2R1P3/R7/8/4K3 w - - 0 1")
+    steps = list(CellPosition(rooks, rooks.kings | rooks.rooks).moves())
+    assert {step.is_inside for step in steps} == {False, True}
+    for step in steps:
+        assert step.after.key == CellPosition(step.after.board, step.after.mobile).key
+
+
 def test_moves_that_the_window_does_not_distinguish_are_left_out() -> None:
     known = [answer(250, 248, 1, 1), answer(11, 3, 1, 1), answer(250, 3, 9, 9)]
     assert chosen(known, answer(250, 3)) == [2]
