@@ -116,6 +116,7 @@ def test_the_lines_of_an_interval_and_a_proof(capsys: Capture) -> None:
         assert re.search(f"^{line}$", text, re.MULTILINE), line
     assert re.findall("frozen .*", text) == ["frozen          Nh1, in the proof of White's bound"]
     assert (document["claims"]["upper"], document["upper"]) == (None, "G0.0")
+    assert document["stopped_by"] == "number of cells"
     assert document["proof"]["cells"] == document["cells"] == 1
     assert document["proof"]["states"] > 64**2
     assert document["proof"]["sampled"] is None
