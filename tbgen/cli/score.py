@@ -22,7 +22,14 @@ from tbgen.games.live_file import format_in_live_file
 from tbgen.games.outcome import RESULTS, Doubt
 from tbgen.games.pgn.files import matching_files
 from tbgen.games.standings import GameRecord, Standings, standings
-from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
+from tbgen.games.standings.elo import (
+    DEFAULT_ANCHOR,
+    Anchor,
+    EloModel,
+    TestSettings,
+    is_test_word,
+    sprt_settings,
+)
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.encounters import event_result, finished_game
 from tbgen.games.standings.json_files import StandingsDocument, TcecEvent
@@ -72,6 +79,7 @@ def run(
     sprt_model: EloModel | None,
     sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
+    anchor: Annotated[Anchor, ParsedType("NAME=RATING", Anchor.parse)] = DEFAULT_ANCHOR,
     byes: bool,
     tables: Annotated[set[str] | None, ParsedType("NAMES", _parse_table_keys, lambda: KEYS)],
     form: Annotated[
@@ -116,6 +124,7 @@ def run(
         (default: the model in --sprt, else logistic)
     :param sprt_player: the player to test (default: White in the first game by the Round tags)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
+    :param anchor: fix the joint rating of a player, or the mean, as in --anchor 2800 (default: a mean of 0)
     :param byes: if a player has fewer games than the others, count the missing games as won, as byes of a
         Swiss event
     :param tables: tables to print, separated by commas: {}; or all (default: all but meetings and games, for
@@ -166,7 +175,7 @@ def run(
     rules = order if tiebreaks is None else order.with_tiebreaks(tiebreaks)
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
-    result = replace(result, left_out=left_out, tested_player=composed(sprt_player))
+    result = replace(result, left_out=left_out, tested_player=composed(sprt_player), anchor=anchor)
     result = replace(result, result=_event_result(result, files, played))
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))

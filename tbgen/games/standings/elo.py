@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from statistics import NormalDist, fmean
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Self
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ NORMALISED_UNIT: Final = 800 / math.log(10)
 """Normalised Elo points of a mean that exceeds 1/2 by one standard deviation of a game's points."""
 _ROUNDING_ERROR: Final = 1e-9
 """Bound below which a number is treated as 0, because it may be a rounding error."""
-_DEVIATIONS_95: Final = 1.959964
+DEVIATIONS_95: Final = 1.959964
 """95 % of a normal distribution lies within this number of standard deviations of the mean."""
 
 _MAX_ELO: Final = 2000
@@ -98,11 +98,11 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     if count == 1:  # a single game says nothing about the standard deviation
         return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
-    low = mean - _DEVIATIONS_95 * error
-    high = mean + _DEVIATIONS_95 * error
+    low = mean - DEVIATIONS_95 * error
+    high = mean + DEVIATIONS_95 * error
     margin = (_difference(high) - _difference(low)) / 2 if low > 0 and high < 1 else math.inf
     normalised = _normalised_elo(mean - 0.5, error, 2 * count if pairs else count)
-    return Elo(_difference(mean), margin, _superiority(mean - 0.5, error), *normalised)
+    return Elo(_difference(mean), margin, superiority(mean - 0.5, error), *normalised)
 
 
 def _difference(mean_points: float) -> float:
@@ -112,7 +112,8 @@ def _difference(mean_points: float) -> float:
     return math.inf if mean_points >= 1 else -400 * math.log10(1 / mean_points - 1) + 0.0
 
 
-def _superiority(excess: float, error: float) -> float:
+def superiority(excess: float, error: float) -> float:
+    """Return the probability that a quantity is above 0, of which an estimate and its error are known."""
     if error < _ROUNDING_ERROR:
         return 0.5 if abs(excess) < _ROUNDING_ERROR else float(excess > 0)
     return NormalDist(0, error).cdf(excess)
@@ -127,7 +128,33 @@ def _normalised_elo(excess: float, error: float, game_count: int) -> tuple[float
     if error < _ROUNDING_ERROR:
         return (0.0 if abs(excess) < _ROUNDING_ERROR else math.copysign(math.inf, excess)), math.inf
     unit = NORMALISED_UNIT / math.sqrt(game_count)
-    return excess / error * unit, _DEVIATIONS_95 * unit
+    return excess / error * unit, DEVIATIONS_95 * unit
+
+
+class Anchor(Struct, frozen=True):
+    """What fixes the scale of ratings: the rating of a player, or the mean of all."""
+
+    rating: float = 0.0
+    player: str = ""
+    """Name of the player; empty for the mean."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse ``NAME=RATING``, or ``RATING`` for the mean.
+
+        :raises UsageError: if the text is anything else.
+        """
+        name, _, rating = text.rpartition("=")
+        try:
+            anchor = cls(float(rating), name)
+        except ValueError:
+            anchor = cls(math.nan)
+        if not math.isfinite(anchor.rating):
+            raise UsageError(f"{quote(text)} is not an anchor: expected NAME=RATING, or a mean such as 2800")
+        return anchor
+
+
+DEFAULT_ANCHOR: Final = Anchor()
 
 
 class EloModel(NamedChoice, noun="a model of a test", normalized="normalised"):

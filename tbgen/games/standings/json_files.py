@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import msgspec
 from msgspec.structs import astuple
@@ -30,9 +30,12 @@ from tbgen.games.standings.elo import Elo, EloModel, Sprt
 from tbgen.games.standings.players import GamesOfPlayer, PairResults, Player, Results, Seat
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, TieData
-from tbgen.games.standings.tournament import Certainty, EventResult, LeftOutCounts, Standings
+from tbgen.games.standings.tournament import EventResult, LeftOutCounts, Standings
 from tbgen.games.tagging import TaggedGame
 from tbgen.probe.probe_document import PointsDocument, points_document
+
+if TYPE_CHECKING:
+    from tbgen.games.standings.ratings import Rating
 
 _SIDES: Final[Mapping[SideName, bool]] = {"white": True, "black": False}
 _SUMS: Final = ("points", "rmobility")
@@ -69,7 +72,28 @@ def elo_document(elo: Elo | None) -> EloDocument | None:
     """Return the document of a difference; None if there is none."""
     if elo is None:
         return None
-    return EloDocument(*(number if isfinite(number) else None for number in astuple(elo)))
+    return EloDocument(*map(_finite, astuple(elo)))
+
+
+def _finite(number: float) -> float | None:
+    return number if isfinite(number) else None
+
+
+class RatingDocument(Document):
+    """A joint rating, as in :class:`Rating`; None stands for numbers that are not finite."""
+
+    rating: float | None
+    margin: float | None
+    superiority: float | None
+    """The rating, its margin, and the LOS over the next player of the group; null if nothing bounds them."""
+    group: int
+    """Number of the group of players who can be compared."""
+
+    @classmethod
+    def of_rating(cls, rating: Rating) -> Self:
+        """Return the document of a rating."""
+        rated, margin, los = map(_finite, (rating.rating, rating.margin, rating.superiority))
+        return cls(rated, margin, los, rating.group)
 
 
 class PairsDocument(Document):
@@ -171,6 +195,8 @@ class PlayerDocument(Document):
     elo: EloDocument | None
     pairs: PairsDocument
     """Elo by games, and the pairs of games."""
+    rating: RatingDocument | None
+    """The joint rating; null if there are more than 1,000 players."""
     colours: Mapping[SideName, Results]
     """The results with each colour."""
     given: Mapping[SideName, Mapping[GScore, int]]
@@ -180,8 +206,9 @@ class PlayerDocument(Document):
     """The results and pairs against each opponent."""
 
     @classmethod
-    def of_player(cls, player: Player, certainty: Certainty) -> Self:
+    def of_player(cls, player: Player, standings: Standings) -> Self:
         """Return the document of a player."""
+        certainty, rating = standings.certainty, standings.ratings.get(player.name)
         results = player.results
         sides = {side: player.by_side[white] for side, white in _SIDES.items()}
         return cls.of(
@@ -193,6 +220,7 @@ class PlayerDocument(Document):
             sums={key: SumsDocument.of(certainty.sums(TIEBREAKS[key], player)) for key in _SUMS},
             elo=elo_document(player.elo),
             pairs=PairsDocument.of_pairs(player.pairs),
+            rating=rating and RatingDocument.of_rating(rating),
             colours={side: games.results for side, games in sides.items()},
             given={side: _by_score(games.held_counts) for side, games in sides.items()},
             suffered={side: _by_score(games.suffered_counts) for side, games in sides.items()},
@@ -284,7 +312,7 @@ class StandingsDocument(Document):
             tiebreaks=[tiebreak.key for tiebreak in standings.tiebreaks],
             games_per_player=SumsDocument(*standings.game_count_range),
             games=[StandingsGame.of_game(game, standings.scheme) for game in standings.games],
-            players=[PlayerDocument.of_player(player, certainty) for player in standings.players],
+            players=[PlayerDocument.of_player(player, standings) for player in standings.players],
             unproven=UnprovenDocument(len(unproven), unproven, certainty.sentence),
             sprt=UNSET if test is None else SprtDocument.of_test(test, *standings.names),
         )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from math import ceil, sqrt
+from math import ceil, isfinite, isnan, sqrt
 from typing import Final, Literal
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.elo import EloModel, elo_text, margin_text
+from tbgen.games.standings.elo import DEFAULT_ANCHOR, EloModel, elo_text, margin_text
 from tbgen.games.standings.players import GamesOfPlayer, Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, make_show, percent_text
@@ -45,6 +46,9 @@ _HISTOGRAM_RANKS: Final = 8
 column."""
 _MAX_CROSSTABLE_PLAYERS: Final = 64
 """Maximum number of players in the crosstables of a page. If there are more, the page has no crosstables."""
+
+_MIN_JOINT_PLAYERS: Final = 3
+"""Minimum number of players for joint ratings; two players have their Elo difference."""
 
 _PLAYER_COLUMN: Final = Column("player", "player", "name", is_text=True)
 _RESULT_COLUMNS: Final = [
@@ -414,6 +418,53 @@ def _ratings(standings: Standings) -> StandingsTable:
     return StandingsTable.of("ratings", "Elo by games and by pairs", columns, standings.players, note)
 
 
+def _joint(standings: Standings) -> StandingsTable | None:
+    """Return one rating for each player, from all games together, if there are three players or more, or an
+    anchor."""
+    if len(standings.players) < _MIN_JOINT_PLAYERS and standings.anchor == DEFAULT_ANCHOR:
+        return None
+    ratings = standings.ratings
+    players = sorted(
+        (player for player in standings.players if player.name in ratings),
+        key=lambda player: (ratings[player.name].group, -ratings[player.name].rating),
+    )
+    sizes = Counter(rating.group for rating in ratings.values())
+    apart = [size for size in sizes.values() if size == 1]
+
+    def shown(part: str, show: Callable[[float], str]) -> Column:
+        titles = {"rating": "rating", "margin": "95 %", "superiority": "LOS"}
+        return Column(part, titles[part], lambda player: getattr(ratings[player.name], part), show)
+
+    columns = [
+        _PLAYER_COLUMN,
+        shown("rating", _rating_text),
+        shown("margin", lambda margin: margin_text(margin) if isfinite(margin) else ""),
+        shown("superiority", lambda los: "" if isnan(los) else f"{los:.1%}"),
+        _RESULT_COLUMNS[0],
+        *(_CHESS_COLUMNS if standings.order.order_by is OrderBy.CHESS else _RESULT_COLUMNS[1:3]),
+    ]
+    if len(sizes) > 1 + len(apart):
+        columns.insert(1, Column("group", "group", lambda player: ratings[player.name].group))
+    anchor = standings.anchor
+    note = (
+        "The ratings under which all results together are likeliest: everybody is expected to score what he "
+        f"has scored. {anchor.player or 'The mean'} is fixed at {anchor.rating:g}; margins are those of the "
+        "distance to it. LOS is the likelihood of being stronger than the next player of the table. The two "
+        "games of a pair count as one result."
+    )
+    summary = ""
+    if len(sizes) > 1:
+        summary = "Some players cannot be compared: one side has taken all points, or there are no games."
+    return replace(StandingsTable.of("joint", "Joint ratings", columns, players, note), summary=summary)
+
+
+def _rating_text(rating: float) -> str:
+    """Return a rating as text; for a player who is alone in his group, the reason why he has none."""
+    if isfinite(rating):
+        return f"{rating:z.1f}"
+    return "not comparable" if isnan(rating) else "all points" if rating > 0 else "no points"
+
+
 def _colours(standings: Standings) -> StandingsTable:
     """Return the results as White and as Black."""
     return StandingsTable.of("colours", "Results by colour", [*_LABELS, *_RESULT_COLUMNS], _sides(standings))
@@ -477,6 +528,7 @@ TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "bounds": possible_places,
     "scorings": _scorings,
     "ratings": _ratings,
+    "joint": _joint,
     "colours": _colours,
     "meetings": _meetings,
     "given": partial(_histogram, "given", "Results that the player holds"),

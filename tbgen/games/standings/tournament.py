@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -17,12 +17,15 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
-from tbgen.games.standings.elo import EloModel, Sprt, sprt
+from tbgen.games.standings.elo import DEFAULT_ANCHOR, Anchor, EloModel, Sprt, sprt
 from tbgen.games.standings.orders import Order, order_of, ranked_players
 from tbgen.games.standings.players import Player, players_of, with_byes
 from tbgen.games.standings.record import GameRecord, find_pairs
 from tbgen.games.standings.tiebreaks import Dependence, OrderBy, Tiebreak, TieData, tiebreaks
 from tbgen.text import counted
+
+if TYPE_CHECKING:
+    from tbgen.games.standings.ratings import Rating
 
 _MAX_COMPARED_PLAYERS: Final = 300
 """Maximum number of players to compare pairwise. If there are more, all places count as uncertain."""
@@ -266,6 +269,8 @@ class Standings:
     """The player whose strength a test measures; empty for White in the first game of the first round."""
     result: EventResult | None = None
     """The result of the event; None if the games are not examined as those of an event."""
+    anchor: Anchor = DEFAULT_ANCHOR
+    """What fixes the scale of the joint ratings."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:
@@ -290,6 +295,16 @@ class Standings:
     def certainty(self) -> Certainty:
         """The possible places and sums, given that some values are not proved."""
         return Certainty(self.tiebreak_data, self.tiebreaks)
+
+    @cached_property
+    def ratings(self) -> Mapping[str, Rating]:
+        """The joint ratings of the players by name, from the points that the order counts first.
+
+        :raises UsageError: if the anchor is not one of the players.
+        """
+        from tbgen.games.standings.ratings import joint_ratings
+
+        return joint_ratings(self.players, self.tiebreak_data.points_of, self.anchor)
 
     @cached_property
     def names(self) -> Sequence[str]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
+from tbgen.games.standings.elo import Anchor
 from tbgen.games.standings.json_files import StandingsDocument
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
@@ -71,7 +72,7 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
     doubtful = replace(doubtful, outcome=replace(doubtful.outcome, doubts=(Doubt.RESULT,)))
     changed = game("B", "A", "G0.5", basis=Basis.TABLEBASE, accrued="G3.5")
     found = standings([doubtful, changed, game("B", "A", "G9.0", basis=Basis.PLAYED)])
-    found = replace(found, left_out=LeftOutCounts(1, 0), sprt=found.test(0, 5))
+    found = replace(found, left_out=LeftOutCounts(1, 0), sprt=found.test(0, 5), anchor=Anchor(2800))
     assert [table.key for table in tables(found)] == list(KEYS)
     for table in tables(found):
         assert len({column.key for column in table.columns}) == len(table.columns)
