@@ -31,7 +31,7 @@ from tbgen.games.standings.elo import (
     sprt_settings,
 )
 from tbgen.games.standings.elo import sprt as check_test
-from tbgen.games.standings.encounters import event_result, finished_game
+from tbgen.games.standings.encounters import event_result, finished_game, with_result
 from tbgen.games.standings.json_files import StandingsDocument, TcecEvent
 from tbgen.games.standings.orders import ORDERS, Order, order_of
 from tbgen.games.standings.record import EventFormat, Format
@@ -176,7 +176,7 @@ def run(
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested_player=composed(sprt_player), anchor=anchor)
-    result = replace(result, result=_event_result(result, files, played))
+    result = with_result(result, _event_result(result, files, played))
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)

@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from typing import Final
 
 import chess
@@ -20,7 +19,7 @@ from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import EventStart, GameEnd, GameStart, Participant, StartPosition
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import standings
-from tbgen.games.standings.encounters import Encounters, event_result
+from tbgen.games.standings.encounters import Encounters, event_result, with_result
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
 from tbgen.match.event_settings import EventSettings, check_settings
@@ -140,7 +139,7 @@ class Event:
         standings = self._games.standings(self._scheme)
         if standings is not None:
             result = event_result(standings, settings.event_format, is_over=True)
-            summary.standings = replace(standings, result=result)
+            summary.standings = with_result(standings, result)
         summary.games = len(self._games)
         return summary
 

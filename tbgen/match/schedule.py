@@ -1,6 +1,6 @@
 """Pairings, colours and openings: round robins, gauntlets, knockouts and Swiss tournaments.
 
-*Knockout*: :func:`tbgen.games.standings.encounters.knockout_rounds` describes the rules. Each encounter of a
+*Knockout*: :func:`tbgen.games.standings.knockout.knockout_rounds` describes the rules. Each encounter of a
 duel has the next opening.
 
 *Swiss tournament*: all players play in every round, against opponents with similar points. Pairings follow
@@ -22,7 +22,8 @@ from typing import Any
 
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
-from tbgen.games.standings.encounters import GameId, Lead, Pairing, Rounds, knockout_rounds
+from tbgen.games.standings.encounters import GameId
+from tbgen.games.standings.knockout import Lead, Pairing, Rounds, knockout_rounds
 from tbgen.games.standings.record import Format
 from tbgen.match.event_settings import EventSettings
 from tbgen.match.openings import Opening, Openings

@@ -48,10 +48,17 @@ from tbgen.games.pgn.reader import read_game, read_variations
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, adjudicate_game, replay
 from tbgen.games.standings import Standings
-from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, event_result, finished_game
+from tbgen.games.standings.encounters import (
+    Encounters,
+    GameId,
+    MatchScore,
+    event_result,
+    finished_game,
+    with_result,
+)
 from tbgen.games.standings.json_files import EloDocument, elo_document
 from tbgen.games.standings.record import EventFormat, GameRecord
-from tbgen.games.standings.tables import tables
+from tbgen.games.standings.tables import overview_keys, tables
 from tbgen.games.standings.tournament import EventResult
 from tbgen.games.tagging import TaggedGame
 from tbgen.probe.probe_document import PointsDocument, points_document
@@ -461,11 +468,13 @@ class LiveState:
         standings = self._encounters.standings(scheme)
         is_over = self.termination is Termination.FINISHED
         event = None if self.termination is Termination.UNTOLD else self.start.event_format
+        if standings is not None:
+            standings = with_result(standings, event_result(standings, event, is_over=is_over))
         self._standings = LiveStandings(
             games=0 if standings is None else len(standings.games),
             scoring=scheme,
             score=LiveScore.of_score(score),
-            result=None if standings is None else event_result(standings, event, is_over=is_over),
+            result=None if standings is None else standings.result,
             tables=[] if standings is None else _table_documents(standings),
         )
         return "standings", self._standings
@@ -497,9 +506,9 @@ def _moment_of(line: GameStart | GameMove) -> float:
 
 
 def _table_documents(standings: Standings) -> list[LiveTable]:
-    keys = {"standings"}
+    keys = overview_keys(standings) & {"standings", "bracket", "joint"}
     if 2 < len(standings.players) <= _MAX_CROSSTABLE_PLAYERS:
-        keys.add("crosstable")
+        keys |= overview_keys(standings) & {"crosstable"}
     return [
         LiveTable.of(table, columns=list(map(LiveColumn.of, table.columns)), rows=table.formatted_rows())
         for table in tables(standings, keys)

@@ -16,7 +16,8 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.games.game_options import GameOptions
 from tbgen.games.standings import GameRecord, standings
-from tbgen.games.standings.encounters import MAX_EXTRA_ENCOUNTERS, GameId, bracket, event_result
+from tbgen.games.standings.encounters import GameId, event_result
+from tbgen.games.standings.knockout import MAX_EXTRA_ENCOUNTERS, bracket
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.games.standings.tournament import EventResult
 from tbgen.match.event import schedule_digests

@@ -240,7 +240,7 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
         change = state.update_standings(state.unranked_games[count - 1 : count])
         assert change is not None
         assert sorted(change[1].result.leaders if change[1].result else []) == leaders
-        assert [len(table.rows) for table in change[1].tables] == ([3, 3] if leaders else [])
+        assert [len(table.rows) for table in change[1].tables] == ([3, 3, 3] if leaders else [])
         if count == 1:
             assert change[1].result is not None
             assert change[1].result.sentence == "B is first: 1 to 0 points."
@@ -270,6 +270,8 @@ def test_page_and_score_name_the_same_winner(
     archive = json.loads(dict(Archive(pgn)._answers())["event.json"])
     result = archive["standings"]["result"]
     assert (result["winner"], result["decision"]) == ((None, None) if source == "neither" else ("A", "final"))
+    if source != "neither":
+        assert [table["key"] for table in archive["standings"]["tables"]] == ["bracket", "joint"]
     assert archive["event"]["format"] == ("" if source == "neither" else "knockout")
     assert main(["score", str(pgn), "--json", "--scoring", "classical", "--judge-again"]) == 0
     assert json.loads(capsys.readouterr().out)["result"] == result

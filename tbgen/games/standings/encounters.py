@@ -7,12 +7,11 @@ test therefore uses only the encounters that precede the first incomplete encoun
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from tbgen.board.scoring import Scheme
 from tbgen.games.game_options import GameOptions
@@ -20,6 +19,7 @@ from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.result_tags import outcome_of_tags
 from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
+from tbgen.games.standings.knockout import DuelDecision, played_stages
 from tbgen.games.standings.record import EventFormat, Format, GameRecord
 from tbgen.games.standings.tables import lead_text
 from tbgen.games.standings.tournament import Decision, EventResult, Standings, standings
@@ -35,15 +35,6 @@ _NOUNS: Final = {
 }
 """Nouns for those bases that are not nouns themselves."""
 _GAME_ID: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
-
-Pairing: TypeAlias = tuple[str, str]
-"""The two players of an encounter; the first player has White in the first game."""
-Rounds: TypeAlias = Iterator[Sequence[Pairing]]
-"""The encounters of each round."""
-Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Function that returns the first player's lead over the second, in points, in all their games so far."""
-MAX_EXTRA_ENCOUNTERS: Final = 4
-"""Maximum number of further encounters of a duel in which the points are equal."""
 
 
 class GameId(NamedTuple):
@@ -190,65 +181,6 @@ class Encounters:
         return game.points if game.white == self._players[0] else 1 - game.points
 
 
-def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False) -> Rounds:
-    """Yield the rounds of a knockout: for each stage one round, and one more for each further encounter.
-
-    The loser of a duel is eliminated. In the first stage, the best seed meets the worst, the second best
-    meets the second worst, and so on. The bracket keeps the two best seeds apart until the final. If the
-    number of players is not a power of two, the best seeds get byes in the first stage.
-
-    A duel has as many encounters as the event has rounds. The player who has more points under the event's
-    scoring wins. If the points are equal, the two players have further encounters until one of them leads. If
-    neither leads after :data:`MAX_EXTRA_ENCOUNTERS` further encounters, the better seed advances.
-
-    :param alternates: whether colours alternate between the encounters of a duel.
-    """
-    players, rounds = event.players, event.rounds
-    places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
-
-    def encounters(duels: Sequence[Pairing], indexes: Iterable[int]) -> Sequence[Pairing]:
-        """Return, for all duels, the encounters with the given indexes, counted from 0 within each duel."""
-        return [(b, a) if alternates and index % 2 else (a, b) for index in indexes for a, b in duels]
-
-    while len(places) > 1:
-        duels = [
-            (a, b) if players.index(a) < players.index(b) else (b, a)
-            for a, b in _paired_places(places)
-            if a is not None and b is not None
-        ]
-        yield encounters(duels, range(rounds))
-        for extra in range(MAX_EXTRA_ENCOUNTERS):
-            if level := [duel for duel in duels if not lead(*duel)]:
-                yield encounters(level, [rounds + extra])
-        losers = {_winner_and_loser(duel, lead)[1] for duel in duels}
-        remaining = [None if player in losers else player for player in places]
-        places = [a or b for a, b in _paired_places(remaining)]
-
-
-def _winner_and_loser(duel: Pairing, lead: Lead) -> Pairing:
-    """Return the players of a duel, the winner first. If they are level, the first, the better seed, wins."""
-    return duel if lead(*duel) >= 0 else duel[::-1]
-
-
-def bracket(players: Sequence[str]) -> list[str | None]:
-    """Return the players in the order of the bracket: the first two are opponents, the next two, and so on.
-
-    None stands for a bye.
-
-    >>> bracket("123456")
-    ['1', None, '4', '5', '2', None, '3', '6']
-    """
-    order = [0]
-    while len(order) < len(players):
-        size = 2 * len(order)
-        order = [seed for better in order for seed in (better, size - 1 - better)]
-    return [players[seed] if seed < len(players) else None for seed in order]
-
-
-def _paired_places(places: Sequence[str | None]) -> list[tuple[str | None, str | None]]:
-    return list(zip(places[::2], places[1::2], strict=True))
-
-
 def event_result(found: Standings, event: EventFormat | None = None, *, is_over: bool = False) -> EventResult:
     """Return who has won an event by its rules, or who is first.
 
@@ -304,28 +236,38 @@ def _may_be_knockout(games: Sequence[GameRecord]) -> bool:
 
 
 def _knockout_result(found: Standings, event: EventFormat) -> EventResult:
-    """Return the result of a knockout, whose rounds are derived again from its games."""
-    undecided = EventResult(None, (), None, "The games do not decide the knockout.")
-    games = {GameId.parse(game.round): game for game in found.games}
-    if not 0 < (len(event.players) - 1) * event.rounds * event.games <= len(games):
-        return undecided
-    leads = defaultdict[Pairing, Fraction](Fraction)
+    """Return the result of a knockout, whose bracket is derived again from its games."""
+    stages = played_stages(event, found.games)
+    duels = [duel for stage in stages for duel in stage]
+    final = duels[-1] if duels and sum(len(duel.games) for duel in duels) == len(found.games) else None
+    if final is None or final.winner is None:
+        return EventResult(None, (), None, "The games do not decide the knockout.", stages)
+    (loser,) = {*final.players} - {final.winner}
+    if final.decision is DuelDecision.SEEDING:
+        sentence = f"{final.winner} has won the knockout by seeding: the final against {loser} is level."
+        return EventResult(final.winner, (final.winner,), Decision.SEEDING, sentence, stages)
+    last = standings(
+        [game for game in found.games if {game.white, game.black} == {*final.players}], found.scheme
+    )
+    sentence = f"{final.winner} has won the knockout, in the final against {loser}: {lead_text(last)}."
+    return EventResult(final.winner, (final.winner,), Decision.FINAL, sentence, stages)
 
-    def lead_of(player: str, opponent: str) -> Fraction:
-        return leads[player, opponent]
 
-    for round_, pairings in enumerate(knockout_rounds(event, lead_of), 1):
-        for (encounter, duel), game_number in product(enumerate(pairings, 1), range(1, event.games + 1)):
-            game = games.get(GameId(round_, encounter, game_number))
-            if game is None or {game.white, game.black} != set(duel):
-                return undecided
-            lead = 2 * game.points - 1
-            leads[duel] += lead if game.white == duel[0] else -lead
-    *_, final = leads
-    winner, loser = _winner_and_loser(final, lead_of)
-    if not leads[final]:
-        sentence = f"{winner} has won the knockout by seeding: the final against {loser} is level."
-        return EventResult(winner, (winner,), Decision.SEEDING, sentence)
-    last = standings([game for game in found.games if {game.white, game.black} == set(final)], found.scheme)
-    sentence = f"{winner} has won the knockout, in the final against {loser}: {lead_text(last)}."
-    return EventResult(winner, (winner,), Decision.FINAL, sentence)
+def with_result(found: Standings, result: EventResult) -> Standings:
+    """Return standings with the result of their event. The places of a knockout are those of its bracket: the
+    players who have left it in the same stage share a place."""
+    stages = result.bracket
+    if not stages:
+        return replace(found, result=result)
+    # Of the stages in which a player stands, the last one counts.
+    reached: dict[str | None, int] = {
+        name: number for number, stage in enumerate(stages) for duel in stage for name in duel.players
+    }
+    if result.winner is not None:
+        reached[result.winner] += 1
+    stage_of = [reached.get(player.name, -1) for player in found.players]
+    placed = [
+        replace(player, place=1 + sum(other > stage for other in stage_of))
+        for player, stage in zip(found.players, stage_of, strict=True)
+    ]
+    return replace(found, result=result, players=sorted(placed, key=lambda player: player.place))

@@ -102,8 +102,8 @@ class Scores:
         return Scores(*sides, self.points[kept], self.games[kept])
 
     def groups(self, size: int) -> list[Indices]:
-        """Return the groups of ``size`` players, the largest first. In a group, each player has taken points
-        from each other one, directly or through others of the group."""
+        """Return the groups of ``size`` players, single players last. In a group, each player has taken
+        points from each other one, directly or through others of the group."""
         reached = np.eye(size, dtype=np.float32)
         reached[self.one, self.other] += self.points > 0
         np.add.at(reached, (self.other, self.one), self.points < self.games)
@@ -111,7 +111,7 @@ class Scores:
             reached = (reached @ reached > 0).astype(np.float32)
         mutual = reached * reached.T > 0
         groups = {int(row.argmax()): np.flatnonzero(row) for row in mutual}
-        return sorted(groups.values(), key=len, reverse=True)
+        return sorted(groups.values(), key=lambda members: (len(members) == 1, members[0]))
 
     def fit(self, size: int) -> tuple[Floats, Floats]:
         """Return the ratings of ``size`` players who form a group, with mean 0, and their covariance matrix.

@@ -13,8 +13,9 @@ from typing import Final, Literal
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
-from tbgen.games.outcome import Basis
+from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.standings.elo import DEFAULT_ANCHOR, EloModel, elo_text, margin_text
+from tbgen.games.standings.knockout import Duel, DuelDecision
 from tbgen.games.standings.players import GamesOfPlayer, Player
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, make_show, percent_text
@@ -147,6 +148,43 @@ def _marks(meeting: GamesOfPlayer) -> str:
 
 def _counts(meeting: GamesOfPlayer) -> str:
     return f"+{meeting.results.wins} ={meeting.results.draws} -{meeting.results.losses}"
+
+
+def _bracket(standings: Standings) -> StandingsTable | None:
+    """Return the duels of a knockout of ``tbgen match``: the points by the scoring of the event, the games
+    with the colour and the result in chess of the first player, and who has advanced."""
+    stages = () if standings.result is None else standings.result.bracket
+    duels = [duel for stage in stages for duel in stage if duel.decision is not DuelDecision.BYE]
+    show = make_show(points for duel in duels for points in duel.points)
+    columns = [
+        Column("stage", "stage", is_text=True),
+        Column(
+            "players", "players", lambda duel: " - ".join(name or "?" for name in duel.players), is_text=True
+        ),
+        Column("points", "points", lambda duel: " - ".join(map(show, duel.points)), is_text=True),
+        Column("games", "games", _games_of_duel, is_text=True),
+        Column("winner", "winner", _winner_of_duel, is_text=True),
+    ]
+    note = (
+        "Points are by the scoring of the event. Games are those of the first player, by encounter: his "
+        "colour (w or b), and 1 for a win in chess, = for a draw, 0 for a loss."
+    )
+    summary = "" if standings.result is None else standings.result.sentence
+    return replace(StandingsTable.of("bracket", "Bracket", columns, duels, note), summary=summary)
+
+
+def _games_of_duel(duel: Duel) -> str:
+    encounters: dict[str, list[str]] = {}
+    for game in duel.games:
+        has_white = game.white == duel.players[0]
+        halves = RESULTS[game.classical]
+        mark = _MARKS[halves if has_white else 2 - halves]
+        encounters.setdefault(game.key.rpartition(".")[0], []).append(f"{'w' if has_white else 'b'}{mark}")
+    return ", ".join(f"{key} {' '.join(marks)}" for key, marks in encounters.items())
+
+
+def _winner_of_duel(duel: Duel) -> str:
+    return f"{duel.winner or ''}{' by seeding' if duel.decision is DuelDecision.SEEDING else ''}"
 
 
 def basis_counts(standings: Standings) -> StandingsTable:
@@ -360,6 +398,8 @@ def _places_note(standings: Standings) -> str:
     criterion = "points in chess" if order_by is OrderBy.CHESS else "points"
     ties = ", then ".join(tie.words for tie in standings.tiebreaks if tie.words)
     order = f"Players are ordered by {criterion}"
+    if standings.result is not None and standings.result.bracket:
+        order = f"Places are those of the bracket; players who share one are ordered by {criterion}"
     if least < most:
         game_counts = f"unequal numbers of games, {least} to {most}"
         if order_by is OrderBy.PERCENT:
@@ -522,6 +562,7 @@ def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standi
 
 
 TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
+    "bracket": _bracket,
     "standings": _places_table,
     "crosstable": crosstable,
     "crosspoints": crosspoints,
@@ -548,9 +589,14 @@ KEYS: Final = tuple(TABLES)
 
 
 def overview_keys(standings: Standings) -> set[str]:
-    """Return the keys of the tables for a page: all but games, meetings and very large crosstables."""
+    """Return the keys of the tables for a page: all but games, meetings and very large crosstables. Of a
+    knockout, the bracket replaces all tables with sums over the rounds, which decide nothing.
+    """
     hidden = {"games", "meetings"}
-    if len(standings.players) > _MAX_CROSSTABLE_PLAYERS:
+    is_knockout = standings.result is not None and bool(standings.result.bracket)
+    if is_knockout:
+        hidden |= {"standings", "bounds", "scorings"}
+    if is_knockout or len(standings.players) > _MAX_CROSSTABLE_PLAYERS:
         hidden |= {"crosstable", "crosspoints"}
     return set(KEYS) - hidden
 

@@ -18,6 +18,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import DEFAULT_ANCHOR, Anchor, EloModel, Sprt, sprt
+from tbgen.games.standings.knockout import Duel
 from tbgen.games.standings.orders import Order, order_of, ranked_players
 from tbgen.games.standings.players import Player, players_of, with_byes
 from tbgen.games.standings.record import GameRecord, find_pairs
@@ -246,6 +247,8 @@ class EventResult(Struct, frozen=True):
     """None if there are no leaders."""
     sentence: str
     """The result in words."""
+    bracket: Sequence[Sequence[Duel]] = ()
+    """The duels of each stage of a knockout; empty for other events."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from tbgen.games.standings import standings
-from tbgen.games.standings.encounters import event_result
+from tbgen.games.standings.encounters import event_result, with_result
+from tbgen.games.standings.knockout import played_stages
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.record import EventFormat, Format
-from tbgen.games.standings.tables import lead_text
+from tbgen.games.standings.tables import lead_text, overview_keys, tables
 from tests.support.tournaments import games, knockout
 
 
@@ -60,3 +61,33 @@ def test_who_has_won_an_event_by_its_rules() -> None:
         assert event_result(found).decision is None
     assert event_result(standings(whole), stated).winner == "A"
     assert event_result(standings(whole), robin, is_over=True).winner == "B"
+
+
+def test_the_bracket_of_a_knockout_and_its_places() -> None:
+    """In the semi-finals A beats D by r-mobility and B beats C; half of the final decides nothing yet."""
+    event = EventFormat(Format.KNOCKOUT, ("A", "B", "C", "D"), 1, 2)
+    whole = [replace(game, event=event) for game in knockout(event.players)]
+    found = standings(whole)
+    over = with_result(found, event_result(found))
+    (bracket,) = tables(over, {"bracket"})
+    assert bracket.formatted_rows() == [
+        ["semi-final", "A - D", "1.1562 - 0.8438", "1.1 w= b=", "A"],
+        ["semi-final", "B - C", "2.0000 - 0.0000", "1.2 w1 b1", "B"],
+        ["final", "A - B", "1.1562 - 0.8438", "2.1 w= b=", "A"],
+    ]
+    assert [(player.place, player.name) for player in over.players] == [
+        (1, "A"),
+        (2, "B"),
+        (3, "D"),
+        (3, "C"),
+    ]
+    assert overview_keys(found) - overview_keys(over) == {
+        "standings", "crosstable", "crosspoints", "bounds", "scorings"
+    }  # fmt: skip
+    half = standings(whole[:-1])
+    begun = with_result(half, event_result(half))
+    assert [duel.winner for stage in event_result(half).bracket for duel in stage] == ["A", "B", None]
+    assert {player.place for player in begun.players} == {1, 3}
+    three = EventFormat(Format.KNOCKOUT, ("A", "B", "C"), 1, 1)
+    bye, duel = played_stages(three, [])[0]
+    assert (bye.winner, bye.decision, duel.players, duel.winner) == ("A", "bye", ("B", "C"), None)

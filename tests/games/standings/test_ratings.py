@@ -9,7 +9,8 @@ import pytest
 
 from tbgen.errors import UsageError
 from tbgen.games.standings import elo, standings
-from tbgen.games.standings.ratings import Anchor, Scores
+from tbgen.games.standings.elo import Anchor
+from tbgen.games.standings.ratings import Scores
 from tests.support.tournaments import games
 
 ELO = 400 / math.log(10)
