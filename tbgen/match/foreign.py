@@ -37,7 +37,7 @@ _FILE_NAME: Final = "engines.json"
 IGNORED_OPTIONS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "autosaveinterval": (_ANY_WORD, "every game is in the PGN file when it ends"),
     "bergerschedule": (_NO_WORD, "round robins always follow Berger's tables"),
-    "bookmode": (_ANY_WORD, "there are no books of Polyglot: --openings takes EPD and PGN"),
+    "bookmode": (_ANY_WORD, "--openings draws from a book of Polyglot before the game, for both engines"),
     "check-mate-pvs": (_NO_WORD, "the lines of engines are not kept"),
     "crc32": (_ANY_WORD, "no checksum is printed"),
     "debug": (_ANY_WORD, "--log DIR keeps what engines say"),

@@ -1,4 +1,4 @@
-"""Start positions and book moves, from EPD and PGN files or chosen at random."""
+"""Start positions and book moves, from EPD and PGN files and books of Polyglot, or chosen at random."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import chess
+import chess.polyglot
 from msgspec import Meta, Struct
 
 from tbgen.board.fen import Fen, parse_fen
@@ -26,8 +28,12 @@ from tbgen.games.referee import Arbiter
 from tbgen.text import counted, sanitise
 
 _CHESS960_COUNT: Final = 960
-_BOOK_MAKERS: Final = {".bin": "Polyglot", ".abk": "Arena", ".ctg": "ChessBase"}
-"""For each suffix of binary opening books, the program whose format it is."""
+_BOOK_MAKERS: Final = {".abk": "Arena", ".ctg": "ChessBase"}
+"""For each suffix of binary opening books that cannot be read, the program whose format it is."""
+_POLYGLOT: Final = "polyglot"
+_POLYGLOT_SUFFIX: Final = ".bin"
+_POLYGLOT_PLIES: Final = 16
+"""Maximum number of plies of an opening from a book of Polyglot, unless ``plies=`` sets another."""
 _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
@@ -60,10 +66,10 @@ class OpeningSettings(Struct, frozen=True):
 
     file: Path
     format: str = ""
-    """``epd`` or ``pgn``; empty if the name of the file decides."""
+    """``epd``, ``pgn`` or ``polyglot``; empty if the name of the file decides."""
     order: OpeningOrder = OpeningOrder.SEQUENTIAL
     plies: Count | None = None
-    """Maximum number of plies to play of each PGN game; None to play all of them."""
+    """Maximum number of plies of an opening; None for whole games of a PGN file, and 16 plies of Polyglot."""
     start: Annotated[int, Meta(ge=1)] = 1
     """Number of the first opening to play, counted from 1 in the order of play."""
     policy: OpeningPolicy = OpeningPolicy.ENCOUNTER
@@ -113,10 +119,14 @@ class Openings:
         self._start_kind, self._seed, self._options = start_kind, seed, options
         self._first_index = 0
         self._book = list[_BookEntry]()
+        self._polyglot: _PolyglotBook | None = None
         self.one_per_round = settings is not None and settings.policy is OpeningPolicy.ROUND
         """Whether all encounters of a round share one opening."""
         if settings is not None:
             self._first_index = settings.start - 1
+            if _format_of(settings) == _POLYGLOT:
+                self._polyglot = _PolyglotBook(settings, seed)
+                return
             self._book = list(_read_entries(settings))
             if not self._book:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
@@ -131,6 +141,8 @@ class Openings:
         :raises UsageError: if its text cannot be parsed, or its moves already end the game.
         """
         index += self._first_index
+        if self._polyglot is not None:
+            return self._polyglot.draw(index, self._options)
         if self._book:
             location, content = self._book[index % len(self._book)]
             try:
@@ -151,7 +163,7 @@ class Openings:
         :raises UsageError: if an opening cannot be parsed, or its moves already end the game.
         """
         if not self._book:
-            return True
+            return self._polyglot is None
         any_chess960 = False
         doubts = Counter[Doubt]()
         for opening in (self[index] for index in range(min(opening_count, len(self._book)))):
@@ -165,8 +177,45 @@ class Openings:
     def digest(self) -> str:
         """A digest of the openings and their order."""
         texts = [content if isinstance(content, str) else content.text for _, content in self._book]
-        texts = texts or [self._start_kind.value]
+        texts = texts or [self._start_kind.value if self._polyglot is None else self._polyglot.digest]
         return hashlib.sha256("\n".join([*texts, str(self._first_index)]).encode()).hexdigest()
+
+
+class _PolyglotBook:
+    """A book of Polyglot. Openings are drawn from it: each move with the probability of its weight.
+
+    :raises UsageError: if the file cannot be read, or has no move in the initial position.
+    """
+
+    def __init__(self, settings: OpeningSettings, seed: int) -> None:
+        self._file, self._seed = str(settings.file), seed
+        self._plies = _POLYGLOT_PLIES if settings.plies is None else settings.plies
+        try:
+            self._reader = chess.polyglot.open_reader(settings.file)
+            content = settings.file.read_bytes()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{quote(self._file)} cannot be read as a book of Polyglot: {error}") from None
+        if self._reader.get(chess.Board()) is None:
+            raise UsageError(f"there is no move in the initial position in {quote(self._file)}")
+        self.digest = f"{hashlib.sha256(content).hexdigest()} {self._plies}"
+        """A digest of the book and of the number of plies."""
+
+    def draw(self, index: int, options: GameOptions) -> Opening:
+        """Return the opening with this index, which the seed of the event determines.
+
+        :raises UsageError: if its moves already end the game.
+        """
+        generator = random.Random(f"{self._seed} {index}")
+        board = chess.Board()
+        with suppress(IndexError):  # raised where the book has no move
+            while len(board.move_stack) < self._plies:
+                board.push(self._reader.weighted_choice(board, random=generator).move)
+        opening = Opening(Fen(chess.Board(), None), tuple(board.move_stack))
+        try:
+            _check_not_over(opening, options)
+        except UsageError as error:
+            raise UsageError(f"{self._file}, opening {index + 1}: {error}") from None
+        return opening
 
 
 class _BookEntry(NamedTuple):
@@ -192,23 +241,38 @@ def chess960_opening(white_number: int, black_number: int) -> Opening:
     return Opening(Fen(board, None))
 
 
-def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
+def _format_of(settings: OpeningSettings) -> str:
+    """Return the format of a file of openings: ``epd``, ``pgn`` or ``polyglot``.
+
+    :raises UsageError: if the file does not exist, or has another format.
+    """
     path = settings.file
     if str(path) != "-" and (path.is_dir() or not path.exists()):
         raise UsageError(
             f"the file of openings {quote(str(path))} does not exist: name another with --openings file=FILE "
             "or omit --openings"
         )
-    file_format = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
+    name = path.name.lower()
+    by_name = (
+        "pgn" if name.endswith(_PGN_SUFFIXES) else _POLYGLOT if name.endswith(_POLYGLOT_SUFFIX) else "epd"
+    )
+    file_format = settings.format.lower() or by_name
     if maker := "" if settings.format else _BOOK_MAKERS.get(path.suffix.lower()):
         raise UsageError(
             f"{quote(str(path))} is an opening book of {maker}, which cannot be read: give openings as "
-            "EPD or PGN, with --openings file=FILE"
+            "EPD, PGN or a book of Polyglot, with --openings file=FILE"
         )
-    if file_format not in ("epd", "pgn"):
-        raise UsageError(f"{quote(file_format)} is not a format of openings: expected epd or pgn")
+    if file_format not in ("epd", "pgn", _POLYGLOT):
+        raise UsageError(f"{quote(file_format)} is not a format of openings: expected epd, pgn or polyglot")
+    return file_format
+
+
+def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
+    path = settings.file
     with open_for_reading(str(path)) as source:
-        yield from _pgn_entries(source, settings) if file_format == "pgn" else _epd_entries(source, path)
+        yield from (
+            _pgn_entries(source, settings) if _format_of(settings) == "pgn" else _epd_entries(source, path)
+        )
 
 
 def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:

@@ -1,9 +1,11 @@
 """Openings from files, in order and at random; start positions of Chess960."""
 
 import gzip
+import struct
 from pathlib import Path
 
 import chess
+import chess.polyglot
 
 from tbgen.board.variant import Variant
 from tbgen.games.game_options import GameOptions
@@ -64,6 +66,31 @@ def test_games_of_pgn_files(tmp_path: Path) -> None:
     assert openings(file, plies=0)[0].moves == ()
 
 
+def test_openings_are_drawn_from_a_book_of_polyglot(tmp_path: Path) -> None:
+    """By weight and seed, as long as the book has moves; e4 has three times the weight of d4."""
+    file, board = tmp_path / "book.bin", chess.Board()
+    entries = [(board, "e2e4", 30), (board, "d2d4", 10)]
+    board = board.copy()
+    board.push_uci("e2e4")
+    entries.append((board, "c7c5", 1))
+    rows = []
+    for start, uci, weight in entries:
+        move = chess.Move.from_uci(uci)
+        raw = move.to_square | move.from_square << 6
+        rows.append((chess.polyglot.zobrist_hash(start), raw, weight, 0))
+    file.write_bytes(b"".join(struct.pack(">QHHI", *row) for row in sorted(rows)))
+    found, other = openings(file), openings(file, seed=1)
+    lines = [" ".join(move.uci() for move in found[at].moves) for at in range(200)]
+    assert {*lines} == {"e2e4 c7c5", "d2d4"}
+    assert 130 < lines.count("e2e4 c7c5") < 170
+    assert lines == [" ".join(move.uci() for move in openings(file)[at].moves) for at in range(200)]
+    assert lines != [" ".join(move.uci() for move in other[at].moves) for at in range(200)]
+    shorter = openings(file, plies=1)
+    assert {len(shorter[at].moves) for at in range(9)} == {1}
+    assert len({found.digest, shorter.digest, openings().digest}) == 3
+    assert not found.check(9)
+
+
 def test_a_random_order_depends_on_the_seed(tmp_path: Path) -> None:
     file = tmp_path / "book.epd"
     file.write_text("\n".join([f"8/8/8/{at}K{7 - at}/8/8/8/k7 w - - 0 1" for at in range(1, 7)]))
@@ -86,7 +113,9 @@ def test_invalid_openings(tmp_path: Path) -> None:
         ("c.pgn", "1. f3 e5 2. g4 Qh4# 0-1\n", "c.pgn, game 1: the game would be over"),
         ("a.txt", "8/8/8/8/8/7k/8/KQ6 w - - 100 90\n", "by fifty-move rule"),
         ("none.epd", None, "does not exist"),
-        ("a.BIN", "\0", "a.BIN' is an opening book of Polyglot, which cannot be read: give openings as "),
+        ("a.BIN", "\0", "a.BIN' cannot be read as a book of Polyglot: invalid file size"),
+        ("b.bin", "\0" * 16, "there is no move in the initial position in "),
+        ("a.ctg", "\0", "a.ctg' is an opening book of ChessBase, which cannot be read: give openings as "),
         ("d.epd", "PK\3\4 and more", "d.epd is a zip archive: unpack it, and name a file from it"),
         ("e.epd", "PK\5\6", "e.epd is a zip archive"),
         ("f.epd", "\0" * 257 + "ustar", "f.epd is a tar archive"),
