@@ -53,7 +53,7 @@ def other_commands(tbgen: str) -> Iterator[Command]:
     players = [word for name in "AB" for word in ("--engine", f"cmd={tbgen} engine", f"name={name}")]
     yield Command(
         ("match", *players, "--each", "tc=2+0.1", "--rounds", "1", "--pgn", "games.pgn"),
-        r"Finished game 2 \(B vs A\): -?m?G\d+\.[05] ",
+        r"Finished game 2 \(B vs A\): \S+ \{.*, -?m?G\d+\.[05]\}",
         {"games.pgn": r'(?s)\[RMobilityResult .*\[White "B"\].*\[RMobilityResult '},
     )
     yield Command(

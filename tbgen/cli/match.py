@@ -128,8 +128,8 @@ class EventOptions(OptionGroup):
     :param wait: milliseconds between two games
     :param recover: whether the event continues after an engine has crashed or stalled (default: yes)
     :param log: log the input and output of engines, one file per engine
-    :param openings: file=FILE of FENs and EPDs or of PGN games; format=epd or pgn, order=random, plies=N of
-        each PGN game, start=N, policy=round for one opening per round
+    :param openings: file=FILE of FENs and EPDs, of PGN games, or a book of Polyglot; format=epd, pgn or
+        polyglot, order=random, plies=N of each game or line, start=N, policy=round for one opening per round
     :param start: start positions if --openings names no file: standard, chess960 or dfrc
     :param seed: seed of all random choices
     :param swap: whether the second game of an encounter has reversed colours (default: yes)
@@ -312,9 +312,9 @@ class EventReport:
                     self.note(f"{counted(finished, 'game')} found, the event continues")
             case GameStart(number=number, white=white, black=black):
                 self._print(f"Started game {number}{self._of_total} ({white} vs {black})")
-            case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
-                reason = reason.removeprefix("End by ")
-                self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
+            case GameEnd(number=number, white=white, black=black, classical=classical, value=value):
+                reason = message.reason.removeprefix("End by ")
+                self._print(f"Finished game {number} ({white} vs {black}): {classical} {{{reason}, {value}}}")
             case Endings(counts_by_player=by_player):
                 for name, counts in by_player.items():
                     sorted_counts = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))

@@ -110,7 +110,8 @@ class ParsedType(click.ParamType[Any]):
             return self._parse(value.strip())
         except UsageError as error:
             if isinstance(param, click.Option):
-                raise UsageError(f"{param.opts[0]}: {error}") from None
+                names = " / ".join(name for name in param.opts if name.startswith("--")) or param.opts[0]
+                raise UsageError(f"{names}: {error}") from None
             raise
 
     def shell_complete(

@@ -135,6 +135,15 @@ class GameStart(PairingLine, frozen=True, tag="started"):
     """The start position: ``fen``, ``accrued`` and ``position_score``."""
 
 
+class SearchFigures(Document):
+    """What an engine reports on the size of its search; null for what it does not report."""
+
+    nodes: Count | None
+    speed: Count | None
+    hits: Count | None
+    """Nodes, nodes per second, and positions found in tablebases."""
+
+
 class Ply(Document, forbid_unknown_fields=False):
     """A move of a game."""
 
@@ -149,6 +158,8 @@ class Ply(Document, forbid_unknown_fields=False):
     if it has not reported any."""
     position_score: str = ""
     """The position score after the move; empty in older files."""
+    search: SearchFigures | None = None
+    """The size of the search; null for a move of the opening, and in games from a PGN file."""
 
 
 class GameMove(GameLine, frozen=True, tag="moved"):
@@ -167,6 +178,7 @@ class GameThought(GameLine, frozen=True, tag="thought"):
 
     comment: str
     line: str
+    search: SearchFigures | None = None
     """As in :class:`Ply`."""
 
 
@@ -179,6 +191,8 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
     finished: Count
     size: Count
     """Number of games in the PGN file, and its size in bytes; both include this game."""
+    classical: str = ""
+    """The result in chess; empty in older files."""
 
 
 class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
@@ -199,12 +213,13 @@ def encode_line(line: LiveLine) -> bytes:
 
 
 def live_path(pgn: Path) -> Path:
-    """Return the path of the live file of an event.
+    """Return the path of the live file of an event: beside its PGN file or, of a link, beside the target.
 
     >>> live_path(Path("event.pgn")).name
     'event.pgn.live'
     """
-    return pgn.with_name(f"{pgn.name}.live")
+    target = Path(os.path.realpath(pgn)) if pgn.is_symlink() else pgn
+    return target.with_name(f"{target.name}.live")
 
 
 def format_in_live_file(pgn: Path) -> EventFormat | None:

@@ -17,6 +17,9 @@ _CONTROL_PATTERN: Final = re.compile(
 )
 _SECONDS_PATTERN: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)")
 
+_MAX_NODES_FACTOR: Final = 10
+_MAX_DEPTH_FACTOR: Final = 2
+
 
 def parse_seconds(text: str) -> float:
     """Parse a time: seconds such as ``60`` or ``0.5``, or minutes and seconds such as ``1:30``.
@@ -61,6 +64,18 @@ class TimeControl:
         """All limits other than those of time, as words of ``--engine``; empty if there are none."""
         limits = {"depth": self.depth, "nodes": self.nodes}
         return " ".join(f"{word}={value}" for word, value in limits.items() if value is not None)
+
+    def excess(self, nodes: int | None, depth: int) -> str:
+        """Return, in words, how far a search has passed its limits; empty if it has not, or only a little.
+
+        Programs count nodes and depths in their own ways, so only ten times the nodes, or twice the depth,
+        show that a limit is ignored.
+        """
+        if self.nodes is not None and nodes is not None and nodes > _MAX_NODES_FACTOR * self.nodes:
+            return f"nodes={self.nodes}: it has searched {nodes:,} nodes for a move"
+        if self.depth is not None and depth > _MAX_DEPTH_FACTOR * self.depth:
+            return f"depth={self.depth}: it has searched a move to depth {depth}"
+        return ""
 
     @classmethod
     def parse(cls, text: str, margin: float = 0.0) -> TimeControl:

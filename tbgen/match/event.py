@@ -107,6 +107,8 @@ class Event:
         self._entrants = {entrant.name: entrant for entrant in settings.entrants}
         self._summary = Summary()
         self._reasons_noted: set[str] = set()
+        self._excesses_noted: set[str] = set()
+        """Names of the engines of which :meth:`_note_excess` has sent a note."""
 
     @contextmanager
     def open_file(self) -> Iterator[GamesFile]:
@@ -204,7 +206,7 @@ class Event:
         await slot.close_others(fixture.white, fixture.black)
         entrants = {chess.WHITE: self._entrants[fixture.white], chess.BLACK: self._entrants[fixture.black]}
         clocks = {side: Clock(entrant.control) for side, entrant in entrants.items()}
-        game = MatchGame(fixture, self.options, clocks, self._send)
+        game = MatchGame(fixture, self.options, clocks, self._send, self._note_excess)
         engines: dict[chess.Color, Engine] = {}
         for side, entrant in entrants.items():
             try:
@@ -226,7 +228,11 @@ class Event:
         self._summary.thinking_seconds += game.thinking_seconds
         value = str(game.outcome.value)
         fields = game.fixture.message_fields
-        self._send(GameEnd(game.end_time, *fields, value, game.ending_text, len(self._games), file_size))
+        self._send(
+            GameEnd(
+                game.end_time, *fields, value, game.ending_text, len(self._games), file_size, record.classical
+            )
+        )
         self._note_unproved(game)
         if game.faulty_engine:
             self._summary.faults[game.faulty_engine][game.termination] += 1
@@ -259,6 +265,12 @@ class Event:
             if reason and reason not in self._reasons_noted:
                 self._reasons_noted.add(reason)
                 self._note(f"game {game.fixture.key}: {reason}")
+
+    def _note_excess(self, name: str, excess: str) -> None:
+        """Send a note, once for each engine, that its search has passed its limit by far."""
+        if name not in self._excesses_noted:
+            self._excesses_noted.add(name)
+            self._note(f"{name} seems to ignore {excess}")
 
     def _is_to_be_verified(self, game: MatchGame) -> bool:
         """Return whether to verify the adjudication of a game. The choice is random but fixed for a game."""

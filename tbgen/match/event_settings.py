@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -234,12 +234,23 @@ def entrants_of(
     :raises UsageError: if a word is invalid, or if a program does not exist.
     """
     common = values_of("each", each, _EngineWords)
-    entrants = tuple(_entrant(values_of("engine", group, _EngineWords), common, warn) for group in words)
+    entrants = list[Entrant]()
+    for group in words:
+        entrant = _entrant(values_of("engine", group, _EngineWords), common, warn)
+        entrants.append(_renamed(entrant, {other.name for other in entrants}))
     if any(entrant.control.has_time_limit for entrant in entrants):
         for name, control in ((entrant.name, entrant.control) for entrant in entrants):
             if control.has_limit and not control.has_time_limit:
                 warn(f"{name} has no clock, only {control.untimed_limits}, but others have one")
-    return entrants
+    return tuple(entrants)
+
+
+def _renamed(entrant: Entrant, taken: Collection[str]) -> Entrant:
+    """Return an engine; if its name is taken, under that name with a number: ``A 2``, ``A 3`` and so on."""
+    names = (entrant.name, *(f"{entrant.name} {copy}" for copy in range(2, len(taken) + 2)))
+    return replace(
+        entrant, engine=replace(entrant.engine, name=next(name for name in names if name not in taken))
+    )
 
 
 def _entrant(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> Entrant:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import chess
 
 from tbgen.games.game_options import GameOptions
-from tbgen.games.live_file import GameMove, GameThought, Ply
+from tbgen.games.live_file import GameMove, GameThought, Ply, SearchFigures
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter
@@ -41,6 +41,8 @@ class MatchGame:
     """A game in play or, after :meth:`end`, a finished game.
 
     :param listener: called with each move, including those of the opening, and with each thought.
+    :param on_excess: called with the name of an engine whose search has passed its limits by far, and with
+        the words that say how far.
     """
 
     outcome: Outcome
@@ -58,9 +60,15 @@ class MatchGame:
     """A description of the fault."""
 
     def __init__(
-        self, fixture: Fixture, options: GameOptions, clocks: Mapping[chess.Color, Clock], listener: Listener
+        self,
+        fixture: Fixture,
+        options: GameOptions,
+        clocks: Mapping[chess.Color, Clock],
+        listener: Listener,
+        on_excess: Callable[[str, str], object] = lambda *_: None,
     ) -> None:
-        self.fixture, self.clocks, self._listener = fixture, clocks, listener
+        self.fixture, self.clocks = fixture, clocks
+        self._listener, self._on_excess = listener, on_excess
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []
@@ -70,25 +78,33 @@ class MatchGame:
         for move in fixture.opening.moves:
             self.push(move, BOOK_COMMENT)
 
-    def push(self, move: chess.Move, comment: str, line: str = "") -> None:
+    def push(self, move: chess.Move, comment: str, thought: Thought | None = None) -> None:
         """Make a move on the board, and send it to the listener.
 
-        :param line: the moves that the engine expects, in the form that :class:`Ply` describes.
+        :param thought: the last thought of the engine; None for a move of the opening.
         """
         san = self.board.san(move)
         self.arbiter.push(move)
         self.board.push(move)
         accrued, position_score = str(self.arbiter.accrued), str(self.arbiter.position_score)
-        ply = Ply(move.uci(), san, accrued, comment, line, position_score)
+        line, search = ("", None) if thought is None else (thought.line, _figures(thought))
+        ply = Ply(move.uci(), san, accrued, comment, line, position_score, search)
         self.plies.append(ply)
         remaining = {str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()}
         self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), remaining))
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
         """Send a thought of the engine whose turn it is, and how many seconds it has been thinking."""
+        self.check_limits(thought)
         key = str(self.fixture.key)
         comment = thought.comment(seconds)
-        self._listener(GameThought(time.time(), key, comment, thought.line))
+        self._listener(GameThought(time.time(), key, comment, thought.line, _figures(thought)))
+
+    def check_limits(self, thought: Thought) -> None:
+        """Report the engine whose turn it is if its search has passed its limits by far."""
+        mover = self.board.turn
+        if excess := self.clocks[mover].control.excess(thought.nodes, thought.depth):
+            self._on_excess(self.fixture.white if mover else self.fixture.black, excess)
 
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> MatchGame:
         """Record the end of the game, and return the game."""
@@ -131,9 +147,10 @@ async def play_game(
             )
         except EngineFault as fault:
             return await end_lost_game(game, judge, mover, fault)
+        game.check_limits(reply.thought)
         clock.spend(reply.seconds)
         game.thinking_seconds += reply.seconds
-        game.push(reply.move, reply.thought.comment(reply.seconds), reply.thought.line)
+        game.push(reply.move, reply.thought.comment(reply.seconds), reply.thought)
         evaluations.add(board, reply.thought.centipawns)
 
 
@@ -146,6 +163,10 @@ async def end_lost_game(game: MatchGame, judge: Judge, loser: chess.Color, fault
     game.faulty_engine = game.fixture.white if loser else game.fixture.black
     game.fault_detail = fault.detail
     return game.end(outcome, ending, fault.fault.value)
+
+
+def _figures(thought: Thought) -> SearchFigures:
+    return SearchFigures(thought.nodes, thought.speed, thought.hits)
 
 
 def _board_ending(basis: Basis, arbiter: Arbiter) -> str:

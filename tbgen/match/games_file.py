@@ -151,6 +151,7 @@ class GamesFile:
         game stands."""
         self._first_line = _tag_line("Event", settings.event).encode()
         self._fixed_rounds = settings.rounds if settings.format is Format.KNOCKOUT else None
+        self._rounds = settings.rounds
         self._pairs_by_results = settings.format.waits_for_results
         self._digests, self._options, self._is_new = digests, options, False
         self._game_count = 0
@@ -294,6 +295,11 @@ class GamesFile:
         if game is None:
             raise UsageError(
                 f"{location}: the tags of this game have been changed: remove it, and it will be played again"
+            )
+        if game.event is not None and game.event.rounds > self._rounds:
+            raise UsageError(
+                f"{location}: this event has {counted(game.event.rounds, 'round')}, not {self._rounds}: "
+                f"continue it with --rounds {game.event.rounds} or more, or {_REMEDY}"
             )
         scheme = GameOptions(self._options.variant).settings(raw.values).scoring.scheme
         required_scheme = self._options.scheme or Scheme.EXPONENTIAL

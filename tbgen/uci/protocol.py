@@ -43,6 +43,9 @@ _STDOUT: Final = 1
 _BOUND_WORDS: Final = (b" lowerbound", b" upperbound")
 _SCORE_PATTERN: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
 _DEPTH_PATTERN: Final = re.compile(rb" depth (\d{1,9})\b")
+_FIGURE_PATTERNS: Final = tuple(
+    re.compile(rb" %s (\d{1,18})\b" % word) for word in (b"nodes", b"nps", b"tbhits")
+)
 _PV_PATTERN: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
 """Matches the first 12 plies of the expected line, which spectators see."""
 
@@ -57,15 +60,22 @@ class Thought(NamedTuple):
     depth: int = 0
     line: str = ""
     """The expected moves, in the form of :class:`tbgen.games.live_file.Ply`."""
+    nodes: int | None = None
+    speed: int | None = None
+    """Nodes per second."""
+    hits: int | None = None
+    """Positions found in tablebases."""
 
     @classmethod
     def of(cls, info: bytes) -> Thought:
         """Parse an ``info`` line."""
         score, depth, line = (regex.search(info) for regex in (_SCORE_PATTERN, _DEPTH_PATTERN, _PV_PATTERN))
+        figures = (regex.search(info) for regex in _FIGURE_PATTERNS)
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
             0 if depth is None else int(depth[1]),
             "" if line is None else line[1].decode().strip(),
+            *(None if figure is None else int(figure[1]) for figure in figures),
         )
 
     @property

@@ -111,7 +111,7 @@ class FinishedGames(Document):
     games: list[FinishedGame]
 
 
-class GameEndWithRows(GameEnd, frozen=True, tag=False):
+class GameEndWithRows(GameEnd, frozen=True, tag=False, kw_only=True):
     """The end of a game, with its row in the list of games, and the number of all finished games."""
 
     total: int

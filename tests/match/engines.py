@@ -86,7 +86,10 @@ def go(mode: str, move: str, games: int) -> None:
     if mode == "mute":
         time.sleep(1000)
     if mode == "pensive" and games == 1 and move == MATE.split()[0]:
-        for number, words in ((1, "depth 3 score cp 12 pv f2f3"), (2, "depth 7 score mate 3 pv f2f3 e7e5")):
+        for number, words in (
+            (1, "depth 3 score cp 12 nodes 101 nps 202 tbhits 3 pv f2f3"),
+            (2, "depth 7 score mate 3 pv f2f3 e7e5"),
+        ):
             say(f"info {words}")
             while thoughts() < number:
                 time.sleep(0.01)

@@ -54,6 +54,14 @@ def test_a_margin_allows_late_moves() -> None:
     assert clock.allowed_seconds == 0.25
 
 
+def test_limits_that_an_engine_ignores() -> None:
+    control = TimeControl(nodes=100, depth=5)
+    assert control.excess(1000, 10) == control.excess(None, 0) == ""
+    assert control.excess(1001, 0) == "nodes=100: it has searched 1,001 nodes for a move"
+    assert control.excess(None, 11) == "depth=5: it has searched a move to depth 11"
+    assert TimeControl.parse("1").excess(10**9, 99) == ""
+
+
 def test_without_a_clock_time_is_unlimited() -> None:
     clock = Clock(TimeControl(nodes=100))
     assert clock.allowed_seconds is None

@@ -40,10 +40,13 @@ END = GameEnd(0, "1.1.1", 1, "A", "B", "-G0.0", "", 1, 100)
 
 
 def test_any_program_can_read_the_live_file(tmp_path: Path) -> None:
-    """The file is read line by line, without code of this package."""
-    pgn = tmp_path / "games.pgn"
+    """The file is read line by line, without code of this package. The event is started through a link."""
+    pgn, link = tmp_path / "games.pgn", tmp_path / "elsewhere" / "link.pgn"
+    link.parent.mkdir()
+    link.symlink_to(pgn)
     players = [words(name, moves=MATE) for name in "AB"]
-    played(pgn, players=players)
+    played(link, players=players)
+    assert list(link.parent.iterdir()) == [link]
     lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
     first, last = lines[0], lines[-1]
     assert (first["type"], first["total"], first["finished"], first["size"]) == ("event", 2, 0, 0)
@@ -56,15 +59,17 @@ def test_any_program_can_read_the_live_file(tmp_path: Path) -> None:
     assert game[1]["ply"]["comment"].startswith("+0.12/3 ")
     assert game[1]["ply"]["line"] == "f2f3"
     assert game[1]["left"] == {"white": None, "black": None}
-    assert (game[5]["value"], game[5]["reason"]) == ("-G0.0", "Black mates")
+    assert [game[5][key] for key in ("value", "reason", "classical")] == ["-G0.0", "Black mates", "0-1"]
     assert 0 < game[5]["size"] < pgn.stat().st_size == lines[-2]["size"]
     played(pgn, "--rounds", "2", players=players)
     again = json.loads((tmp_path / "games.pgn.live").read_text().splitlines()[0])
     assert (again["finished"], again["size"]) == (2, lines[-2]["size"])
 
 
-def test_thoughts_are_written_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each thought is written once, before the move; the engine waits for this."""
+def test_thoughts_are_written_while_an_engine_thinks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each thought is written once, before the move; the engine waits for this. It has ten nodes."""
     monkeypatch.setattr("tbgen.uci.protocol._REPORT_SECONDS", 0.05)
     players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
@@ -74,6 +79,11 @@ def test_thoughts_are_written_while_an_engine_thinks(tmp_path: Path, monkeypatch
     for line, score, moves in ((lines[2], "+0.12/3", "f2f3"), (lines[3], "+M5/7", "f2f3 e7e5")):
         assert re.fullmatch(rf"{re.escape(score)} \d+\.\d{{3}}s", line["comment"])
         assert line["line"] == moves
+    assert [line["search"]["nodes"] for line in lines[2:4]] == [101, None]
+    assert lines[2]["search"] == {"nodes": 101, "speed": 202, "hits": 3}
+    assert (
+        capsys.readouterr().err.count("A seems to ignore nodes=10: it has searched 101 nodes for a move") == 1
+    )
 
 
 def read(path: Path) -> list[Any]:

@@ -177,16 +177,18 @@ def test_digests_of_schedules_do_not_change() -> None:
 def test_more_rounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A Swiss tournament continues with more rounds than before, also in a round that has begun.
+    """A Swiss tournament continues with more rounds than before, also in a round that has begun;
+    not with fewer.
 
     Durations of games do not depend on the time of day, which here runs backwards.
     """
     pgn, times = tmp_path / "games.pgn", itertools.count(10**9, -3600)
     monkeypatch.setattr("time.time", lambda: next(times))
+    swiss_words = ("--tournament", "swiss", "--games", "1", "--rounds")
+    players = [words(name) for name in "ABCDE"]
 
     def swiss(rounds: str) -> list[list[str]]:
-        more = ("--tournament", "swiss", "--games", "1", "--rounds", rounds)
-        games = played(pgn, *more, players=[words(name) for name in "ABCDE"])
+        games = played(pgn, *swiss_words, rounds, players=players)
         assert all(game.tags["GameDuration"].startswith("00:") for game in games)
         return [[game.tags[name] for name in ("Round", "White", "Black", "Tournament")] for game in games]
 
@@ -195,6 +197,10 @@ def test_more_rounds(
     after = swiss("3")
     assert (after[:3], after[3][:3], len(after)) == (before[:3], before[3][:3], 6)
     assert before[0][3].replace("rounds 2", "rounds 3") == after[3][3]
+    assert main(event(pgn, *swiss_words, "2", players=players)) == 2
+    assert (
+        "this event has 3 rounds, not 2: continue it with --rounds 3 or more, or" in capsys.readouterr().err
+    )
     pgn.unlink()
     duel = event(pgn, "--tournament", "knockout", "--games", "1", "--rounds")
     assert main([*duel, "1"]) == 0

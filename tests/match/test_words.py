@@ -46,6 +46,11 @@ def test_engines_in_the_words_of_cute_chess(tmp_path: Path) -> None:
     assert other.control == TimeControl(0, 60, 2, margin=0.2)
 
 
+def test_engines_of_the_same_name_are_numbered() -> None:
+    entrants = entrants_of([[CMD, "name=A"], [CMD, "name=A 2"], [CMD, "name=A"], [CMD, "name=A"]])
+    assert [entrant.name for entrant in entrants] == ["A", "A 2", "A 3", "A 4"]
+
+
 def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
     """Nodes do not replace the clock, and both limit a search; a replaced clock is reported."""
     said: list[str] = []
