@@ -31,7 +31,9 @@ from tbgen.cli.streams import print_document, say
 from tbgen.errors import UsageError, quote
 from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
+from tbgen.games.standings.orders import DEFAULT_RANKING, ORDERS, Order, Ranking, order_of
 from tbgen.games.standings.record import Format
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, parse_names
 from tbgen.keywords import struct_of
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.event_settings import EventSettings, entrants_of, processors_of, read_toml_options
@@ -145,6 +147,9 @@ class EventOptions(OptionGroup):
         compare the results
     :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
         or bayesian: end a match when this sequential test (SPRT) is decided
+    :param order: the order of the standings, as in tbgen score: {} (default: percent)
+    :param tiebreaks: tiebreaks, as in tbgen score, in place of those of --order
+    :param byes: count byes of a Swiss event as won games, as tbgen score does
     :param interval: with more than two engines, print standings after every N games (default: 10; 0 for
         never)
     :param ends: print after every N games how each engine's games have ended (default: 0, never)
@@ -181,7 +186,16 @@ class EventOptions(OptionGroup):
     moves: Annotated[int | None, WholeNumber(0), _setting("maxmoves", metavar="N")]
     verify: Annotated[float | None, ParsedType("SHARE", _parse_share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word), _setting("sprt")]
-    interval: Annotated[int | None, WholeNumber(0), _setting("ratinginterval", heading="Output", metavar="N")]
+    order: Annotated[
+        Order | None, ParsedType("NAME", order_of, lambda: ORDERS), _setting("order", heading="Output")
+    ]
+    tiebreaks: Annotated[
+        tuple[str, ...] | None,
+        ParsedType("NAMES", parse_names, lambda: (*TIEBREAKS, BALANCES)),
+        _setting("tiebreaks"),
+    ]
+    byes: Annotated[bool, _setting("byes")]
+    interval: Annotated[int | None, WholeNumber(0), _setting("ratinginterval", metavar="N")]
     ends: Annotated[int | None, WholeNumber(0), _setting("outcomeinterval", metavar="N")]
 
     @property
@@ -193,11 +207,16 @@ class EventOptions(OptionGroup):
         if self.pgn is None or not self.pgn.name:
             raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
         converted = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
+        converted |= {"order", "tiebreaks", "byes"}
+        order = self.order or DEFAULT_RANKING.order
+        if self.tiebreaks is not None:
+            order = order.with_tiebreaks(self.tiebreaks)
         options = {"variant": self.start, **vars(self)}
         return EventSettings(
             entrants_of(self.engine, [*chain(*self.each)], _remark),
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves or None),
+            ranking=Ranking(order, self.byes),
             **{name: value for name, value in options.items() if name not in converted and value is not None},
         )
 

@@ -27,7 +27,9 @@ from tbgen.documents import Count, Document, decoder, encoded
 from tbgen.errors import UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
+from tbgen.games.standings.orders import ORDERS, Ranking, order_of
 from tbgen.games.standings.record import EventFormat, Format
+from tbgen.games.standings.tiebreaks import tiebreaks
 from tbgen.system.files import check_target, close_for_rename
 from tbgen.system.locks import is_locked
 
@@ -79,12 +81,18 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     """The scoring and the test; null where nothing was chosen."""
     size: Count
     """Size of the PGN file in bytes."""
+    order: str = ORDERS["percent"].name
+    tiebreaks: tuple[str, ...] = ORDERS["percent"].tiebreaks
+    byes: bool = False
+    """The order of the standings and its tiebreaks, and whether byes count as won games."""
 
     def __post_init__(self) -> None:
         """Check the settings of the test.
 
         :raises UsageError: if one of them is invalid; the reader then skips the line.
         """
+        tiebreaks(self.tiebreaks, ())
+        _ = self.ranking
         if self.test is not None:
             sprt((), *self.test.args, model=self.test.model, pairs=self.games == 2)
 
@@ -94,6 +102,11 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
         form = next((known for known in Format if known == self.format), None)
         names = tuple(player.name for player in self.players)
         return None if form is None else EventFormat(form, names, self.rounds, self.games)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The order of the standings."""
+        return Ranking(order_of(self.order, self.tiebreaks), self.byes)
 
     @property
     def options(self) -> GameOptions:

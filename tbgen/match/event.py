@@ -18,7 +18,6 @@ from tbgen.errors import TbgenError, UsageError
 from tbgen.games.game_options import GameOptions
 from tbgen.games.live_file import EventStart, GameEnd, GameStart, Participant, StartPosition
 from tbgen.games.outcome import Basis
-from tbgen.games.standings import standings
 from tbgen.games.standings.encounters import Encounters, event_result, with_result
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
@@ -138,7 +137,7 @@ class Event:
                     await self._try_engines(_Slot(0, settings.processors, guard, logs, self._note))
                     await self._play_all(file, guard, logs)
         summary = self._summary
-        standings = self._games.standings(self._scheme)
+        standings = self._games.standings(self._scheme, settings.ranking)
         if standings is not None:
             result = event_result(standings, settings.event_format, is_over=True)
             summary.standings = with_result(standings, result)
@@ -253,8 +252,9 @@ class Event:
             await asyncio.to_thread(games.test)
         if len(self.settings.players) == 2:
             self._send(ScoreUpdate(games.score(), None))
-        elif _is_due(len(games), self.settings.interval) and (records := games.countable_games()):
-            self._send(ScoreUpdate(None, await asyncio.to_thread(standings, records, self._scheme)))
+        elif _is_due(len(games), self.settings.interval) and games.countable_games():
+            found = await asyncio.to_thread(games.standings, self._scheme, self.settings.ranking)
+            self._send(ScoreUpdate(None, found))
 
         if _is_due(len(games), self.settings.ends):
             self._send(Endings(games.ending_counts()))
@@ -322,6 +322,9 @@ class Event:
             komi=options.komi,
             test=settings.test,
             size=file_size,
+            order=settings.ranking.order.name,
+            tiebreaks=settings.ranking.order.tiebreaks,
+            byes=settings.ranking.byes,
         )
 
 

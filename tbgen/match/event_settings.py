@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 
 from tbgen.errors import NamedChoice, UsageError, printable, quote
 from tbgen.games.standings.elo import TestSettings
+from tbgen.games.standings.orders import DEFAULT_RANKING, Ranking
 from tbgen.games.standings.record import EventFormat, Format
 from tbgen.keywords import make_struct, option_in_errors, values_of
 from tbgen.match.adjudication import StopRules
@@ -81,6 +82,7 @@ class EventSettings:
     processors: tuple[int, ...] = ()
     """Processors to divide among the game slots; empty if the system chooses the processors."""
     stop: StopRules = field(default_factory=StopRules)
+    ranking: Ranking = DEFAULT_RANKING
     test: TestSettings | None = None
     verify: float = 0.0
     """Share of the adjudicated games whose result is verified by playing on, from 0 to 1."""
@@ -144,6 +146,10 @@ def check_settings(settings: EventSettings) -> None:
         )
     if settings.format is Format.GAUNTLET and not 1 <= settings.seeds < len(names):
         raise UsageError(f"a gauntlet of {len(names)} has 1 to {len(names) - 1} seeds, not {settings.seeds}")
+    if settings.ranking.byes and settings.format is not Format.SWISS:
+        raise UsageError(
+            "--byes counts the byes of a Swiss tournament: add --tournament swiss, or omit --byes"
+        )
     if settings.processors and len(settings.processors) < settings.concurrency:
         raise UsageError(
             f"{settings.concurrency} games at once need as many processors, but --affinity lists only "

@@ -465,7 +465,7 @@ class LiveState:
             self._encounters.add(game)
         scheme = self.start.scoring
         score = self._encounters.score()
-        standings = self._encounters.standings(scheme)
+        standings = self._encounters.standings(scheme, self.start.ranking)
         is_over = self.termination is Termination.FINISHED
         event = None if self.termination is Termination.UNTOLD else self.start.event_format
         if standings is not None:
@@ -506,7 +506,7 @@ def _moment_of(line: GameStart | GameMove) -> float:
 
 
 def _table_documents(standings: Standings) -> list[LiveTable]:
-    keys = overview_keys(standings) & {"standings", "bracket", "joint"}
+    keys = overview_keys(standings) & {"standings", "bracket", "rounds", "joint"}
     if 2 < len(standings.players) <= _MAX_CROSSTABLE_PLAYERS:
         keys |= overview_keys(standings) & {"crosstable"}
     return [

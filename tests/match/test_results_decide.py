@@ -25,6 +25,7 @@ from tbgen.match.event_settings import Entrant, EventSettings
 from tbgen.match.openings import Openings, StartKind
 from tbgen.match.schedule import Fixture
 from tbgen.uci.process import EngineSettings
+from tbgen.web.site import Archive
 from tests.match.engines import words
 from tests.match.test_schedule import schedule
 from tests.support.exhaustive import exhaustive, sample
@@ -197,6 +198,15 @@ def test_more_rounds(
     after = swiss("3")
     assert (after[:3], after[3][:3], len(after)) == (before[:3], before[3][:3], 6)
     assert before[0][3].replace("rounds 2", "rounds 3") == after[3][3]
+    capsys.readouterr()
+    assert (
+        main(event(pgn, *swiss_words, "3", "--order", "fide-swiss", "--byes", "--json", players=players)) == 0
+    )
+    found = json.loads(capsys.readouterr().out)["standings"]
+    assert (found["order"], found["tiebreaks"][0]) == ("fide-swiss", "buchholz-cut1")
+    assert sorted(player["byes"] for player in found["players"]) == [0, 0, 1, 1, 1]
+    live = json.loads(dict(Archive(pgn)._answers())["event.json"])["standings"]["tables"][0]
+    assert [row[1] for row in live["rows"]] == [player["name"] for player in found["players"]]
     assert main(event(pgn, *swiss_words, "2", players=players)) == 2
     assert (
         "this event has 3 rounds, not 2: continue it with --rounds 3 or more, or" in capsys.readouterr().err

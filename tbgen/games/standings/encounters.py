@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -20,7 +20,8 @@ from tbgen.games.pgn.splitter import RawGame
 from tbgen.games.result_tags import outcome_of_tags
 from tbgen.games.standings.elo import Elo, Sprt, TestSettings, elo, sprt
 from tbgen.games.standings.knockout import DuelDecision, played_stages
-from tbgen.games.standings.record import EventFormat, Format, GameRecord
+from tbgen.games.standings.orders import DEFAULT_RANKING, Ranking
+from tbgen.games.standings.record import EventFormat, Format, GameRecord, games_by_round
 from tbgen.games.standings.tables import lead_text
 from tbgen.games.standings.tournament import Decision, EventResult, Standings, standings
 from tbgen.games.tagging import TaggedGame
@@ -157,7 +158,7 @@ class Encounters:
         player, opponent = self._players
         return MatchScore(player, opponent, self._points, self._size * count, difference, self.test())
 
-    def standings(self, scheme: Scheme) -> Standings | None:
+    def standings(self, scheme: Scheme, ranking: Ranking = DEFAULT_RANKING) -> Standings | None:
         """Return the standings of all players from complete encounters, with the test.
 
         If no encounter is complete, return None.
@@ -165,8 +166,20 @@ class Encounters:
         records = self.countable_games()
         if not records:
             return None
-        result = standings(records, scheme, entrants=self._players)
+        byes = self._byes() if ranking.byes else False
+        result = standings(records, scheme, ranking.order, byes=byes, entrants=self._players)
         return replace(result, sprt=self.test(), tested_player=self._players[0])
+
+    def _byes(self) -> Mapping[str, int]:
+        """Return how many games each player of a Swiss event has missed by byes in finished rounds."""
+        games_in_full = len(self._players) // 2 * self._size
+        rounds = games_by_round(self.countable_games())
+        full = [
+            {name for game in games for name in (game.white, game.black)}
+            for games in rounds
+            if len(games) == games_in_full
+        ]
+        return {name: self._size * sum(name not in names for names in full) for name in self._players}
 
     def _members(self, key: GameId) -> list[GameRecord]:
         """Return the finished games of an encounter.

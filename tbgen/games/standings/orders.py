@@ -98,14 +98,29 @@ ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ORDER_LIST}
 """The orders by name. The first order is the default."""
 
 
-def order_of(name: str) -> Order:
+def order_of(name: str, tiebreaks: tuple[str, ...] | None = None) -> Order:
     """Return the order with the given name.
+
+    :param tiebreaks: tiebreaks that replace those of the order; None for its own.
 
     :raises UsageError: if no order has this name.
     """
     if name not in ORDERS:
         raise UsageError(f"{quote(name)} is not an order: expected one of {', '.join(ORDERS)}")
-    return ORDERS[name]
+    order = ORDERS[name]
+    return order if tiebreaks in (None, order.tiebreaks) else order.with_tiebreaks(tiebreaks)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How the players of an event are ordered."""
+
+    order: Order
+    byes: bool = False
+    """Whether byes of a Swiss event count as won games."""
+
+
+DEFAULT_RANKING: Final = Ranking(ORDERS["percent"])
 
 
 def ranked_players(players: Sequence[Player], breaks: Sequence[Tiebreak], data: TieData) -> list[Player]:

@@ -203,7 +203,12 @@ def players_of(
     return list(players.values())
 
 
-def with_byes(players: Sequence[Player]) -> list[Player]:
-    """Return the players, each with enough byes to make up the difference to the greatest number of games."""
+def with_byes(players: Sequence[Player], byes: Mapping[str, int] | None = None) -> list[Player]:
+    """Return the players with byes.
+
+    :param byes: number of byes by player, where it is not 0; None for as many as make up the difference to
+        the greatest number of games.
+    """
     max_games = max((len(player.seats) for player in players), default=0)
-    return [replace(player, byes=max_games - len(player.seats)) for player in players]
+    missing = {player.name: max_games - len(player.seats) for player in players} if byes is None else byes
+    return [replace(player, byes=missing.get(player.name, 0)) for player in players]

@@ -258,6 +258,29 @@ def _cached_points(scoring: Scoring, scheme: Scheme, value: GScore) -> Fraction:
     return (1 + replace(scoring, scheme=scheme).lead(value)) / 2
 
 
+def games_by_round(games: Iterable[GameRecord]) -> list[list[GameRecord]]:
+    """Return the games of each round; none if the tag ``Round`` of a game has no number.
+
+    A round ends where the first number of the tag changes, or where a player meets another opponent: in a
+    round robin of ``tbgen match``, all rounds of a cycle have the same number.
+    """
+    rounds: list[list[GameRecord]] = []
+    number: tuple[int, str] | None = None
+    opponents: dict[str, str] = {}
+    for game in sorted(games, key=GameRecord.round_numbers):
+        numbers = game.round_numbers()
+        if not numbers:
+            return []
+        sides = {game.white: game.black, game.black: game.white}
+        if numbers[0] != number or any(opponents.get(name, other) != other for name, other in sides.items()):
+            rounds.append([])
+            opponents = {}
+        number = numbers[0]
+        opponents |= sides
+        rounds[-1].append(game)
+    return rounds
+
+
 Pair = tuple[GameRecord, GameRecord]
 
 

@@ -48,6 +48,8 @@ column."""
 _MAX_CROSSTABLE_PLAYERS: Final = 64
 """Maximum number of players in the crosstables of a page. If there are more, the page has no crosstables."""
 
+_MAX_ROUNDS: Final = 64
+"""Maximum number of rounds in the table of rounds."""
 _MIN_JOINT_PLAYERS: Final = 3
 """Minimum number of players for joint ratings; two players have their Elo difference."""
 
@@ -93,6 +95,36 @@ def crosstable(standings: Standings) -> StandingsTable:
     column = Column("", "", show=lambda text: text or dots, is_text=True, marks_per_line=per_line)
     note += f"; the sum is points in chess, and {_NUMBERS_NOTE}."
     return _crosstable(standings, "crosstable", "Crosstable", note, total, column, show)
+
+
+def _rounds(standings: Standings) -> StandingsTable | None:
+    """Return each player's opponent by round, with colours and results in chess, if the games have numbers of
+    rounds and, in a round, all players play, except for one bye: of Swiss events and round robins."""
+    rounds = standings.tiebreak_data.rounds
+    numbers = {player.name: number for number, player in enumerate(standings.players, 1)}
+    names = [{name for game in games for name in (game.white, game.black)} for games in rounds]
+    most = max(map(len, names), default=0)
+    if len(numbers) < _MIN_JOINT_PLAYERS or not 1 < len(rounds) <= _MAX_ROUNDS or most < len(numbers) - 1:
+        return None
+
+    def cell(index: int, player: Player) -> str:
+        own = {id(game) for game in rounds[index]}
+        seats = [seat for seat in player.seats if id(seat.game) in own]
+        if not seats:
+            return "bye" if len(names[index]) == len(numbers) - 1 else ""
+        seats.sort(key=lambda seat: seat.game.round_numbers())
+        marks = "".join(_MARKS[seat.half_points] for seat in seats)
+        return f"{numbers[seats[0].opponent]}{'w' if seats[0].white else 'b'}{marks}"
+
+    columns = [Column("number", "", lambda player: numbers[player.name], is_text=True), _PLAYER_COLUMN]
+    columns += _CHESS_COLUMNS[:1] if standings.order.order_by is OrderBy.CHESS else _RESULT_COLUMNS[1:2]
+    for index in range(len(rounds)):
+        columns.append(Column(f"round_{index + 1}", str(index + 1), partial(cell, index), is_text=True))
+    note = (
+        "For each round the number of the opponent, the colour in the first game (w or b), and 1 for a win "
+        "in chess, = for a draw, 0 for a loss."
+    )
+    return StandingsTable.of("rounds", "Round by round", columns, standings.players, note)
 
 
 def crosspoints(standings: Standings) -> StandingsTable:
@@ -564,6 +596,7 @@ def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standi
 TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "bracket": _bracket,
     "standings": _places_table,
+    "rounds": _rounds,
     "crosstable": crosstable,
     "crosspoints": crosspoints,
     "bounds": possible_places,
@@ -595,7 +628,7 @@ def overview_keys(standings: Standings) -> set[str]:
     hidden = {"games", "meetings"}
     is_knockout = standings.result is not None and bool(standings.result.bracket)
     if is_knockout:
-        hidden |= {"standings", "bounds", "scorings"}
+        hidden |= {"standings", "rounds", "bounds", "scorings"}
     if is_knockout or len(standings.players) > _MAX_CROSSTABLE_PLAYERS:
         hidden |= {"crosstable", "crosspoints"}
     return set(KEYS) - hidden

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.players import Player, Seat
-from tbgen.games.standings.record import GameRecord
+from tbgen.games.standings.record import GameRecord, games_by_round
 from tbgen.games.standings.table import Column, signed_text
 
 _EVEN_SHARE: Final = Fraction(1, 2)
@@ -54,6 +54,12 @@ class TieData:
     def of(cls, players: Iterable[Player], order_by: OrderBy, scheme: Scheme) -> TieData:
         """Return the data for the given players."""
         return cls(order_by, scheme, {player.name: player for player in players})
+
+    @cached_property
+    def rounds(self) -> Sequence[Sequence[GameRecord]]:
+        """The games of each round, as :func:`games_by_round` returns them."""
+        seats = (seat for player in self.players.values() for seat in player.seats)
+        return games_by_round(seat.game for seat in seats if seat.white)
 
     @property
     def leading_tiebreak(self) -> Tiebreak:
@@ -247,8 +253,20 @@ def _koya(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
 
 
 def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
-    """Return the sum of the player's total points after each game, in the order of the files."""
-    return sum(accumulate(map(data.points_of, player.seats)), Fraction())
+    """Return the sum of the player's total points after each game, by rounds. Byes count in rounds without a
+    game; without numbers of rounds, games count in the order of the files, and byes last."""
+    seats = {id(seat.game): seat for seat in player.seats}
+    rounds = [[seats[id(game)] for game in games if id(game) in seats] for games in data.rounds]
+    idle_count = sum(not played for played in rounds)
+    byes = player.byes
+    points: list[Fraction] = []
+    for played in rounds or [player.seats]:
+        points += map(data.points_of, played)
+        if not played and byes:
+            count = min(byes, -(-player.byes // idle_count))
+            points += [Fraction(1)] * count
+            byes -= count
+    return sum(accumulate([*points, *[Fraction(1)] * byes]), Fraction())
 
 
 def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: TieData) -> int:

@@ -367,7 +367,7 @@ def standings(
     scheme: Scheme = Scheme.EXPONENTIAL,
     order: Order | str = "percent",
     *,
-    byes: bool = False,
+    byes: bool | Mapping[str, int] = False,
     entrants: Iterable[str] = (),
 ) -> Standings:
     """Return the standings of games under the given scheme, in the given order.
@@ -375,7 +375,8 @@ def standings(
     The scheme replaces the scheme of each game. This may change a result of which only bounds are proved.
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
-    :param byes: whether players with fewer games than others get byes, which count as won games.
+    :param byes: whether players with fewer games than others get byes, which count as won games; or the
+        number of byes by player.
     :param entrants: names of players who are listed even if they have no games.
 
     :raises UsageError: if no games are passed, the scheme has no points for the komi of a game, or the order
@@ -386,8 +387,8 @@ def standings(
         raise UsageError("there are no games to score")
     order = order_of(order) if isinstance(order, str) else order
     players = players_of(records, find_pairs(records), scheme, entrants)
-    if byes:
-        players = with_byes(players)
+    if byes is not False:
+        players = with_byes(players, None if byes is True else byes)
     breaks = tiebreaks(order.tiebreaks, players)
     data = TieData.of(players, order.order_by, scheme)
     return Standings(scheme, order, breaks, ranked_players(players, breaks, data), records)

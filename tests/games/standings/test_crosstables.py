@@ -7,7 +7,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.games.standings import standings
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import StandingsTable
-from tbgen.games.standings.tables import crosspoints, crosstable
+from tbgen.games.standings.tables import crosspoints, crosstable, tables
 from tbgen.games.standings.tournament import Standings
 from tests.support.tournaments import game, games
 
@@ -98,3 +98,29 @@ def test_cells_of_pages_are_square_and_keep_pairs_together() -> None:
 
 def test_a_player_may_play_itself() -> None:
     assert crosstable(standings(games("AA G0.0, AB G0.5"))).rows[0][3] == "10"
+
+
+def test_rounds_of_a_swiss_with_a_bye_and_of_a_round_robin() -> None:
+    """In a round robin of tbgen match, rounds follow from who meets whom; games may end in any order."""
+
+    def rows(text: str) -> list[list[str]]:
+        played = [
+            game(pair[0], pair[1], value, round_=key) for key, pair, value in map(str.split, text.split(","))
+        ]
+        return [
+            row[1:2] + row[3:]
+            for table in tables(standings(played), {"rounds"})
+            for row in table.formatted_rows()
+        ]
+
+    swiss = "1.1.1 AB G0.0, 2.1.2 CA -G1.0, 1.1.2 BA G1.0, 2.1.1 AC G0.0"
+    assert rows(swiss) == [["A", "2w1=", "3w1="], ["B", "1b0=", "bye"], ["C", "bye", "1b0="]]
+    robin = "1.1.1 AD G0.0, 1.3.1 DC -G0.0, 1.2.1 BC G0.0, 1.4.1 AB G0.0, 1.5.1 BD G0.0, 1.6.1 CA -G0.0"
+    assert rows(robin) == [
+        ["A", "4w1", "2w1", "3b1"],
+        ["B", "3w1", "1b0", "4w1"],
+        ["C", "2b0", "4b1", "1w0"],
+        ["D", "1b0", "3w0", "2b0"],
+    ]
+    gauntlet = "1.1.1 AB G0.0, 1.2.1 AC G0.0, 1.3.1 AD G0.0, 1.4.1 AE G0.0"
+    assert rows(gauntlet) == rows("1.1.1 AB G0.0, 2.1.1 BA G0.0") == []

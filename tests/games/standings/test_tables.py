@@ -76,7 +76,8 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
     found = replace(found, left_out=LeftOutCounts(1, 0), sprt=found.test(0, 5), anchor=Anchor(2800))
     duel = Duel("final", ("A", "B"), (), (), None, None)
     found = replace(found, result=EventResult(None, (), None, "", [[duel]]))
-    assert [table.key for table in tables(found)] == list(KEYS)
+    few = {"rounds"}  # for three players or more
+    assert [table.key for table in tables(found)] == [key for key in KEYS if key not in few]
     for table in tables(found):
         assert len({column.key for column in table.columns}) == len(table.columns)
         assert {len(row) for row in table.rows} == {len(table.columns)}

@@ -84,6 +84,24 @@ def test_byes_count_as_won_games() -> None:
     assert [player.place for player in standings(games, order="tcec").players] == [1, 2, 3]
 
 
+def test_progressive_points_follow_the_rounds_and_include_byes() -> None:
+    """Three rounds of three, in another order in the file: B wins after its bye, which comes first."""
+    rows = (("2.1", "A", "B", "0"), ("3.1", "C", "B", "0"), ("1.1", "A", "C", "1"))
+    games = [replace(match(white, black, result), round=key) for key, white, black, result in rows]
+    order, byes = replace(ORDERS["tcec"], tiebreaks=("progressive",)), dict.fromkeys("ABC", 1)
+    found = {
+        player.name: player.tiebreaks["progressive"]
+        for player in standings(games, order=order, byes=byes).players
+    }
+    assert found == {"B": 1 + 2 + 3, "A": 1 + 1 + 2, "C": 0 + 1 + 1}
+    unnumbered = [replace(game, round="") for game in games]
+    found = {
+        player.name: player.tiebreaks["progressive"]
+        for player in standings(unnumbered, order=order, byes=byes).players
+    }
+    assert found == {"B": 1 + 2 + 3, "A": 0 + 1 + 2, "C": 0 + 0 + 1}
+
+
 def test_direct_encounters_are_compared_again_among_level_players() -> None:
     """Places 7 to 9 of league 2 in season 19 of TCEC: 2.5, 2.5 and 1, then 1.5 to 0.5 between two players."""
     games = matches("A-B 1, B-A =, A-C 1, C-A 1, B-C 1, C-B 0, C-X 1, C-X =")  # all have 2.5 points
