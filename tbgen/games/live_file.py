@@ -149,7 +149,7 @@ class GameStart(PairingLine, frozen=True, tag="started"):
 
 
 class SearchFigures(Document):
-    """What an engine reports on the size of its search; null for what it does not report."""
+    """The size of a search, as its engine reports it; null for all that it does not report."""
 
     nodes: Count | None
     speed: Count | None

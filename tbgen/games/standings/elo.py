@@ -132,7 +132,7 @@ def _normalised_elo(excess: float, error: float, game_count: int) -> tuple[float
 
 
 class Anchor(Struct, frozen=True):
-    """What fixes the scale of ratings: the rating of a player, or the mean of all."""
+    """The origin of the scale of ratings: the rating of a player, or the mean of all."""
 
     rating: float = 0.0
     player: str = ""

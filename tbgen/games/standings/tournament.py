@@ -273,7 +273,7 @@ class Standings:
     result: EventResult | None = None
     """The result of the event; None if the games are not examined as those of an event."""
     anchor: Anchor = DEFAULT_ANCHOR
-    """What fixes the scale of the joint ratings."""
+    """The origin of the scale of the joint ratings."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:
