@@ -141,6 +141,15 @@ class PairingLine(GameLine, frozen=True):
     """The number of the game in the event, from 1, and the players."""
 
 
+class PairedGame(Struct, frozen=True):
+    """A game that has still to begin."""
+
+    key: str
+    number: int
+    white: str
+    black: str
+
+
 class GameStart(PairingLine, frozen=True, tag="started"):
     """A game begins. Each move of its opening follows as a :class:`GameMove`."""
 
@@ -208,6 +217,13 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
     """The result in chess; empty in older files."""
 
 
+class GamesPaired(Struct, frozen=True, tag_field="type", tag="paired"):
+    """The games of a round that have still to begin are known."""
+
+    games: Sequence[PairedGame]
+    """For each game, in the order of play, ``key``, ``number``, ``white`` and ``black``."""
+
+
 class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
     """The run of the event has ended."""
 
@@ -215,7 +231,7 @@ class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
     """``finished`` or ``stopped``."""
 
 
-LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | EventEnd
+LiveLine: TypeAlias = EventStart | GamesPaired | GameStart | GameMove | GameThought | GameEnd | EventEnd
 
 _DECODER: Final = decoder(LiveLine)
 

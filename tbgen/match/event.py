@@ -16,7 +16,15 @@ import chess
 from tbgen.board.scoring import Scheme
 from tbgen.errors import TbgenError, UsageError
 from tbgen.games.game_options import GameOptions
-from tbgen.games.live_file import EventStart, GameEnd, GameStart, Participant, StartPosition
+from tbgen.games.live_file import (
+    EventStart,
+    GameEnd,
+    GamesPaired,
+    GameStart,
+    PairedGame,
+    Participant,
+    StartPosition,
+)
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.encounters import Encounters, event_result, with_result
 from tbgen.match.adjudication import Judge
@@ -157,7 +165,9 @@ class Event:
                 ]
                 workers = [group.create_task(self._play_queue(slot, queue, file)) for slot in slots]
                 while (fixtures := self.schedule.next_round()) is not None:
-                    for fixture in list(self._missing_fixtures(fixtures)):
+                    missing = list(self._missing_fixtures(fixtures))
+                    self._send(GamesPaired([PairedGame(*fixture.message_fields) for fixture in missing]))
+                    for fixture in missing:
                         await queue.put(fixture)
                     if self.settings.format.waits_for_results:
                         await queue.join()

@@ -17,6 +17,7 @@ from tbgen.games.live_file import (
     EventStart,
     GameEnd,
     GameMove,
+    GamesPaired,
     GameStart,
     GameThought,
     LiveLine,
@@ -55,7 +56,9 @@ class Note:
     text: str
 
 
-Message: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | ScoreUpdate | Endings | Note
+Message: TypeAlias = (
+    EventStart | GamesPaired | GameStart | GameMove | GameThought | GameEnd | ScoreUpdate | Endings | Note
+)
 
 Listener: TypeAlias = Callable[[Message], object]
 """Function called with each message of an event; it must return at once, because clocks are running."""
@@ -100,6 +103,8 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         self._warn = warn
         self._file: FileIO | None = None
         self._start: EventStart | None = None
+        self._paired = b""
+        """The line with the games of the current round."""
         self._game_lines: dict[str, list[bytes]] = {}
         """For the key of each game in play: the lines written about the game."""
 
@@ -113,6 +118,8 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         match message:
             case EventStart():
                 self._begin(message)
+            case GamesPaired():
+                self._paired = self._write(message)
             case GameStart():
                 self._game_lines[message.key] = [self._write(message)]
             case GameMove():
@@ -130,7 +137,9 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         """Begin a new file, which replaces an older file atomically."""
         self._start = start
         partial_path = self._path.with_name(f"{self._path.name}.part")
-        lines = b"".join([encode_line(start), *(line for game in self._game_lines.values() for line in game)])
+        lines = b"".join(
+            [encode_line(start), self._paired, *(line for game in self._game_lines.values() for line in game)]
+        )
         try:
             partial_path.unlink(missing_ok=True)  # opening a pipe would wait for its reader
             file = partial_path.open("wb", buffering=0)

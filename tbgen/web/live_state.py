@@ -33,12 +33,15 @@ from tbgen.games.live_file import (
     EventStart,
     GameEnd,
     GameMove,
+    GamesPaired,
     GameStart,
     GameThought,
     LiveFile,
     LiveLine,
+    PairedGame,
     Participant,
     Ply,
+    SearchFigures,
     StartPosition,
     Termination,
     live_path,
@@ -118,10 +121,16 @@ class GameEndWithRows(GameEnd, frozen=True, tag=False, kw_only=True):
     games: list[FinishedGame]
 
 
+class GameThoughtWithMoves(GameThought, frozen=True, tag=False, kw_only=True):
+    """A report by an engine that thinks, with its line also in UCI notation."""
+
+    moves: str = ""
+
+
 _CHANGE_TYPES: Final = {
     line_type: defstruct(line_type.__name__, (), bases=(line_type,), frozen=True, tag=False)
     for line_type in get_args(LiveLine)
-} | {GameEnd: GameEndWithRows}
+} | {GameEnd: GameEndWithRows, GameThoughtWithMoves: GameThoughtWithMoves}
 """Maps the type of each line to the type of its document, which has no field ``type``: that is the name of
 the event."""
 
@@ -133,10 +142,12 @@ class LivePly(Ply, kw_only=True):
 
 
 class ThoughtDocument(Document):
-    """The last report of an engine that thinks."""
+    """The last report of an engine that thinks; ``moves`` is its line in UCI notation."""
 
     comment: str
     line: str
+    search: SearchFigures | None
+    moves: str
 
 
 class LiveGame(Document, kw_only=True):
@@ -312,7 +323,7 @@ class _GameInPlay:
     last_change: float
     """The time of ``perf_counter`` of the last move or, before the first move, of the start."""
     moves: list[GameMove] = field(default_factory=list)
-    thought: GameThought | None = None
+    thought: GameThoughtWithMoves | None = None
     """The last thought of the thinking engine; None if it has reported none since the last move."""
 
     @property
@@ -402,6 +413,7 @@ class LiveDocument(Document):
 
     event: EventStart | None
     playing: list[LiveGame]
+    next: list[PairedGame]
     standings: LiveStandings | None
     finished: FinishedGames
     over: Termination | None
@@ -420,6 +432,8 @@ class LiveState:
         """Finished games that are not in the standings yet."""
         self.needs_ranking = False
         """Whether games have been finished, or the event has ended, since the standings were computed."""
+        self._next: dict[str, PairedGame] = {}
+        """Maps the key of each game of the round that has still to begin to the game."""
         self._playing: dict[str, _GameInPlay] = {}
         """Maps the key of each game in play to the game."""
         self._finished: list[FinishedGame] = []
@@ -431,6 +445,7 @@ class LiveState:
 
         :param games: the games finished since the previous line.
         """
+        name = str(line.__struct_config__.tag)
         rows = [listed_game.row for listed_game in games]
         self._finished += rows
         self.spans |= {listed_game.row.key: listed_game.span for listed_game in games}
@@ -440,7 +455,11 @@ class LiveState:
             case EventStart():
                 self.start = line
                 self._encounters = Encounters([player.name for player in line.players], line.games, line.test)
+            case GamesPaired():
+                # The file may begin anew in the middle of a round.
+                self._next = {game.key: game for game in line.games if game.key not in self.spans}
             case GameStart():
+                self._next.pop(line.key, None)
                 self._playing[line.key] = _GameInPlay(line, _moment_of(line))
                 return "started", self._playing[line.key].document()
             case GameMove() if game := self._playing.get(line.key):
@@ -449,13 +468,14 @@ class LiveState:
                 game.thought = None
                 game.last_change = _moment_of(line)
             case GameThought() if game := self._playing.get(line.key):
-                game.thought = line = replace(line, line=game.line_in_san(line.line))
+                fields = asdict(line) | {"line": game.line_in_san(line.line), "moves": line.line}
+                line = game.thought = GameThoughtWithMoves(**fields)
             case GameEnd():
                 self._playing.pop(line.key, None)
             case EventEnd():
                 self.termination = line.how
         totals = {"total": len(self._finished), "games": rows} if isinstance(line, GameEnd) else {}
-        return str(line.__struct_config__.tag), _CHANGE_TYPES[type(line)](**asdict(line), **totals)
+        return name, _CHANGE_TYPES[type(line)](**asdict(line), **totals)
 
     def update_standings(self, games: Iterable[GameRecord]) -> tuple[str, LiveStandings] | None:
         """Add games to the standings, and return the new standings; this may take seconds."""
@@ -484,6 +504,7 @@ class LiveState:
         return LiveDocument(
             event=self.start,
             playing=[game.document() for game in self._playing.values()],
+            next=list(self._next.values()),
             standings=self._standings,
             finished=self.finished_games(),
             over=self.termination,

@@ -73,14 +73,15 @@ def test_thoughts_are_written_while_an_engine_thinks(
     monkeypatch.setattr("tbgen.uci.protocol._REPORT_SECONDS", 0.05)
     players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
-    lines = [json.loads(line) for line in (tmp_path / "games.pgn.live").read_text().splitlines()]
+    _, paired, *lines = map(json.loads, (tmp_path / "games.pgn.live").read_text().splitlines())
+    assert paired == {"type": "paired", "games": [{"key": "1.1.1", "number": 1, "white": "A", "black": "B"}]}
     types = [line["type"] for line in lines if line.get("key")]
     assert types[:4] == ["started", "thought", "thought", "moved"]
-    for line, score, moves in ((lines[2], "+0.12/3", "f2f3"), (lines[3], "+M5/7", "f2f3 e7e5")):
+    for line, score, moves in ((lines[1], "+0.12/3", "f2f3"), (lines[2], "+M5/7", "f2f3 e7e5")):
         assert re.fullmatch(rf"{re.escape(score)} \d+\.\d{{3}}s", line["comment"])
         assert line["line"] == moves
-    assert [line["search"]["nodes"] for line in lines[2:4]] == [101, None]
-    assert lines[2]["search"] == {"nodes": 101, "speed": 202, "hits": 3}
+    assert [line["search"]["nodes"] for line in lines[1:3]] == [101, None]
+    assert lines[1]["search"] == {"nodes": 101, "speed": 202, "hits": 3}
     assert (
         capsys.readouterr().err.count("A seems to ignore nodes=10: it has searched 101 nodes for a move") == 1
     )

@@ -14,8 +14,10 @@ from tbgen.games.live_file import (
     EventStart,
     GameEnd,
     GameMove,
+    GamesPaired,
     GameStart,
     GameThought,
+    PairedGame,
     Participant,
     Ply,
     StartPosition,
@@ -287,6 +289,16 @@ def begun() -> LiveState:
     return state
 
 
+def test_games_that_have_still_to_begin() -> None:
+    state = begun()
+    later = [PairedGame(f"2.{encounter}.1", encounter, "A", "B") for encounter in (1, 2)]
+    assert state.apply(GamesPaired([PairedGame("1.1.1", 1, "A", "B"), *later]), ())[0] == "paired"
+    state.apply(GameStart(0, "1.1.1", 1, "A", "B", StartPosition(chess.STARTING_FEN, "")), ())
+    assert [game["key"] for game in state.document().builtins()["next"]] == ["2.1.1", "2.2.1"]
+    state.apply(GamesPaired(later[1:]), ())
+    assert [game["key"] for game in state.document().builtins()["next"]] == ["2.2.1"]
+
+
 def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
     for line, wanted in (("g8f6 e2e4 f6e4", "Nf6 e4 Nxe4"), ("g8f6 e2e5 f6e4", "Nf6"), ("", "")):
         state, board = begun(), chess.Board()
@@ -317,7 +329,9 @@ def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
     name, change = state.apply(GameThought(0, "1.1.1", "+0.12/3 1.000s", "g1f3 g8f6 a1a5"), ())
     assert isinstance(change, GameThought)
     assert (name, change.key, change.line) == ("thought", "1.1.1", "Nf3 Nf6")
-    assert thought() == {"comment": "+0.12/3 1.000s", "line": "Nf3 Nf6"}
+    assert thought() == {
+        "comment": "+0.12/3 1.000s", "line": "Nf3 Nf6", "search": None, "moves": "g1f3 g8f6 a1a5"
+    }  # fmt: skip
     board = chess.Board()
     board.push_uci("g1f3")
     state.apply(GameMove(0, "1.1.1", Ply("g1f3", "Nf3", "", ""), board.fen(), {}), ())
