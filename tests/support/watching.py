@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from tbgen.games.live_file import LiveFile, live_path
+from tbgen.games.live_file import GamesPaired, LiveFile, live_path
 from tests.match.engines import MATE, words
 from tests.support.matches import event, played
 from tests.support.processes import started, wait_for
@@ -21,11 +21,11 @@ LINGERING = (words("A", "linger", MATE), words("B", "linger", MATE))
 
 
 def stands_still(pgn: Path) -> Sequence[Any]:
-    """Lines of the live file of an event up to the third ply of its third game; the PGN file is truncated to
-    match."""
+    """Lines of the live file of an event up to the third ply of its third game, without those on later games;
+    the PGN file is truncated to match."""
     played(pgn, "--rounds", "2", "--event", "Test", players=[words(name, moves=MATE) for name in "AB"])
     with closing(LiveFile(live_path(pgn))) as file:
-        lines = file.read()[1][:17]
+        lines = [line for line in file.read()[1] if not isinstance(line, GamesPaired)][:17]
     live_path(pgn).unlink()
     os.truncate(pgn, lines[12].size)  # type: ignore[union-attr]
     return lines

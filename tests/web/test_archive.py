@@ -115,7 +115,7 @@ def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Bro
         expect(page.locator("#winner")).to_have_text("A, B and C share the first place.")
         expect(page.locator("#event")).to_have_text("A, B, C; round-robin, 54 of 54 games played.")
         expect(page.locator("#status")).to_contain_text("The event is over.")
-        expect(page.locator("#standings table")).to_have_count(1)
+        expect(page.locator("#standings table")).to_have_count(3)
         expect(page.locator("#crosstable table")).to_be_visible()
         page.set_viewport_size(PHONE)
         assert not visit.too_wide()

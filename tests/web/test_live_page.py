@@ -16,10 +16,13 @@ from playwright.sync_api import Browser, expect
 from tbgen.games.live_file import (
     GameEnd,
     GameMove,
+    GamesPaired,
     GameStart,
     GameThought,
     LiveLine,
+    PairedGame,
     Ply,
+    SearchFigures,
     StartPosition,
     encode_line,
     live_path,
@@ -120,6 +123,11 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
                 expect(page.locator(each)).to_be_in_viewport(ratio=1)
             assert not watching.too_wide()
             assert watching.violations() == []
+            for width, height in ((390, 844), (1440, 900)):  # what matters is on the first screen
+                page.set_viewport_size({"width": width, "height": height})
+                for each in ("#board", "#black", "#white", "#thoughts svg"):
+                    expect(page.locator(each)).to_be_in_viewport(ratio=1)
+                expect(page.locator("#standings tbody tr").first).to_be_in_viewport()
             page.set_viewport_size(DESK)
             assert watching.box("#board")["height"] > 0.65 * DESK["height"]
             expect(page.locator("#white")).to_be_in_viewport(ratio=1)
@@ -127,7 +135,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
             watching.sees({"#played": "1. f3 e5 2. g4", "#mobility": "Black has 30 legal moves: G30.5"})
             watching.sees({"#white-evaluation": "+0.12", "#white-line": "2. g4", "#black-line": "1... e5"})
             expect(stage.locator(".now")).to_contain_text("Accrued G30.5")
-            expect(stage.locator("#white-depth")).to_have_text(re.compile(r"^depth 3, [\d.]+s$"))
+            expect(stage.locator("#white-depth")).to_have_text(re.compile(r"^depth 3, [\d.]+s, 20 nodes$"))
             curve = re.compile(r"^M.*(H.*V.*){3}$")
             expect(stage.locator(".graph path.accrued")).to_have_attribute("d", curve)
             watching.sees({"#board [data-man]": 32, "#board .marker": 2, ".match": 1})
@@ -167,8 +175,13 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         page = visit.page
         stage = page.locator("#stage")
         shown = page.locator("#board svg.chessboard")
-        told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
-        visit.sees({"#black": "B-0.31", "#black-depth": "depth 9, 2.500s"})  # Black's own evaluation
+        paired = [PairedGame(f"1.{encounter}.1", encounter, "A", "B") for encounter in range(1, 10)]
+        told(GamesPaired(paired), start("1.1.1"), move("1.1.1", 0))
+        told(GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4", SearchFigures(1_234_567, 493_827, 1)))
+        visit.sees({"#black": "B-0.31"})  # Black's own evaluation
+        visit.sees({"#black-depth": "depth 9, 2.500s, 1.2M nodes, 494k/s, 1 tablebase hit"})
+        visit.sees({"#board .arrow": 2, "#next-games li": 7})
+        expect(page.locator("#next-games li").last).to_have_text("and 2 more")
         visit.sees({"#black-line": "1... e5 2. g4", "#white-evaluation": "–", ".thinks h3": "B"})
         told(move("1.1.1", 1))
         visit.sees({"#played .step": 2, "#black-evaluation": "–", ".thinks": 0})
@@ -242,7 +255,7 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
         page = visit.page
         expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no")
         Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
-        visit.sees({"#winner": "B is first: 1 to 0 points.", "#event": "A, B; round-robin, 1 game played."})
+        visit.sees({"#winner": "B wins: 1 to 0 points.", "#event": "A, B; round-robin, 1 game played."})
         expect(page.locator("#status")).to_contain_text("no readable live file beside it")
         visit.sees({"#banner": "-G0.0, 0.0000-1.0000: Black mates", "#finished tbody tr": 1})
         Path(shutil.copy(live_path(events.over), tmp_path / "other.live")).rename(live_path(pgn))
@@ -277,5 +290,9 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
         page.locator("#last").click()
         visit.sees({"#banner": "-G0.0, 0.0000-1.0000: Black mates", "#black-depth": re.compile("^depth 3, ")})
         assert not visit.too_wide()
+        with LiveWriter(pgn, print) as writer:  # the finished event is continued
+            writer(replace(START, finished=1, size=pgn.stat().st_size, name="Autumn cup"))
+            visit.sees({"#status": "", "#winner": "", "#finished tbody tr": 1})
+            expect(page).to_have_title("Autumn cup – tbgen live")
         visit.audit()
         visit.close()

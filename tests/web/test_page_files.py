@@ -76,8 +76,8 @@ def test_all_together_are_small(page: TestClient) -> None:
 def test_modules_are_few_and_short() -> None:
     modules = list(PLACE.rglob("*.js"))
     texts = [path.read_text() for path in (*modules, PLACE.parent / "documents.d.ts")]
-    assert len(modules) <= 30
-    assert sum(len(text.splitlines()) for text in texts) <= 5700
+    assert len(modules) <= 32
+    assert sum(len(text.splitlines()) for text in texts) <= 6100
 
 
 def test_headers(page: TestClient) -> None:

@@ -7,6 +7,7 @@ import {Card, Stage, Watched, addressOf} from "./watched.js"
 
 const MAX_CARDS = 15
 const MAX_LISTED = 500
+const MAX_NEXT = 6
 const SECOND_MS = 1000
 /** Time in milliseconds after which the page connects again to a server that has refused. */
 const RETRY_MS = 10 * SECOND_MS
@@ -33,8 +34,10 @@ let total = 0
 let result = null
 /** How the event has ended, a key of OVER; null before. @type {string} */
 let over = null
+/** Games that have still to begin, as far as they are known. @type {PairedGame[]} */ let next = []
 
 function showEvent() {
+    document.title = [event?.name, "tbgen live"].filter(Boolean).join(" – ")
     if (!event) {
         $("event").textContent = NONE
         return
@@ -49,7 +52,17 @@ function showEvent() {
 
 const cards = () => [...games.values()].filter(game => game.view instanceof Card)
 
+/** Show the games that come next; after the end, there are none. @type {(games: PairedGame[]) => void} */
+function showNext(games) {
+    next = games
+    $("next").hidden = over !== null || !next.length
+    const rest = next.length - MAX_NEXT
+    $("next-games").replaceChildren(...next.slice(0, MAX_NEXT).map(({key, white, black}) => h("li", {}, `${white} – ${black} `, h("small", {}, key))),
+        rest > 0 ? h("li", {}, `and ${rest} more`) : "")
+}
+
 /** @type {(told: LiveGame) => void} */ function startGame(told) {
+    showNext(next.filter(({key}) => key !== told.key))
     const gone = [...games.values()].find(game => game.result && (game !== stage.game || stage.free))
     if (gone && games.size >= event.concurrency) {
         gone.view?.close()
@@ -134,6 +147,7 @@ function showOver(how) {
     $("playing-label").textContent = how === null ? "Games in play" : "Last games"
     $("winner").textContent = ["finished", "untold"].includes(how) ? result?.sentence ?? "" : ""
     games.forEach(game => game.stopped = how !== null)
+    showNext(next)
     showCounts()
     tick()
 }
@@ -152,6 +166,7 @@ function showOver(how) {
     found.playing.forEach(addGame)
     showRanking(found.standings)
     showListed()
+    next = found.next
     showOver(found.over)
     const showStage = (/** @type {FinishedGame} */ last) => $("stage").hidden = !stage.game && !last
     const last = over !== null && !games.size ? listed[0] : undefined
@@ -192,23 +207,18 @@ function connect() {
         call(JSON.parse(message.data))
     })
     on("silence", () => null)
-    on("state", (/** @type {WholeEvent} */ found) => {
-        showAll(found)
-        if (over === "finished") stream.close()
-    })
+    on("state", showAll) // also after the end, when the event is continued
+    on("paired", (/** @type {{games: PairedGame[]}} */ told) => showNext([...next, ...told.games]))
     on("started", startGame)
     on("moved", (/** @type {Moved} */ told) => games.get(told.key)?.move(told))
     on("thought", (/** @type {Thought & {key: string}} */ told) => games.get(told.key)?.think(told))
     on("finished", finishGame)
     on("standings", showRanking)
-    on("over", (/** @type {{how: string}} */ {how}) => {
-        showOver(how)
-        if (how === "finished") stream.close()
-    })
+    on("over", (/** @type {{how: string}} */ {how}) => showOver(how))
     stream.addEventListener("error", async () => {
         lose()
         // The browser reconnects by itself unless the server has refused.
-        if (stream.readyState !== EventSource.CLOSED || over === "finished") return
+        if (stream.readyState !== EventSource.CLOSED) return
         setTimeout(connect, RETRY_MS)
         if (over === null) await fresh("live/event").catch(({status, message}) => status && ($("status").textContent = message))
     })
@@ -223,14 +233,33 @@ function connect() {
  * @param standings see docs/match.md
  * @param perEncounter number of games in an encounter
  */
-export function showStandings({score, tables, games: whole}, perEncounter) {
+export function showStandings({score, tables, games: whole, result}, perEncounter) {
     $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
     if (!tables.length) return
-    const shown = tables.map(each => [each.key, table(each.columns, each.rows, `${each.title}, by ${counted(whole, "game")} of whole encounters`, each)])
+    const shown = tables.map(each => [each.key, each.key === "bracket" ? bracket(result.bracket) : table(each.columns, each.rows, `${each.title}, by ${counted(whole, "game")} of whole encounters`, each)])
     const of = (/** @type {boolean} */ isCross) => shown.filter(([key]) => (key === "crosstable") === isCross).map(([, element]) => element)
     $("standings").replaceChildren(...of(false))
     $("crosstable").replaceChildren(...of(true))
     $("crosstable").hidden = !$("crosstable").hasChildNodes()
+}
+
+/** The bracket of a knockout: a column for each stage, with the games of each duel. @type {(stages: Duel[][]) => HTMLElement} */
+const bracket = stages => h("div", {class: "bracket wide", tabindex: "0", role: "region", "aria-label": "Bracket"}, stages.map(duels =>
+    h("section", {}, h("h3", {}, duels[0].stage), h("div", {}, duels.map(duel => h("article", {}, duel.players.map((name, at) => rowOf(duel, name, at)),
+        h("p", {class: "note"}, duel.games.length ? duel.games.map(game => [gameOf(duel, game), " "]) : "\u00a0")))))))
+
+/** Return a player of a duel with his points; the winner's name is set off. @type {(duel: Duel, name: string, at: number) => HTMLElement} */
+function rowOf({winner, decision, points}, name, at) {
+    const unknown = decision === "bye" ? "bye" : "–"
+    const won = name !== null && name === winner
+    return h("p", {class: won && "won"}, h("span", {}, name ?? unknown, won && decision === "seeding" && " (by seeding)"), points.length ? h("span", {}, points[at].toFixed(2)) : "")
+}
+
+/** Return a link to a game of a duel, with the colour and the result in chess of the first player. @type {(duel: Duel, game: DuelGame) => HTMLElement} */
+function gameOf({players}, {key, white, classical, value}) {
+    const isWhite = white === players[0]
+    const mark = classical.startsWith("1/2") ? "=" : (classical === "1-0") === isWhite ? "1" : "0"
+    return h("a", {href: addressOf(key), title: `Game ${key}: ${classical}, ${value}`, "aria-label": `Game ${key}: ${players[0]} with ${isWhite ? "White" : "Black"}, ${classical}`}, `${isWhite ? "w" : "b"}${mark}`)
 }
 
 /** @type {(score: MatchScore, perEncounter: number) => string} */
@@ -281,9 +310,10 @@ function table(columns, rows, caption, {key = "", note = "", first = ""} = {}) {
         : h("td", {class: kind(at)}, isMarks(at) ? marks(String(text)) : text)
     return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
         h("table", {class: key || false},
-            h("caption", {}, caption, first && h("p", {class: "note"}, first), note && h("details", {}, h("summary", {}, "How to read it"), note)),
+            h("caption", {}, caption),
             h("thead", {}, h("tr", {}, columns.map(({title}, at) => title ? h("th", {scope: "col", class: kind(at)}, title) : h("td")))),
-            h("tbody", {}, rows.map(row => h("tr", {}, row.map(cell))))))
+            h("tbody", {}, rows.map(row => h("tr", {}, row.map(cell))))),
+        first && h("p", {class: "note"}, first), note && h("details", {class: "note"}, h("summary", {}, "How to read it"), note))
 }
 
 if (isStatic) attempt($("status"), async () => showAll(await fresh("live/event")))

@@ -7,9 +7,9 @@ import {moverOf, squaresOf} from "./position.js"
 import {counted, height, isWhites, markOf, movesIn, opponentHas} from "./score.js"
 
 /** The least width of the graph of a game, its height, and the width of its labels. */
-const LEAST_WIDTH = 320
+export const LEAST_WIDTH = 320
 const HEIGHT = 150
-const LEFT = 44
+export const LEFT = 44
 /** Scores of a higher rank differ by hardly any points, and are shown paler. */
 const DULL = "G6.0"
 const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
@@ -95,13 +95,18 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
         known.filter(([ply, index]) => markOf(plies[index - 1], ply)).map(([ply, index]) => svg("circle", {class: "mistake", cx: x(index), cy: y(ply.value), r: 4})),
         svg("rect", {class: "muted", x: LEFT, width: width - LEFT, y: y(DULL), height: y(`-${DULL}`) - y(DULL)}),
         at === null ? [] : svg("line", {class: "here", x1: x(at), x2: x(at), y1: 0, y2: HEIGHT}))
-    if (onGo) drawn.addEventListener("click", event => {
+    if (onGo) offerPlies(drawn, width, plies.length - 1, onGo)
+    return drawn
+}
+
+/** Call `onGo` with the number of the ply at which a graph of a game is clicked. @type {(drawn: SVGSVGElement, width: number, last: number, onGo: (at: number) => unknown) => void} */
+export function offerPlies(drawn, width, last, onGo) {
+    drawn.addEventListener("click", event => {
         const box = drawn.getBoundingClientRect()
         const place = (event.clientX - box.left) / box.width * width
-        const ply = Math.round((place - LEFT) / (width - LEFT - 8) * (plies.length - 1))
-        onGo(Math.min(Math.max(ply, 0), plies.length - 1))
+        const ply = Math.round((place - LEFT) / (width - LEFT - 8) * last)
+        onGo(Math.min(Math.max(ply, 0), last))
     })
-    return drawn
 }
 
 /** Return a step-shaped path through points. @type {(points: number[][]) => string} */

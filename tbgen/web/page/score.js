@@ -32,9 +32,9 @@ export function markOf(before, after) {
     return isWhites(before.value) === isWhites(after.value) ? "?" : "??"
 }
 
-/** Return the points of a score: each half step halves the lead. @type {(score: string) => PointsDocument} */
+/** Return the points of a score: each half step halves the lead, down to the least lead that a number can show. @type {(score: string) => PointsDocument} */
 export function pointsOf(score) {
-    const lead = 2 ** -rankOf(score) * (isWhites(score) ? 1 : -1)
+    const lead = 2 ** -Math.min(rankOf(score), 52) * (isWhites(score) ? 1 : -1)
     return {white: (1 + lead) / 2, black: (1 - lead) / 2}
 }
 

@@ -3,14 +3,15 @@
 import {isStatic} from "./api.js"
 import {$, h, offerWalk, onClick, onKey, refillMoves, steps} from "./browser.js"
 import {Chessboard, tick} from "./chessboard.js"
+import {evaluations, figuresText, thoughtOf} from "./evaluations.js"
 import {graph, showBar, showCount} from "./mobility.js"
 import {lineText, numbered} from "./position.js"
 import {pointsText, score} from "./score.js"
 
 const SECOND_MS = 1000
 /** @type {Colour[]} */ const SIDES = ["black", "white"]
-/** Evaluation, depth and time in the comment of a move. */
-const THOUGHT = /^(\S+)\/(\d+) ([\d.]+s)/
+/** Kinds of the arrows for the moves that an engine expects: its own, and the reply. */
+const ARROWS = ["info", "secondary"]
 
 /** Return the address of a finished game: that of a file if `ending` is a suffix, else the address that redirects to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
 export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/${encodeURIComponent(key)}${ending}`
@@ -48,8 +49,8 @@ export class Watched {
     }
 
     /** Store a thought of the engine to move. @type {(told: Thought) => void} */
-    think({comment, line}) {
-        this.thought = {comment, line}
+    think({comment, line, search, moves}) {
+        this.thought = {comment, line, search, moves}
         this.view?.schedule()
     }
 
@@ -251,9 +252,12 @@ export class Stage extends View {
         this.showMoves()
         const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: (/** @type {number} */ at) => this.go(at)}
         $("graph").replaceChildren(...game.plies.length ? [graph([game.start, ...game.plies], shown)] : [])
+        $("thoughts").replaceChildren(...game.plies.length ? [evaluations(game, shown)] : [])
+        const expected = followed && !game.result && game.thought?.moves?.split(" ").filter(Boolean) || []
+        this.board.arrows(expected.slice(0, ARROWS.length).map((uci, index) => ({uci, kind: ARROWS[index]})))
         // A game that is over may have nothing to fill these places, which games in play reserve.
         $("stage").classList.toggle("unlined", game.result && !game.plies.some(ply => ply.line))
-        $("stage").classList.toggle("unthought", game.result && !game.plies.some(ply => THOUGHT.test(ply.comment)))
+        $("stage").classList.toggle("unthought", game.result && !game.plies.some(ply => thoughtOf(ply.comment)))
         $("banner").hidden = !game.result || !followed
         $("banner").replaceChildren(...game.result ?? [])
         $("explore").href = game.link
@@ -267,12 +271,12 @@ export class Stage extends View {
         const {game} = this
         const thinks = game.thought !== null && !game.result && this.at === null && game.moverOf(game.plies.length) === side
         const number = thinks ? game.plies.length : [...game.plies.keys()].findLast(each => each < this.here && game.moverOf(each) === side)
-        const {comment = "", line = ""} = (thinks ? game.thought : game.plies[number]) ?? {}
-        const [, evaluation = "", depth = "", time = comment] = comment.match(THOUGHT) ?? []
+        const {comment = "", line = "", search = null} = (thinks ? game.thought : game.plies[number]) ?? {}
+        const {evaluation = "", depth = "", time = comment} = thoughtOf(comment) ?? {}
         const set = (/** @type {string} */ name, /** @type {string} */ text) => $(`${side}-${name}`).textContent = text
         set("engine", game[side])
         set("evaluation", evaluation || "–")
-        set("depth", [depth && `depth ${depth}`, time].filter(Boolean).join(", "))
+        set("depth", [depth && `depth ${depth}`, time, figuresText(search)].filter(Boolean).join(", "))
         set("line", line ? lineText(game.fenAt(number), line.split(" ")) : "")
         $(`${side}-engine`).parentElement.classList.toggle("thinks", thinks)
     }
