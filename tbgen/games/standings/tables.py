@@ -432,7 +432,7 @@ def _places_note(standings: Standings) -> str:
     order = f"Players are ordered by {criterion}"
     if standings.result is not None and standings.result.bracket:
         order = f"Places are those of the bracket; players who share one are ordered by {criterion}"
-    if least < most:
+    elif least < most:
         game_counts = f"unequal numbers of games, {least} to {most}"
         if order_by is OrderBy.PERCENT:
             order = f"Players have {game_counts}: they are ordered by points per game (%), not by points"
@@ -491,8 +491,12 @@ def _ratings(standings: Standings) -> StandingsTable:
 
 
 def _joint(standings: Standings) -> StandingsTable | None:
-    """Return one rating for each player, from all games together, if there are three players or more, or an
-    anchor."""
+    """Return the ratings of all players at which all points together are likeliest, if there are three
+    players or more, or an anchor. Everybody is expected to score what he has scored. Ordo gives the same
+    ratings, but for its scale of 202 points for 76 %; BayesElo also counts a draw as a win and a loss, which
+    brings ratings closer together. Who has taken all points or none has no rating. Players are rated in
+    separate groups if no chain of points connects them both ways. Pairs of games count as one result in the
+    margins."""
     if len(standings.players) < _MIN_JOINT_PLAYERS and standings.anchor == DEFAULT_ANCHOR:
         return None
     ratings = standings.ratings
@@ -501,21 +505,19 @@ def _joint(standings: Standings) -> StandingsTable | None:
         key=lambda player: (ratings[player.name].group, -ratings[player.name].rating),
     )
     sizes = Counter(rating.group for rating in ratings.values())
-    apart = [size for size in sizes.values() if size == 1]
 
-    def shown(part: str, show: Callable[[float], str]) -> Column:
-        titles = {"rating": "rating", "margin": "95 %", "superiority": "LOS"}
-        return Column(part, titles[part], lambda player: getattr(ratings[player.name], part), show)
+    def shown(part: str, title: str, show: Callable[[float], str]) -> Column:
+        return Column(part, title, lambda player: getattr(ratings[player.name], part), show)
 
     columns = [
         _PLAYER_COLUMN,
-        shown("rating", _rating_text),
-        shown("margin", lambda margin: margin_text(margin) if isfinite(margin) else ""),
-        shown("superiority", lambda los: "" if isnan(los) else f"{los:.1%}"),
+        shown("rating", "rating", _rating_text),
+        shown("margin", "95 %", lambda margin: f"{margin:.1f}" if isfinite(margin) else ""),
+        shown("superiority", "LOS", lambda los: "" if isnan(los) else f"{los:.1%}"),
         _RESULT_COLUMNS[0],
         *(_CHESS_COLUMNS if standings.order.order_by is OrderBy.CHESS else _RESULT_COLUMNS[1:3]),
     ]
-    if len(sizes) > 1 + len(apart):
+    if sum(size > 1 for size in sizes.values()) > 1:
         columns.insert(1, Column("group", "group", lambda player: ratings[player.name].group))
     anchor = standings.anchor
     note = (
