@@ -82,7 +82,7 @@ def test_the_bracket_of_a_knockout_and_its_places() -> None:
         (3, "C"),
     ]
     assert overview_keys(found) - overview_keys(over) == {
-        "standings", "crosstable", "crosspoints", "bounds", "scorings"
+        "standings", "rounds", "crosstable", "crosspoints", "bounds", "scorings"
     }  # fmt: skip
     half = standings(whole[:-1])
     begun = with_result(half, event_result(half))
