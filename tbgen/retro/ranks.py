@@ -52,14 +52,17 @@ from tbgen.retro.kernels.phase import (
 from tbgen.retro.kernels.sweep import (
     MAX_DEPTH,
     NO_LIMIT,
+    SEARCH_SHARED,
     Attacker,
     Sets,
     Sweep,
     SweepResults,
+    SweepState,
     assign_front,
     begin_sweep,
     find_candidates,
     next_state,
+    receive,
     run_levels,
 )
 from tbgen.retro.kernels.targets import Pool
@@ -79,14 +82,11 @@ _MIN_SHARED_WORDS: Final = int64(1 << 12)
 """Minimum number of words on the front for which the next level is divided among threads. Processing this
 many words takes one or two milliseconds."""
 
-MAX_PARTS: Final = 16
-"""Greatest number of parts of a sweep. It is limited, because every part examines the moves that lead from
-it to the fronts of all other parts."""
+MAX_PARTS: Final = 64
+"""Greatest number of parts of a sweep. It is limited, because every part reads the events of all parts."""
 
 _NO_SET: Final = np.zeros((2, 0), np.uint64)
 _NO_DEPTHS: Final = np.zeros(0, np.uint16)
-_NEIGHBOUR_BITS: Final = 6
-"""Number of low bits in which the numbers of 64 neighbouring words differ."""
 
 
 @dataclass
@@ -285,6 +285,7 @@ class WidePhaseSolver(PhaseSolver):
         self._running = 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
+        self._receive = with_fixed_types(receive)
         self._record = with_fixed_types(record_inner_sweep)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, records, crew.threads.map)
@@ -345,20 +346,23 @@ class WidePhaseSolver(PhaseSolver):
         try:
             state = begin_sweep(sweep, first_key)
             while True:
-                state = self._run_levels(sweep, state, limit)
+                no_thread_is_idle = self._running >= self._crew.width
+                state = self._run_levels(sweep, state, int64(no_thread_is_idle), limit)
                 if state.level >= NO_LEVEL:
                     return state.last_key
-                self._run_parts(partial(self._find, sweep), parts)
-                self._run_parts(partial(self._assign, sweep, state), parts)
-                state = self._next_state(sweep, state)
+                if not no_thread_is_idle:
+                    state = self._share_level(sweep, state, parts)
         finally:
             with self._lock:
                 self._running -= 1
 
-    def _run_parts(self, work: Callable[[int], None], parts: range) -> None:
-        """Process all parts, concurrently if a thread is idle."""
-        idle = self._running < self._crew.width
-        list(self._crew.helpers.map(work, parts) if idle else map(work, parts))
+    def _share_level(self, sweep: Sweep, state: SweepState, parts: range) -> SweepState:
+        """Process a level, sharing out its parts among the helpers."""
+        helpers = self._crew.helpers
+        while not all(list(helpers.map(lambda part: self._find(sweep, part, SEARCH_SHARED), parts))):
+            list(helpers.map(lambda part: self._receive(sweep, part), parts))
+        list(helpers.map(lambda part: self._assign(sweep, state, part), parts))
+        return self._next_state(sweep, state)
 
 
 def start_phase(workspace: Workspace, pool: Pool, symmetric: bool, crew: Crew | None) -> PhaseSolver:
@@ -380,8 +384,7 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
     words = frame.words
     phase = make_phase(words, True)
     results = SweepResults(zeros(2 * 64 * words, np.uint8), _NO_DEPTHS, np.array([0, 64 * words], np.int64))
-    # The square of Black's king determines the part, and 64 neighbouring words must belong to one part.
-    scratch = make_scratch(frame, parts if frame.scalars > 1 and frame.shifts[1] >= _NEIGHBOUR_BITS else 1)
+    scratch = make_scratch(frame, parts)
     inner_counts = zeros(64 * words, np.uint8)
 
     def make_attacker(side: Side) -> Attacker:

@@ -17,7 +17,7 @@ from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_ranks
-from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_state
+from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_state, receive
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.retro.pool import PoolLoader
@@ -73,7 +73,8 @@ def compile_wide_kernels(material: Material, sources: Mapping[Material, Source])
     attacker = workspace.attackers[0]
     state = SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
-    compile_for(find_candidates, sweep, 0)
+    compile_for(find_candidates, sweep, 0, 0)
+    compile_for(receive, sweep, 0)
     compile_for(assign_front, sweep, state, 0)
     compile_for(next_state, sweep, state)
     table = solve(material, sources, Variant.R_MOBILITY, wide=True)

@@ -45,7 +45,16 @@ from tbgen.retro.kernels.frame import IMAGE_PAIR, NO_PAIR, Frame, Phase
 from tbgen.retro.kernels.functions import FunctionNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveBuffer
-from tbgen.retro.kernels.sweep import BATCH, Attacker, Departures, Scratch, Sets, SweepResults
+from tbgen.retro.kernels.sweep import (
+    BATCH,
+    CHUNK,
+    Attacker,
+    Departures,
+    Outboxes,
+    Scratch,
+    Sets,
+    SweepResults,
+)
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import max_departures
 from tbgen.retro.kernels.words import ALL, Codes, Ints, Plies
@@ -53,6 +62,16 @@ from tbgen.system.memory import invalidate, zeros
 
 QUARTERS: Final = 4
 """Number of elements for each slot in the arrays of values and of depths."""
+_ENTRIES_PER_WORD: Final = 1
+"""Number of entries of all outboxes of an attacker together, for each word. Most levels need fewer."""
+_STRETCHES: Final = 4
+"""Greatest number of stretches of consecutive words that a part owns. With one, fewer moves lead to other
+parts, but of two parts the larger has a third more words on the front than the mean; with four, 4 to 5 %
+more (KRvKB)."""
+_MIN_OWNER_BITS: Final = 6
+"""Least value of ``Scratch.owner_bits``."""
+_MAX_OWNERS: Final = 1 << 10
+"""Greatest number of elements of ``Scratch.owners``, which should stay in the cache of a processor."""
 
 
 def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:
@@ -178,15 +197,30 @@ def mirrors_itself(layout: Layout, phase: int) -> bool:
     return bool(placement) and layout.placement_of(placement, MIRROR_FILES) == placement
 
 
+def _make_outboxes(words: int, parts: int) -> Outboxes:
+    """Return empty outboxes of the parts of a phase with ``words`` words. Memory is used as they fill."""
+    least = 2 * (parts + (BATCH + MAX_WORD_MOVES) // CHUNK)
+    chunks = least + _ENTRIES_PER_WORD * words // (CHUNK * parts) if parts > 1 else 0
+    return Outboxes(
+        word=np.empty((parts, CHUNK * chunks), np.int32),
+        bits=np.empty((parts, CHUNK * chunks), np.uint64),
+        end=np.zeros((parts, 2, max(parts, 8)), np.int64),
+        last_end=np.empty((parts, chunks), np.int64),
+        used_chunks=np.zeros(parts, np.int64),
+    )
+
+
 def make_scratch(frame: Frame, parts: int) -> Scratch:
-    """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts."""
+    """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts, or fewer if there
+    are too few words."""
     words = frame.words
     marks = words // 64 + 1
+    owner_bits = max(_MIN_OWNER_BITS, words.bit_length() - _MAX_OWNERS.bit_length())
+    parts = max(1, min(parts, words >> owner_bits))
+    runs = np.arange(0, words, 1 << owner_bits) >> owner_bits
+    owners = runs * parts * max(1, min(_STRETCHES, len(runs) // parts)) // len(runs) % parts
+    sizes = np.bincount(np.repeat(owners, 1 << owner_bits)[:words], minlength=parts)
     moves_shape = (parts, BATCH + MAX_WORD_MOVES)
-    # Neighbouring squares belong to different parts, so that the parts have about the same amount of work.
-    part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
-    black_kings = frame.king_pairs[:, 1] if frame.pawnless else np.arange(64)
-    part_sizes = np.bincount(part_of[black_kings], minlength=parts)
     return Scratch(
         candidates=zeros((2, words), np.uint64),
         marks=np.zeros((2, marks), np.uint64),
@@ -194,10 +228,13 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
         front_word=np.empty((2, 2 * words), np.int32),
         front_bits=np.empty((2, 2 * words), np.uint64),
         front_sizes=np.zeros((parts, 2), np.int64),
-        front_start=2 * words * np.concatenate([[0], np.cumsum(part_sizes)]) // len(black_kings),
-        part_of_king_square=part_of,
+        searched=np.zeros((parts, 2), np.int64),
+        front_start=2 * np.cumsum(np.append(0, sizes)),
+        owners=owners.astype(np.uint8),
+        owner_bits=owner_bits,
+        outboxes=_make_outboxes(words, parts),
         has_assigned=np.zeros(parts, np.int64),
-        nonempty=np.zeros((parts, 2, marks), np.uint64),
+        nonempty=np.zeros((2, marks), np.uint64),
         moves=MoveBuffer(
             np.empty(moves_shape, np.int64),
             np.empty(moves_shape, np.uint64),
@@ -236,7 +273,7 @@ def make_departures(parts: int, capacity: int) -> Departures:
 def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: SweepResults) -> Attacker:
     """Return the sets and scratch memory of the attacker ``side`` (0 White, 1 Black), with its results.
 
-    The sweeps are divided into ``parts`` parts.
+    The sweeps are divided into at most ``parts`` parts.
     """
     words = frame.words
     inner_words = words if phase.score_resets else 0
@@ -244,13 +281,15 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int, results: Sw
     outer_wanted, outer_ready = zeros((2, words), np.uint64)
     inner_sets = zeros((3, inner_words), np.uint64)
     inner_counts = zeros(64 * inner_words, np.uint8)
+    scratch = make_scratch(frame, parts)
+    parts = len(scratch.front_sizes)
     return Attacker(
         side=side,
         frame=frame,
         phase=phase,
         outer_sets=Sets(outer_wanted, phase.quiet_counts[1 - side], outer_ready, changed[1 - side], changed),
         inner_sets=Sets(inner_sets[0], inner_counts, inner_sets[1], inner_sets[2], changed),
-        scratch=make_scratch(frame, parts),
+        scratch=scratch,
         results=results,
         departures=make_departures(parts, max_departures(128 * inner_words) // parts if inner_words else 0),
         logged=zeros((2, inner_words), np.uint64),
@@ -293,15 +332,12 @@ def score_resets(variant: Variant) -> bool:
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool | None = None) -> Workspace:
     """Return the workspace in which any phase of a layout can be solved.
 
-    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are divided by the square of Black's
-        king, which must be the same in any 64 neighbouring words. With fewer than three scalars it is not, so
-        sweeps are not divided.
+    :param parts: greatest number of parts of a sweep, 1 to 64.
     :param pool: the pool of a table without pawns. Its first elements become the values and depths of the
         workspace, in the solver's order of slots. None if the workspace has arrays of its own.
     """
     frame = frame_of(layout, for_solver=True)
     slots = layout.solved_slots
-    parts = parts if frame.scalars > 2 else 1
     arrays = None
     if pool is not None and not layout.pawns:
         arrays = pool.value[: QUARTERS * slots], pool.depth[: QUARTERS * slots]

@@ -47,10 +47,6 @@ from tbgen.retro.kernels.words import (
     rotated,
 )
 
-ALL_MOVES, CROSSING_MOVES = range(2)
-"""Groups of moves to undo. ``CROSSING_MOVES`` are the moves that may change the square of Black's king in the
-word number: the moves of Black's king, and the moves of White's king out of the triangle."""
-
 MAX_WORD_MOVES = 2 * 16 + (MAX_MEN - 2) * MAX_TARGETS + MAX_STEPS
 """Greatest number of entries of a list of predecessors: 16 for White's king, 16 for images, one for each
 target of the other scalars, and one for each step of the bit man."""
@@ -168,7 +164,7 @@ def _append_king_move(
 
 
 @inlined
-def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, count: int) -> int:
+def _list_king_moves(search: MoveSearch, rest: int, bits: Word, count: int) -> int:
     """List the moves of the mover's king in a frame without pawns, if the king is a scalar; return the new
     count.
 
@@ -181,8 +177,7 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
         kings = KING_ORIGINS if search.finds_predecessors else KING_TARGETS
         for index in range(1, kings[coord, 0, 0] + 1):
             symmetry = kings[coord, index, 1]
-            if group != CROSSING_MOVES or symmetry != 0:
-                count = _append_king_move(search, rest, kings[coord, index, 0], black, symmetry, bits, count)
+            count = _append_king_move(search, rest, kings[coord, index, 0], black, symmetry, bits, count)
     elif frame.scalars > 1:
         for index in range(1, moves.leap_targets[KING, black, 0] + 1):
             target = moves.leap_targets[KING, black, index]
@@ -191,12 +186,12 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
 
 
 @inlined
-def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, count: int) -> tuple[int, Word]:
+def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, count: int) -> tuple[int, Word]:
     """List the quiet moves of the mover's scalars that start from the positions ``bits`` of a word.
 
     If the search finds predecessors, list the moves that lead to these positions instead. Return the number
     of entries, and the squares of scalars and pawns. The list may contain illegal moves, such as moves into
-    check. ``group`` and ``count`` are as for ``list_predecessors``.
+    check. ``count`` is as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
     occupied = decode(frame, word, squares)
@@ -204,8 +199,8 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
     if frame.pawnless:
         rest = word & ((1 << frame.shifts[0]) - 1)
         first_man = 2
-        count = _list_king_moves(search, rest, bits, group, count)
-    for man in range(first_man, frame.scalars if group == ALL_MOVES else 2):
+        count = _list_king_moves(search, rest, bits, count)
+    for man in range(first_man, frame.scalars):
         if frame.mover_colours[man] != search.mover:
             continue
         square = squares[man]
@@ -219,18 +214,18 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
 
 
 @inlined
-def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, group: int, count: int) -> int:
+def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, count: int) -> int:
     """List the positions from which quiet moves lead to the positions ``bits`` of ``word``.
 
     The list may contain illegal positions, positions outside ``search.among``, and entries without positions.
     At most ``MAX_WORD_MOVES`` entries are written, from index ``count`` on. If ``exact``, a position occurs
-    in one entry for each of its moves into ``bits``; otherwise it occurs at least once. ``group`` selects the
-    moves to undo. Return the number of entries.
+    in one entry for each of its moves into ``bits``; otherwise it occurs at least once. Return the number of
+    entries.
     """
     frame = search.frame
-    count, occupied = _list_scalar_moves(search, word, bits, group, count)
+    count, occupied = _list_scalar_moves(search, word, bits, count)
     bit_man = frame.scalars
-    if group != ALL_MOVES or frame.mover_colours[bit_man] != search.mover or not _is_searched(search, word):
+    if frame.mover_colours[bit_man] != search.mover or not _is_searched(search, word):
         return count
     kind = frame.kinds[bit_man]
     moves = frame.moves
@@ -252,24 +247,22 @@ def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, gr
 
 
 @inlined
-def list_all_predecessors(
-    search: MoveSearch, word: int, bits: Word, exact: bool, group: int, count: int
-) -> int:
+def list_all_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, count: int) -> int:
     """List predecessors of positions and of their images; the arguments are as for ``list_predecessors``.
 
     In the frame of a solver, images have no words of their own. Only king moves lead from another king pair
-    to an image. These king moves are all undone, regardless of ``group``.
+    to an image.
     """
     frame = search.frame
     squares = search.buffer.squares
     rest = 0
-    count = list_predecessors(search, word, bits, exact, group, count)
+    count = list_predecessors(search, word, bits, exact, count)
     if has_image(frame, word):
         squares[1] = IMAGES[TRANSPOSE, squares[1]]
         for man in range(2, frame.scalars):
             squares[man] = IMAGES[TRANSPOSE, squares[man]]
             rest |= squares[man] << frame.shifts[man]
-        count = _list_king_moves(search, rest, image(bits, TRANSPOSE), ALL_MOVES, count)
+        count = _list_king_moves(search, rest, image(bits, TRANSPOSE), count)
     return count
 
 
@@ -280,7 +273,7 @@ def list_scalar_successors(frame: Frame, word: int, bits: Word, mover: int, buff
     Moves of the bit man are not listed: they remain in the word. Return the number of moves.
     """
     search = MoveSearch(frame, mover, False, _UNUSED_WORDS, _UNUSED_WORDS, buffer)
-    return _list_scalar_moves(search, word, bits, ALL_MOVES, int64(0))[0]
+    return _list_scalar_moves(search, word, bits, int64(0))[0]
 
 
 @inlined

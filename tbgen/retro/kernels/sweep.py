@@ -18,11 +18,12 @@ Exits, and positions settled in earlier layers, enter as *events* at their level
 the last ply are the *front*, the frontier of the search. Their predecessors are *candidates* for the next
 ply.
 
-Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of the
-words with Black's king on certain squares. The data of a word are written only by the part that the word
-belongs to. So parts never conflict, and the results do not depend on the number of parts. Only moves of
-Black's king, moves of White's king out of the triangle, and king moves to pairs that are stored as their
-mirror images (``has_image``) lead from one part to another.
+Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of
+a few stretches of consecutive words, and so of consecutive king pairs. The data of a word are written only by
+the part that the word belongs to. So parts never conflict, and the results do not depend on the number of
+parts. Each part undoes the moves to its own front. Predecessors in its own words are
+processed at once, and others are put into *outboxes*, one for each other part, which this part empties when
+it receives. So a level has two halves, searching and assigning, between which the parts wait for each other.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,12 @@ from tbgen.retro.kernels.events import (
     next_node,
 )
 from tbgen.retro.kernels.frame import Frame, Phase, place_of
-from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING_MOVES, MoveBuffer, MoveSearch, list_all_predecessors
+from tbgen.retro.kernels.moves import (
+    MAX_WORD_MOVES,
+    MoveBuffer,
+    MoveSearch,
+    list_all_predecessors,
+)
 from tbgen.retro.kernels.words import (
     ZERO,
     Codes,
@@ -77,12 +83,64 @@ memory; with 64 instead of 24 a sweep takes as long (measured)."""
 NO_LIMIT = int64(1 << 62)
 """A limit that the number of words on a front never reaches."""
 
+CHUNK = 64
+"""Number of entries by which an outbox grows."""
+
+SEARCH_ALONE, SEARCH_SHARED, RECEIVE = range(3)
+"""Modes of processing predecessors.
+
+- ``SEARCH_ALONE``: no other thread takes part, so predecessors in words of other parts are processed at once.
+- ``SEARCH_SHARED``: predecessors in words of other parts are put into the outboxes.
+- ``RECEIVE``: the entries of the outboxes of other parts are processed."""
+
 WRITE_ALONE, WRITE_SHARED, WRITE_ATTACKERS = range(3)
 """Modes of writing results.
 
 - ``WRITE_ALONE``: no other thread writes to the results; changes are recorded in ``Sets.changed``.
 - ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time.
 - ``WRITE_ATTACKERS``: only the values of positions with the attacker to move are written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outboxes(Struct):
+    """Predecessors that the parts have found in words of other parts.
+
+    A part has one outbox for each row of candidates and each other part. All its outboxes take chunks from
+    the same memory. If a part has too few chunks left, it interrupts its search until they are empty.
+    """
+
+    word: NDArray[np.int32]
+    """int32 (parts, CHUNK * chunks): words of the entries."""
+    bits: Words
+    """uint64 (parts, CHUNK * chunks): positions of the entries."""
+    end: Ints
+    """int64 (parts, 2, parts or more): index after the last entry of the outbox for each part, 0 if it is
+    empty. More elements keep the ends of different parts out of one cache line."""
+    last_end: Ints
+    """int64 (parts, chunks): for each chunk, the index after the chunk before it in the same outbox, 0 if
+    there is none. The first chunk is not used."""
+    used_chunks: Ints
+    """int64 (parts,): number of the chunks in use, including the first."""
+
+
+@inlined
+def _post(outboxes: Outboxes, part: int, row: int, owner: int, word: int, bits: Word) -> None:
+    """Put an entry into an outbox of a part."""
+    index = outboxes.end[part, row, owner]
+    if index & (CHUNK - 1) == 0:
+        chunk = outboxes.used_chunks[part]
+        outboxes.used_chunks[part] = chunk + 1
+        outboxes.last_end[part, chunk] = index
+        index = chunk * CHUNK
+    outboxes.word[part, index], outboxes.bits[part, index] = word, bits
+    outboxes.end[part, row, owner] = index + 1
+
+
+@inlined
+def _has_room(outboxes: Outboxes, part: int) -> bool:
+    """Whether the outboxes of a part have room for the entries of a batch, whatever parts they are for."""
+    most = (BATCH + MAX_WORD_MOVES) // CHUNK + outboxes.word.shape[0]
+    return outboxes.used_chunks[part] + most < outboxes.last_end.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,15 +159,20 @@ class Scratch(Struct):
     """uint64 (2, 2 * words): positions on the front in these words."""
     front_sizes: Ints
     """int64 (parts, 2): number of words of each part on the front."""
+    searched: Ints
+    """int64 (parts, 2): number of the words of each part on the front whose predecessors have been found."""
     front_start: Ints
     """int64 (parts + 1,): index of the first word of each part in ``front_word``."""
-    part_of_king_square: Ints
-    """int64 (64,): part of the words with Black's king on each square."""
+    owners: NDArray[np.uint8]
+    """uint8 (owners,): part of each run of ``1 << owner_bits`` words."""
+    owner_bits: int
+    """At least 6, so that the elements of ``marks`` belong to one part each."""
+    outboxes: Outboxes
     has_assigned: Ints
     """int64 (parts,): 1 if a position of the part was assigned in the last ply, else 0."""
     nonempty: Words
-    """uint64 (parts, 2, words // 64 + 1): the words of each part that were not empty when the sweep began.
-    Row 0 refers to ``Sets.wanted``, row 1 to the alive positions with the defender to move."""
+    """uint64 (2, words // 64 + 1): the words that were not empty when the sweep began. Row 0 refers to
+    ``Sets.wanted``, row 1 to the alive positions with the defender to move."""
     moves: MoveBuffer
     """Move buffers of all parts. The arrays have a leading axis for the part."""
     exit_buffer: ExitBuffer
@@ -127,28 +190,23 @@ def buffer_of(scratch: Scratch, part: int) -> MoveBuffer:
 
 
 @inlined
-def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
+def _part_of(scratch: Scratch, word: int) -> int:
     """The part to which a word belongs."""
-    if len(scratch.front_sizes) == 1:
-        return int64(0)
-    king_pair = word >> frame.shifts[1]
-    return int64(
-        scratch.part_of_king_square[frame.king_pairs[king_pair, 1] if frame.pawnless else king_pair & 63]
-    )
+    return int64(scratch.owners[word >> scratch.owner_bits])
 
 
 @inlined
-def add_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word) -> None:
-    """Add the positions ``bits`` of a word of the part to the candidates of the current ply."""
+def _add_candidates(scratch: Scratch, row: int, word: int, bits: Word) -> None:
+    """Add the positions ``bits`` of a word to the candidates of the current ply."""
     scratch.candidates[row, word] |= bits
     mark = word >> 6
     if scratch.marks[row, mark] == ZERO:
-        scratch.mark_groups[part, row, mark >> 6] |= BIT[mark & 63]
+        scratch.mark_groups[_part_of(scratch, word), row, mark >> 6] |= BIT[mark & 63]
     scratch.marks[row, mark] |= BIT[word & 63]
 
 
 @inlined
-def gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
+def _gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
     """Move the candidates of a part and row to the front of the part, from index ``count`` on; return the new
     count."""
     start = scratch.front_start[part]
@@ -171,7 +229,7 @@ def gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
 
 
 @inlined
-def front_size(scratch: Scratch) -> int:
+def _front_size(scratch: Scratch) -> int:
     """Number of words on the front."""
     size = int64(0)
     for part in range(len(scratch.front_sizes)):
@@ -189,25 +247,6 @@ def mark_nonempty(wanted: Words, alive: Words, nonempty: Words) -> None:
             nonempty[ATTACKER_TO_MOVE, word >> 6] |= BIT[word & 63]
         if alive[word]:
             nonempty[DEFENDER_TO_MOVE, word >> 6] |= BIT[word & 63]
-
-
-@kernel
-def distribute_nonempty(frame: Frame, scratch: Scratch) -> None:
-    """Move each mark that ``mark_nonempty`` has set to the sets of the part that the marked word belongs to.
-
-    All marks must be in the sets of the first part.
-    If there are several parts, Black's king is on the same square in any 64 neighbouring words.
-    """
-    nonempty = scratch.nonempty
-    parts = len(scratch.front_sizes)
-    if parts == 1:
-        return
-    for group in range(frame.words >> 6):
-        owner = part_of(frame, scratch, group << 6)
-        for row in range(2):
-            marked = nonempty[0, row, group]
-            for part in range(parts):
-                nonempty[part, row, group] = marked if part == owner else ZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,9 +363,7 @@ def _prefetch_results(results: SweepResults, side: int, word: int) -> None:
 
 
 @inlined
-def _list_batch(
-    search: MoveSearch, scratch: Scratch, row: int, group: int, index: int, stop: int
-) -> tuple[int, int]:
+def _list_batch(search: MoveSearch, scratch: Scratch, row: int, index: int, stop: int) -> tuple[int, int]:
     """List a batch of the predecessors of the words ``index`` to ``stop`` - 1 of the front.
 
     The words are processed until the batch is full. Return the number of entries, and the index of the next
@@ -336,38 +373,72 @@ def _list_batch(
     while index < stop and entries < BATCH:
         word = int64(scratch.front_word[row, index])
         bits = scratch.front_bits[row, index]
-        entries = list_all_predecessors(search, word, bits, row == ATTACKER_TO_MOVE, group, entries)
+        entries = list_all_predecessors(search, word, bits, row == ATTACKER_TO_MOVE, entries)
         index += 1
     return entries, index
 
 
 @inlined
-def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
-    """Find the candidates of ``part`` among the predecessors of the front of ``front_part``.
+def _take_batch(outboxes: Outboxes, sender: int, row: int, part: int, buffer: MoveBuffer) -> tuple[int, int]:
+    """Move a batch of the entries for ``part`` from the outboxes of the parts from ``sender`` on to the
+    buffer.
+
+    Return the number of entries, and the part with which to continue.
+    """
+    entries = int64(0)
+    while sender < outboxes.word.shape[0] and entries <= BATCH - CHUNK:
+        end = outboxes.end[sender, row, part]
+        if end == 0:
+            sender += 1
+            continue
+        chunk = (end - 1) // CHUNK
+        for index in range(chunk * CHUNK, end):
+            buffer.word[entries] = outboxes.word[sender, index]
+            buffer.bits[entries] = outboxes.bits[sender, index]
+            entries += 1
+        outboxes.end[sender, row, part] = outboxes.last_end[sender, chunk]
+    return entries, sender
+
+
+@inlined
+def _process_predecessors(sweep: Sweep, part: int, row: int, mode: int) -> bool:
+    """Find candidates among the predecessors of the front of ``part``; if the mode is ``RECEIVE``, among
+    those that other parts have found in words of ``part``.
 
     ``row`` is the row of the front. Predecessors of positions with the defender to move are candidates if
     they are wanted. For each move to a position with the attacker to move, the count of its origin is
     decremented; a ready position becomes a candidate when its count reaches 0.
 
+    Return whether all predecessors have been found. If not, the outboxes are full.
+
     ``among`` is prefetched while the batch is listed. Each later step processes an entry ``LOOKAHEAD``
     entries after the previous step has prefetched what it needs.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
-    buffer = buffer_of(scratch, part)
+    buffer, outboxes = buffer_of(scratch, part), scratch.outboxes
     mover = attacker.side if row == DEFENDER_TO_MOVE else 1 - attacker.side
     among = sets.wanted if row == DEFENDER_TO_MOVE else attacker.phase.alive[mover]
-    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], among, buffer)
-    group = ALL_MOVES if front_part == part else CROSSING_MOVES
+    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[1 - row], among, buffer)
     lag = 2 * LOOKAHEAD if row == ATTACKER_TO_MOVE else LOOKAHEAD
-    index = scratch.front_start[front_part]
-    stop = index + scratch.front_sizes[front_part, row]
-    while index < stop:
-        entries, index = _list_batch(search, scratch, row, group, index, stop)
-        for step in range(entries + lag):
+    start = scratch.front_start[part]
+    index, stop = start + scratch.searched[part, row], start + scratch.front_sizes[part, row]
+    sender, senders = int64(0), len(scratch.front_sizes)
+    while sender < senders if mode == RECEIVE else index < stop:
+        if mode == RECEIVE:
+            entries, sender = _take_batch(outboxes, sender, 1 - row, part, buffer)
+        elif mode == SEARCH_SHARED and not _has_room(outboxes, part):
+            break
+        else:
+            entries, index = _list_batch(search, scratch, row, index, stop)
+        for step in range(entries + lag if entries else 0):
             if step < entries:
-                word = buffer.word[step]
-                bits = buffer.bits[step] & among[word]
-                buffer.bits[step] = bits
+                word, bits = buffer.word[step], buffer.bits[step]
+                if mode != RECEIVE:
+                    bits &= among[word]
+                    if bits and mode == SEARCH_SHARED and _part_of(scratch, word) != part:
+                        _post(outboxes, part, 1 - row, _part_of(scratch, word), word, bits)
+                        bits = ZERO
+                    buffer.bits[step] = bits
                 if bits and row == ATTACKER_TO_MOVE:
                     prefetch(sets.quiet_counts, word * 64)
                 elif bits:
@@ -385,22 +456,22 @@ def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
                 if bits and row == ATTACKER_TO_MOVE:
                     bits &= sets.ready[word]
                 if bits:
-                    add_candidates(scratch, part, 1 - row, word, bits)
+                    _add_candidates(scratch, 1 - row, word, bits)
+    scratch.searched[part, row] = index - start
+    return index == stop
 
 
 # These are two kernels, because a single kernel with both loops is 10 % slower.
 @kernel
-def _find_attackers(sweep: Sweep, part: int, front_part: int) -> None:
-    """Find candidates with the attacker to move: positions of ``part`` with a move to the front of
-    ``front_part``."""
-    _search_front(sweep, part, front_part, DEFENDER_TO_MOVE)
+def _find_attackers(sweep: Sweep, part: int, mode: int) -> bool:
+    """Find candidates with the attacker to move: positions with a move to the front."""
+    return _process_predecessors(sweep, part, DEFENDER_TO_MOVE, mode)
 
 
 @kernel
-def _find_defenders(sweep: Sweep, part: int, front_part: int) -> None:
-    """Find candidates with the defender to move: positions of ``part`` with a move to the front of
-    ``front_part``."""
-    _search_front(sweep, part, front_part, ATTACKER_TO_MOVE)
+def _find_defenders(sweep: Sweep, part: int, mode: int) -> bool:
+    """Find candidates with the defender to move: positions with a move to the front."""
+    return _process_predecessors(sweep, part, ATTACKER_TO_MOVE, mode)
 
 
 @kernel
@@ -421,7 +492,7 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
         count = 0
         while node < NO_NODE and count < BATCH:
             side, word, _ = place_of(frame, node)
-            if part_of(frame, scratch, word) == part:
+            if _part_of(scratch, word) == part:
                 if side == attacker.side:
                     prefetch(sets.wanted, word)
                 else:
@@ -433,11 +504,11 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
             side, word, bit = place_of(frame, nodes[index])
             if side == attacker.side:
                 if sets.wanted[word] & BIT[bit]:
-                    add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
+                    _add_candidates(scratch, ATTACKER_TO_MOVE, word, BIT[bit])
             elif alive[word] & BIT[bit]:
                 sets.ready[word] |= BIT[bit]
                 if sets.quiet_counts[word * 64 + bit] == 0:
-                    add_candidates(scratch, part, DEFENDER_TO_MOVE, word, BIT[bit])
+                    _add_candidates(scratch, DEFENDER_TO_MOVE, word, BIT[bit])
 
 
 @kernel
@@ -456,10 +527,10 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     while byte < end:
         node, byte = next_node(settled.gaps, byte, end, node)
         side, word, bit = place_of(frame, node)
-        if part_of(frame, scratch, word) != part:
+        if _part_of(scratch, word) != part:
             continue
         if side == sweep.attacker.side:
-            add_candidates(scratch, part, ATTACKER_TO_MOVE, word, BIT[bit])
+            _add_candidates(scratch, ATTACKER_TO_MOVE, word, BIT[bit])
         elif stop > start and front_word[stop - 1] == word:
             front_bits[stop - 1] |= BIT[bit]
         else:
@@ -531,32 +602,45 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
 
 
 @kernel
-def find_candidates(sweep: Sweep, part: int) -> None:
-    """Process the first half of a level for one part: find its candidates among predecessors of the front.
+def find_candidates(sweep: Sweep, part: int, mode: int) -> bool:
+    """Process the first half of a level for one part: find candidates among the predecessors of its front.
 
-    All parts must finish the first half before any part begins the second half.
+    Return whether all have been found. If not, every part must receive what is in the outboxes, and then call
+    this function again. All parts must finish the first half before any part begins the second half.
+
+    :param mode: ``SEARCH_SHARED``, or ``SEARCH_ALONE`` if one thread processes all parts.
     """
-    for front_part in range(len(sweep.attacker.scratch.front_sizes)):
-        _find_attackers(sweep, part, front_part)
-        _find_defenders(sweep, part, front_part)
+    outboxes = sweep.attacker.scratch.outboxes
+    outboxes.used_chunks[part] = 1
+    return _find_attackers(sweep, part, mode) and _find_defenders(sweep, part, mode)
+
+
+@kernel
+def receive(sweep: Sweep, part: int) -> None:
+    """Find candidates of a part among the entries that other parts have for it, and empty these outboxes."""
+    _find_attackers(sweep, part, RECEIVE)
+    _find_defenders(sweep, part, RECEIVE)
 
 
 @kernel
 def assign_front(sweep: Sweep, state: SweepState, part: int) -> None:
-    """Process the second half of a level for one part: enter its events and make its candidates its front."""
+    """Process the second half of a level for one part: receive, enter its events and make its candidates its
+    front."""
     scratch = sweep.attacker.scratch
-    start = sweep.attacker.scratch.front_start[part]
+    start = scratch.front_start[part]
+    receive(sweep, part)
     settled_words = int64(0)
     if level_at(sweep.agenda.exits, state.next_exits) == state.level:
         _enter_exits(sweep, part, state.next_exits)
     if level_at(sweep.agenda.settled, state.next_settled) == state.level:
         settled_words = _enter_settled(sweep, part, state.next_settled)
-    defender_size = gather_front(scratch, part, DEFENDER_TO_MOVE, settled_words)
-    attacker_size = gather_front(scratch, part, ATTACKER_TO_MOVE, int64(0))
+    defender_size = _gather_front(scratch, part, DEFENDER_TO_MOVE, settled_words)
+    attacker_size = _gather_front(scratch, part, ATTACKER_TO_MOVE, int64(0))
     scratch.front_sizes[part, DEFENDER_TO_MOVE], scratch.front_sizes[part, ATTACKER_TO_MOVE] = (
         defender_size,
         attacker_size,
     )
+    scratch.searched[part] = 0
     scratch.has_assigned[part] = defender_size + attacker_size > settled_words
     _record_front(sweep, part, DEFENDER_TO_MOVE, start + settled_words, start + defender_size, state.level)
     _record_front(sweep, part, ATTACKER_TO_MOVE, start, start + attacker_size, state.level)
@@ -569,7 +653,7 @@ def _state_after(sweep: Sweep, next_exits: int, next_settled: int, level: int, l
     If the front is not empty, the next level is one ply deeper or, without depths, ``level`` again. If the
     front is empty, it is the level of the next event.
     """
-    if front_size(sweep.attacker.scratch) > 0:
+    if _front_size(sweep.attacker.scratch) > 0:
         level += 1 if len(sweep.results.depth) else 0
     else:
         level = min(level_at(sweep.agenda.exits, next_exits), level_at(sweep.agenda.settled, next_settled))
@@ -586,12 +670,12 @@ def begin_sweep(sweep: Sweep, first_key: int) -> SweepState:
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.assigned[:] = ZERO
     scratch.front_sizes[:] = 0
+    scratch.searched[:] = 0
     next_exits = int64(np.searchsorted(sweep.agenda.exits.level, first_key << DEPTH_BITS))
     next_settled = int64(np.searchsorted(sweep.agenda.settled.level, first_key << DEPTH_BITS))
     state = _state_after(sweep, next_exits, next_settled, int64(0), int64(0))
     if state.level < NO_LEVEL:
-        mark_nonempty(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.nonempty[0])
-        distribute_nonempty(attacker.frame, scratch)
+        mark_nonempty(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.nonempty)
     return state
 
 
@@ -608,15 +692,17 @@ def next_state(sweep: Sweep, state: SweepState) -> SweepState:
 
 
 @jit
-def run_levels(sweep: Sweep, state: SweepState, limit: int) -> SweepState:
-    """Process levels, one part after the other, until the front has ``limit`` words or the sweep ends."""
+def run_levels(sweep: Sweep, state: SweepState, least: int, limit: int) -> SweepState:
+    """Process at least ``least`` levels, one part after the other, and more until the front has ``limit``
+    words or the sweep ends."""
     parts = len(sweep.attacker.scratch.front_sizes)
-    while state.level < NO_LEVEL and front_size(sweep.attacker.scratch) < limit:
+    while state.level < NO_LEVEL and (least > 0 or _front_size(sweep.attacker.scratch) < limit):
         for part in range(parts):
-            find_candidates(sweep, part)
+            find_candidates(sweep, part, SEARCH_ALONE)
         for part in range(parts):
             assign_front(sweep, state, part)
         state = next_state(sweep, state)
+        least -= 1
     return state
 
 
@@ -626,4 +712,4 @@ def run_sweep(sweep: Sweep, first_key: int) -> int:
 
     Return the last key assigned to a position, or 0 if there is none.
     """
-    return run_levels(sweep, begin_sweep(sweep, first_key), NO_LIMIT).last_key
+    return run_levels(sweep, begin_sweep(sweep, first_key), int64(0), NO_LIMIT).last_key

@@ -20,7 +20,6 @@ from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, level_o
 from tbgen.retro.kernels.frame import Phase, place_of
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
 from tbgen.retro.kernels.moves import (
-    ALL_MOVES,
     MoveSearch,
     list_all_predecessors,
     list_quiet_targets,
@@ -203,8 +202,8 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
     attacks = mover == attacker.side
     row = ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE
     alive = attacker.phase.alive[mover]
-    search = MoveSearch(frame, mover, True, scratch.nonempty[0, row], alive, buffer)
-    entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
+    search = MoveSearch(frame, mover, True, scratch.nonempty[row], alive, buffer)
+    entries = list_all_predecessors(search, target, BIT[target_bit], False, int64(0))
     for entry in range(entries):
         buffer.bits[entry] &= alive[buffer.word[entry]]
         if buffer.bits[entry]:
@@ -416,7 +415,7 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
     reaches_accrued = attacker.last_key[0] >= layer.key
     if changed:
         alive = attacker.phase.alive[1 - attacker.side]
-        mark_nonempty(attacker.outer_sets.wanted, alive, attacker.scratch.nonempty[0])
+        mark_nonempty(attacker.outer_sets.wanted, alive, attacker.scratch.nonempty)
     for index in range(changed):
         side, word, bit = place_of(attacker.frame, log.node[index])
         new = _fresh_level(layer, side, word, bit)
