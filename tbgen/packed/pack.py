@@ -50,7 +50,7 @@ from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
 from tbgen.retro.kernels.phase import find_side_exits
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.words import ALL
-from tbgen.retro.pool import Map
+from tbgen.retro.pool import Map, Result
 from tbgen.retro.workspace import (
     like_men_of,
     mirrors_itself,
@@ -254,8 +254,8 @@ class NeedFinder:
         like_men = workspace.like_men
         word_parts = equal_parts(frame.words, parts)
 
-        def run_parts(kernel: Callable[..., object], *arguments: object) -> None:
-            list(mapper(lambda part: kernel(*arguments, *part), word_parts))
+        def run_parts(function: Callable[..., Result], *arguments: object) -> list[Result]:
+            return list(mapper(lambda part: function(*arguments, *part), word_parts))
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start = pool.targets.start[phase].copy()
@@ -265,7 +265,9 @@ class NeedFinder:
         exits, needed = spare_memory(workspace)
         data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
-        if (deepest := int(pool.depth[slots].max())) >= CAPTURE_FLAG:
+        depths = pool.depth[slots].reshape(-1, 64)
+        deepest = max(run_parts(lambda *part: int(depths[slice(*part)].max(initial=0))))
+        if deepest >= CAPTURE_FLAG:
             raise LimitError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
 
         def expand() -> None:
@@ -273,7 +275,9 @@ class NeedFinder:
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
         run_parts(find_ranks, data.phase, data.rank)
-        if (highest := int(data.rank[derived].max())) > MAX_DERIVED_RANK:
+        ranks = data.rank[derived].reshape(-1, 64)
+        highest = max(run_parts(lambda *part: int(ranks[slice(*part)].max(initial=0))))
+        if highest > MAX_DERIVED_RANK:
             raise LimitError(f"{layout.material}: ranks of {highest} to derive do not fit into packed tables")
         run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical, exits)
         run_parts(flag_by_exit, data, side)
@@ -292,11 +296,16 @@ class NeedFinder:
             run_parts(find_usable, data, side)
             run_parts(lambda *part: find_exceptions(data, derived, exceptions, BUFFERS.deriving, *part))
         omitted = self._omitted[first_slot // 64 : (first_slot + layout.phase_size) // 64]
-        is_flagged = np.greater_equal(pool.depth[slots], CAPTURE_FLAG, out=needed.view(bool))
-        flags = np.packbits(is_flagged, bitorder="little").view(np.uint64)
-        np.bitwise_and(flags, data.phase.canonical & data.phase.legal[side], out=omitted[: frame.words])
+        stored = data.phase.canonical & data.phase.legal[side]
+
+        def omit_flagged(start: int, stop: int) -> None:
+            is_flagged = depths[start:stop] >= CAPTURE_FLAG
+            flags = np.packbits(is_flagged, bitorder="little").view(np.uint64)
+            np.bitwise_and(flags, stored[start:stop], out=omitted[start:stop])
+            depths[start:stop] &= CAPTURE_FLAG - 1
+
+        run_parts(omit_flagged)
         to_table_order(layout, omitted, 0)
-        pool.depth[slots] &= CAPTURE_FLAG - 1
         with self._lock:
             self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first_slot)
 
