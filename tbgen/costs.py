@@ -86,11 +86,19 @@ class FixedSeconds(msgspec.Struct, frozen=True):
     castling: tuple[float, ...]
 
 
+class Sharing(msgspec.Struct, frozen=True):
+    """What more than two threads gain; ``costs.toml`` explains the fields."""
+
+    alone: float
+    overhead: float
+
+
 class Rates(msgspec.Struct, frozen=True):
     """The content of ``costs.toml``, which documents units and meanings."""
 
     min_mib: dict[str, int]
     seconds: FixedSeconds
+    sharing: Sharing
     steps: dict[str, StepRate]
     tables: dict[Variant, dict[str, TableRate]]
 
@@ -141,8 +149,19 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
     """Return the wall time of building a table, excluding the compilation of kernels."""
     layout = layout_of(material)
     nanoseconds = _rate_of(material, variant).nanoseconds[_pawn_index(material)]
-    seconds = RATES.seconds.table + _wall_time(layout.size, nanoseconds, threads)
-    return seconds + (seconds_of("packing", layout.size, threads) if form is AccruedForm.FUNCTIONS else 0)
+    seconds = _wall_time(layout.size, nanoseconds, threads)
+    seconds += seconds_of("packing", layout.size, threads) if form is AccruedForm.FUNCTIONS else 0
+    return RATES.seconds.table + seconds * _share_of_time(threads)
+
+
+def _share_of_time(threads: int) -> float:
+    """Return the wall time of a build as a share of its time with two threads, or with one if there is one.
+
+    The time in which one thread is alone at work remains. The rest is divided, but takes more processor time.
+    """
+    more = max(0, threads - 2)
+    alone, overhead = RATES.sharing.alone, RATES.sharing.overhead
+    return alone + (1 - alone) * (1 + overhead * more) * 2 / (2 + more)
 
 
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:

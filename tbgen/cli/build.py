@@ -1,8 +1,10 @@
 """``tbgen build``: build tables. It prints a row for each finished table, and progress or a dated log."""
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -178,8 +180,13 @@ def run(
         to_build = missing_tables(targets, directory, variant, forced=targets if force else ())
         schedule = schedule_of(to_build, variant)
         estimates = [schedule.estimate(material, thread_count) for material in to_build]
-        outlook = schedule.outlook(limits_of(job_count, thread_count, memory))
-        _print_estimates(estimates, outlook, sum(schedule.copies.values()), json)
+        limits = limits_of(job_count, thread_count, memory)
+        outlook = schedule.outlook(limits)
+        at_once = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
+        if outlook != schedule.outlook(replace(limits, memory=sys.maxsize)):
+            at_once = f"{at_once or ', one at a time'}, as memory allows"
+        choice = f" on {counted(thread_count, 'thread')}{at_once}"
+        _print_estimates(estimates, outlook, choice, sum(schedule.copies.values()), json)
         if memory is not None:
             check_memory(estimates, memory)
         return
@@ -218,9 +225,12 @@ class BuildEstimate(Document):
     scratch: int
 
 
-def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: int, as_json: bool) -> None:
+def _print_estimates(
+    estimates: Sequence[Estimate], total: Outlook, choice: str, copy_bytes: int, as_json: bool
+) -> None:
     """Print the estimate of each table alone and of the whole build.
 
+    :param choice: on how many threads, how many tables are built at once, and what limits them.
     :param copy_bytes: bytes of disk that plain copies need until the build ends.
     """
     disk = sum(entry.disk for entry in estimates)
@@ -235,13 +245,12 @@ def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: 
     for entry in estimates:
         sizes = f"{size_text(entry.memory):>11} {size_text(entry.disk):>11}"
         print(f"{entry.material.name:10} {duration(entry.seconds):>10} {sizes}")
-    at_once = f", up to {total.jobs} at once" if total.jobs > 1 else ""
     needs = f"at most {size_text(total.memory)} of memory, {size_text(disk)} of disk"
     if copy_bytes:
         needs += f" and, until it ends, {size_text(copy_bytes)} for plain copies"
     if scratch_bytes:
         needs += f", and up to {size_text(scratch_bytes)} for a temporary file"
-    print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(total.seconds)}, {needs}")
+    print(f"{counted(len(estimates), 'table')} to build{choice}: about {duration(total.seconds)}, {needs}")
 
 
 class BuiltDocument(Document):

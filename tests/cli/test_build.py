@@ -139,7 +139,7 @@ def test_an_estimate_builds_nothing(own: Path, capsys: Capture) -> None:
     lines = logged_answer(capsys, *words).splitlines()
     assert lines[0].split() == ["material", "time", "memory", "disk"]
     assert len(lines) == 38
-    assert lines[-1].startswith("36 tables to build: about ")
+    assert lines[-1].startswith("36 tables to build on ")
     assert not absent.exists()
     before = sorted(os.listdir(own))
     assert "0 tables to build" in logged_answer(capsys, "build", "KBvK", "--estimate", "--dir", str(own))

@@ -256,9 +256,9 @@ def test_an_interrupted_command(
 def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["build", "--men", "4", "--estimate", "--threads", "4", "--dir", str(tmp_path), "--jobs"]
     text = {n: logged_answer(capsys, *words, n).splitlines()[-1] for n in ("1", "2", "auto")}
-    assert text["1"].startswith("36 tables to build: about ")
-    assert text["2"].startswith("36 tables to build, up to 2 at once: about ")
-    assert text["auto"].startswith("36 tables to build, up to 4 at once: about ")
+    assert text["1"].startswith("36 tables to build on 4 threads: about ")
+    assert text["2"].startswith("36 tables to build on 4 threads, up to 2 at once: about ")
+    assert text["auto"].startswith("36 tables to build on 4 threads, up to 4 at once: about ")
     one, two, four = (json.loads(logged_answer(capsys, *words, n, "--json")) for n in ("1", "2", "4"))
     assert (one["jobs"], two["jobs"], four["jobs"]) == (1, 2, 4)
     assert max(table["memory"] for table in one["tables"]) < one["memory"] < two["memory"] < four["memory"]
@@ -266,6 +266,9 @@ def test_the_estimate_knows_how_many(tmp_path: Path, capsys: pytest.CaptureFixtu
     cap = f"{two['memory'] // 1024}K"
     narrow = json.loads(logged_answer(capsys, *words, "4", "--json", "--memory", cap))
     assert narrow["memory"] <= two["memory"]
+    assert "on 4 threads, up to 4 at once, as memory allows: about " in logged_answer(
+        capsys, *words, "4", "--memory", "650M"
+    )
 
 
 def test_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
