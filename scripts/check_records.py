@@ -36,11 +36,11 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import IMAGE, TRANSPOSE, TRIANGLE, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of
-from tbgen.packed.copies import temporary_copies
-from tbgen.packed.sources import open_plain
 from tbgen.report.data import SavedData
 from tbgen.report.model import SIDES
 from tbgen.store.format import tables_in
+from tbgen.tables.copies import temporary_copies
+from tbgen.tables.sources import open_plain
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
 

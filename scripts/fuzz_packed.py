@@ -39,12 +39,6 @@ from tbgen.errors import TbgenError
 from tbgen.index.arrays import squares_of
 from tbgen.index.layout import SIDES, Slot
 from tbgen.index.table import NO_SCORE, AccruedForm, free_men_text, pawns_text
-from tbgen.packed.encode import packed_content
-from tbgen.packed.file import PackedFile
-from tbgen.packed.kernels.blocks import checksum
-from tbgen.packed.pack import NeedFinder
-from tbgen.packed.sources import Sources
-from tbgen.packed.tables import read_table
 from tbgen.progress import silent
 from tbgen.retro.solver import solve
 from tbgen.store import schema
@@ -53,6 +47,12 @@ from tbgen.store.format import GZIP_LEVEL, table_path
 from tbgen.store.schema import PACKED, DatasetSchema, Manifest, manifest_of
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
+from tbgen.tables.encode import packed_content
+from tbgen.tables.file import PackedFile
+from tbgen.tables.kernels.blocks import checksum
+from tbgen.tables.pack import NeedFinder
+from tbgen.tables.sources import Sources
+from tbgen.tables.tables import read_table
 
 R = Variant.R_MOBILITY
 CHANGED_ATTRIBUTES = ("runs", "max_depth", "ep_positions", "accrued")

@@ -24,18 +24,18 @@ from tbgen.index import layout as layouts
 from tbgen.index.layout import WHITE_TO_MOVE, Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import AccruedForm
-from tbgen.packed import decoder, pack
-from tbgen.packed.decoder import empty_batch
-from tbgen.packed.encode import _MAX_SLOT_BYTES
-from tbgen.packed.kernels.blocks import MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS
-from tbgen.packed.kernels.questions import INDEX_BITS, ask
-from tbgen.packed.kernels.zeroing import MAX_ZEROING
-from tbgen.packed.pack import MAX_DERIVED_RANK, NeedFinder, block_rows_of, make_buffers, rows_of, stored_side
 from tbgen.probe import values
 from tbgen.retro import solver
 from tbgen.retro.kernels import numbering, update
 from tbgen.store.dataset import datasets
 from tbgen.store.schema import FUNCTION_START
+from tbgen.tables import decoder, pack
+from tbgen.tables.decoder import empty_batch
+from tbgen.tables.encode import _MAX_SLOT_BYTES
+from tbgen.tables.kernels.blocks import MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS
+from tbgen.tables.kernels.questions import INDEX_BITS, ask
+from tbgen.tables.kernels.zeroing import MAX_ZEROING
+from tbgen.tables.pack import MAX_DERIVED_RANK, NeedFinder, block_rows_of, make_buffers, rows_of, stored_side
 from tbgen.verify import game
 from tests.support.made_up_tables import as_sources, made_up
 

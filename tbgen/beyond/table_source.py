@@ -30,15 +30,15 @@ from tbgen.errors import MissingTableError
 from tbgen.index.layout import IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, Side, layout_of
 from tbgen.index.table import Source
 from tbgen.index.zeroing import en_passant_configs, promotion_places
-from tbgen.packed.file import PackedFile
-from tbgen.packed.sources import PackedSource
-from tbgen.packed.tables import AnyTable
-from tbgen.packed.unpack import promotion_materials
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.words import Codes, Plies
 from tbgen.retro.workspace import expand
 from tbgen.store.cache import LruCache
 from tbgen.store.table_file import TableFile
+from tbgen.tables.file import PackedFile
+from tbgen.tables.sources import PackedSource
+from tbgen.tables.tables import AnyTable
+from tbgen.tables.unpack import promotion_materials
 
 MAX_PROBED_SLOTS: Final = 64**3
 """Maximum number of slots of a cell whose positions are looked up one by one in a packed table."""

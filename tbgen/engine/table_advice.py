@@ -25,11 +25,11 @@ from tbgen.engine.loading import elapsed_text, is_ready, load_in_thread, wait_un
 from tbgen.engine.timer import Timer
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
-from tbgen.packed import tables as packed
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
+from tbgen.tables import tables as packed
 from tbgen.text import counted
 
 _MAX_OCCURRENCES = 3

@@ -20,15 +20,15 @@ from tbgen.documents import Document
 from tbgen.errors import DamagedTableError, LimitError, MissingTableError
 from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
-from tbgen.packed.tables import AnyTable, open_table
 from tbgen.store import schema
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile, TableFile
 from tbgen.system.files import atomic_write, make_directory, open_nonblocking, write_errors
+from tbgen.tables.tables import AnyTable, open_table
 
 if TYPE_CHECKING:
-    from tbgen.packed.file import PackedFile
-    from tbgen.packed.kernels.blocks import Levels, Model
+    from tbgen.tables.file import PackedFile
+    from tbgen.tables.kernels.blocks import Levels, Model
 
 VERSION: Final = 3
 """Version of the format, incremented by every change that an older reader would misread."""
@@ -245,7 +245,7 @@ def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
 
 def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     """Return the sections of a packed table."""
-    from tbgen.packed.encode import KIND_LEVELS  # imports numba
+    from tbgen.tables.encode import KIND_LEVELS  # imports numba
 
     coding, stream = table.coding, table.coding.stream
     models = coding.value_model, coding.depth_model, coding.function_model

@@ -18,7 +18,7 @@ from tbgen.store.writer import write_table
 from tbgen.system.memory import available_memory, peak_memory, resident_memory, trim_memory
 
 if TYPE_CHECKING:
-    from tbgen.packed.sources import Sources
+    from tbgen.tables.sources import Sources
 
 
 def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None:
@@ -91,7 +91,7 @@ def build_table(
 
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
-    from tbgen.packed.sources import Sources
+    from tbgen.tables.sources import Sources
 
     compile_kernels(reporter, [material])
     ensure_memory([estimate(material, variant, threads)])
@@ -101,8 +101,8 @@ def build_table(
 
 def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
     """Compile the kernels that solve tables of these materials, unless the kernels are in the cache."""
-    from tbgen.packed import packed_warmup
     from tbgen.retro import described_warmup, solver_warmup
+    from tbgen.tables import packed_warmup
 
     solver_warmup.ensure_compiled(reporter.note)
     if any(material.is_described for material in materials):
@@ -129,10 +129,10 @@ def solve_and_write(
     :param copies: packed tables whose plain copies are kept until the end of the build.
     :raises TbgenError: if something cannot be read or written.
     """
-    from tbgen.packed.encode import packed_content
-    from tbgen.packed.pack import NeedFinder, stored_side
     from tbgen.retro.ranks import StageTimes
     from tbgen.retro.solver import solve
+    from tbgen.tables.encode import packed_content
+    from tbgen.tables.pack import NeedFinder, stored_side
 
     start, times = perf_counter(), StageTimes()
     with times.timed("sub-tables"):

@@ -141,7 +141,7 @@ def build(
         ensure_memory(estimates, memory)
         check_disk(estimates, directory, schedule.copies)
         compile_kernels(reporter, todo)
-        from tbgen.packed.sources import Sources
+        from tbgen.tables.sources import Sources
 
         with Sources(directory, variant, threads) as sources:
             build_one = partial(
@@ -176,7 +176,7 @@ def prepared_build(
             yield todo
         finally:
             if todo:
-                from tbgen.packed.copies import remove_copies
+                from tbgen.tables.copies import remove_copies
 
                 remove_copies(directory, variant)
 

@@ -36,12 +36,12 @@ from tbgen.index.arrays import slots_of
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, Slot, layout_of
 from tbgen.index.position import locate
 from tbgen.index.table import FRESH, LAST_RUN, NO_SCORE
-from tbgen.packed.file import PackedFile
 from tbgen.probe.states import State
 from tbgen.probe.values import Place
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.words import Codes
 from tbgen.store.table_file import LoadedTable
+from tbgen.tables.file import PackedFile
 
 if TYPE_CHECKING:
     from tbgen.probe.values import Values

@@ -14,10 +14,10 @@ from tbgen.errors import MissingLayerError, UsageError, quote
 from tbgen.index.arrays import slots_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import NO_SCORE
-from tbgen.packed.tables import AnyTable
 from tbgen.probe.values import Values
 from tbgen.store.table_file import TableFile
 from tbgen.system.memory import processor_count
+from tbgen.tables.tables import AnyTable
 
 Codes: TypeAlias = NDArray[np.uint8]
 Depths: TypeAlias = NDArray[np.int32]
@@ -153,8 +153,8 @@ def _has_effect(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: 
 
     :raises UsageError: if an accrued score ends the game, but its position does not.
     """
-    from tbgen.packed.decoder import ranks_of
-    from tbgen.packed.tables import ensure_compiled
+    from tbgen.tables.decoder import ranks_of
+    from tbgen.tables.tables import ensure_compiled
 
     ensure_compiled()
     ranks = np.zeros(len(slots), np.int64)

@@ -12,7 +12,6 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore, Signed, code_of, signed_of
 from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError, result_or_error
 from tbgen.index.layout import Side, Slot, layout_of
-from tbgen.packed.copies import PlainCopies, tables_to_unpack, temporary_copies
 from tbgen.probe.moves import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
@@ -20,6 +19,7 @@ from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.table_file import Entry, StoredFile
 from tbgen.system.memory import available_memory, processor_count
+from tbgen.tables.copies import PlainCopies, tables_to_unpack, temporary_copies
 from tbgen.text import duration, size_text
 
 _MAX_OPEN_LAYERS: Final = 8
@@ -92,8 +92,8 @@ class Layers:
 
     def _make_layer(self, key: _LayerKey, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
         from tbgen.compiler.cache import compiling
-        from tbgen.packed.sources import Sources
         from tbgen.retro.layer_solvers import LayerSolver
+        from tbgen.tables.sources import Sources
 
         path = key[0]
         layout = table.layout

@@ -30,7 +30,6 @@ from tbgen.errors import (
     result_or_error,
 )
 from tbgen.index.position import validate
-from tbgen.packed.tables import AnyTable
 from tbgen.probe.moves import (
     LinePly,
     RankedMove,
@@ -53,6 +52,7 @@ from tbgen.probe.states import (
 )
 from tbgen.probe.values import CACHE_BYTES, MAX_OPEN_FILES, CastlingLookup, Values
 from tbgen.store.format import tables_in
+from tbgen.tables.tables import AnyTable
 
 if TYPE_CHECKING:
     from tbgen.probe.arrays import ArrayProbes

@@ -18,16 +18,16 @@ from tbgen.board.variant import Variant
 from tbgen.errors import ClosedError, MissingLayerError, MissingTableError, TbgenError, result_or_error
 from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.table import NO_SCORE
-from tbgen.packed.tables import AnyTable, open_table
 from tbgen.probe.states import Goal, State
 from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.format import directories_of, find_table
 from tbgen.store.table_file import Entry, TableFile
+from tbgen.tables.tables import AnyTable, open_table
 
 if TYPE_CHECKING:
-    from tbgen.packed.decoder import Bounds, Moves, Target
-    from tbgen.packed.file import PackedFile
     from tbgen.store.table_file import LoadedTable
+    from tbgen.tables.decoder import Bounds, Moves, Target
+    from tbgen.tables.file import PackedFile
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
@@ -189,7 +189,7 @@ class Values:
         bounds: "Bounds | None" = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Look up values and depths in a plain or packed table, like
-        :meth:`tbgen.packed.file.PackedFile.look_up`."""
+        :meth:`tbgen.tables.file.PackedFile.look_up`."""
         if isinstance(table, TableFile):
             bounds = None
             value, depth = self.load(table).look_up(side, slots, accrued)
@@ -210,7 +210,7 @@ class Values:
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return the fresh values and depths after zeroing moves, and the first error or None.
 
-        :data:`FreshLookUp` of ``tbgen/packed/decoder.py`` describes the arguments and the results.
+        :data:`FreshLookUp` of ``tbgen/tables/decoder.py`` describes the arguments and the results.
         """
         if len(moves) <= _MAX_ONE_BY_ONE_LOADED:
             return self._fresh_one_by_one(targets, moves)
@@ -314,8 +314,8 @@ class Values:
         table = self.table(material)
         if isinstance(table, TableFile):
             return table
-        from tbgen.packed.copies import temporary_copies
-        from tbgen.packed.sources import open_plain
+        from tbgen.tables.copies import temporary_copies
+        from tbgen.tables.sources import open_plain
 
         self._copies.enter_context(temporary_copies(table.path.parent))
         return open_plain(table.path.parent, material, self.variant)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.documents import to_builtins
-from tbgen.packed.copies import temporary_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data import SavedData, overall_documents
@@ -43,6 +42,7 @@ from tbgen.report.records import count_omitted_lines, overall_records, records_o
 from tbgen.report.scan import CountArray, TableCounts, count_images, scan_table
 from tbgen.report.source import TableSource, open_source
 from tbgen.store.format import Directories
+from tbgen.tables.copies import temporary_copies
 
 if TYPE_CHECKING:
     from tbgen.report.site import Site

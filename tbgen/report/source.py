@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.table import LAST_RUN
-from tbgen.packed.tables import open_table
 from tbgen.progress import Progress, silent
 from tbgen.store.format import TableInfo, find_table
 from tbgen.store.table_file import TableFile
+from tbgen.tables.tables import open_table
 
 if TYPE_CHECKING:
     from tbgen.index.table import Table
-    from tbgen.packed.sources import Sources
     from tbgen.retro.layer_solvers import EveryLayer
+    from tbgen.tables.sources import Sources
 
 
 _logger = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def open_source(
             file.check_facts(table)
             yield TableSource(file.info, table)
             return
-    from tbgen.packed.sources import Sources
+    from tbgen.tables.sources import Sources
 
     # Plain sub-tables are read directly, packed ones from plain copies.
     first_directory, *others = directories

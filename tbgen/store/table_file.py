@@ -302,7 +302,7 @@ class TableFile(StoredFile):
         return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, last_run))
 
     def prefetch(self, states: Iterable[tuple[Side, Slot, int]]) -> None:
-        """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.prefetch`."""
+        """Do nothing: single look-ups are fast; see :meth:`tbgen.tables.file.PackedFile.prefetch`."""
 
     def _first_run(self, run: int, skip_count: int) -> int:
         """Skip slots with runs, and return the first run of the slot after them.
@@ -427,7 +427,7 @@ class LoadedTable:
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return the values and depths of states, as :meth:`tbgen.packed.file.PackedFile.look_up` does for a
+        """Return the values and depths of states, as :meth:`tbgen.tables.file.PackedFile.look_up` does for a
         packed table.
 
         Slots without a position have the value NONE and the depth 0.

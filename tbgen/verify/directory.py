@@ -18,13 +18,13 @@ from tbgen.board.variant import Variant
 from tbgen.documents import Document
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.table import AccruedForm, ArraySource, Source, Table, fresh_bytes
-from tbgen.packed.copies import PlainCopies, temporary_copies
-from tbgen.packed.tables import AnyTable, read_table
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.cache import LruCache
 from tbgen.store.format import BLOCK_SLOTS, table_path
 from tbgen.store.schema import RUN_START
 from tbgen.store.table_file import TableFile
+from tbgen.tables.copies import PlainCopies, temporary_copies
+from tbgen.tables.tables import AnyTable, read_table
 from tbgen.verify.consistency import first_runs, table_problem
 from tbgen.verify.game import has_score_resets
 from tbgen.verify.plan import (
@@ -63,7 +63,7 @@ class ProvedTables:
     """Proved tables that other tables depend on.
 
     Small tables are cached in memory. If there is space, a large packed table that a later table depends on
-    gets a plain copy on disk (:mod:`tbgen.packed.copies`), because unpacking takes ten times as long as
+    gets a plain copy on disk (:mod:`tbgen.tables.copies`), because unpacking takes ten times as long as
     reading a copy.
 
     :param order: the tables to prove, in this order.

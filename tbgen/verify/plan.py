@@ -26,11 +26,11 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, fresh_bytes
 from tbgen.index.zeroing import max_slots_of_batch
-from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import check_target, write_file
 from tbgen.system.memory import available_memory
+from tbgen.tables.copies import PlainCopies, tables_to_unpack
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import sub_table_slots
 

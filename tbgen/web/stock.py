@@ -20,10 +20,10 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.position import any_board_of, random_positions
-from tbgen.packed.tables import ensure_compiled
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
 from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, inventory
+from tbgen.tables.tables import ensure_compiled
 from tbgen.web.admission import stop_if_client_left
 from tbgen.web.replies import Refusal
 

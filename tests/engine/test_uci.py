@@ -16,9 +16,9 @@ from tbgen.engine.game import SearchGame
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
 from tbgen.games.outcome import Doubt
-from tbgen.packed import tables as asking
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.tables import tables as asking
 from tests.support.engines import Talk, talk
 from tests.support.paths import ROOT
 

@@ -14,9 +14,9 @@ import tbgen
 from tbgen import Tablebase, UsageError
 from tbgen.board.score import NONE, GScore
 from tbgen.errors import DamagedTableError, MissingTableError
-from tbgen.packed.file import PackedFile
 from tbgen.store import schema
 from tbgen.system.memory import processor_count
+from tbgen.tables.file import PackedFile
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import PackedTables
 

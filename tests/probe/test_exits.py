@@ -16,10 +16,10 @@ from tbgen.errors import MissingTableError, UsageError
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.index.zeroing import en_passant_configs, targets_of
-from tbgen.packed.decoder import ExitFinder
-from tbgen.packed.kernels.questions import DAMAGED
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.probe.values import Values
+from tbgen.tables.decoder import ExitFinder
+from tbgen.tables.kernels.questions import DAMAGED
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
 

@@ -24,8 +24,8 @@ from tbgen.index.zeroing import (
     sides_after_promotion,
     targets_of,
 )
-from tbgen.packed.sources import Sources
 from tbgen.retro.pool import PoolLoader
+from tbgen.tables.sources import Sources
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import plain
 from tests.support.table_states import canonical_slots, squares_of

@@ -17,7 +17,6 @@ from tbgen.compiler.jit import int64, with_fixed_types
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.index.zeroing import phases_after_pawn_steps
-from tbgen.packed.sources import Sources
 from tbgen.retro import ranks, solver, workspace
 from tbgen.retro.kernels.frame import Frame, mark_legal
 from tbgen.retro.kernels.functions import Runs
@@ -27,6 +26,7 @@ from tbgen.retro.kernels.words import ZERO, Words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import StageTimes
 from tbgen.retro.workspace import make_workspace
+from tbgen.tables.sources import Sources
 from tests.support.digests import digest_of, right_digests
 from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs

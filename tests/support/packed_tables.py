@@ -6,13 +6,13 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
-from tbgen.packed.encode import packed_content
-from tbgen.packed.pack import NeedFinder, StoredPositions
-from tbgen.packed.tables import ensure_compiled
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
+from tbgen.tables.encode import packed_content
+from tbgen.tables.pack import NeedFinder, StoredPositions
+from tbgen.tables.tables import ensure_compiled
 from tests.support.solved_tables import source_of
 
 

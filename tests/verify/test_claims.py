@@ -13,9 +13,9 @@ from tbgen.cli.main import main
 from tbgen.generator import build
 from tbgen.index.layout import Side
 from tbgen.index.table import AccruedForm, Source, Table
-from tbgen.packed.sources import Sources
 from tbgen.retro.kernels.phase import LayerPart
 from tbgen.retro.layer_solvers import EveryLayer
+from tbgen.tables.sources import Sources
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent, stored_as

@@ -15,13 +15,13 @@ from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import FRESH, Table, ValueFunctions
-from tbgen.packed.file import PackedFile
-from tbgen.packed.pack import StoredPositions
-from tbgen.packed.unpack import unpack
 from tbgen.probe.values import Values
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.store.format import table_path
 from tbgen.system import memory
+from tbgen.tables.file import PackedFile
+from tbgen.tables.pack import StoredPositions
+from tbgen.tables.unpack import unpack
 from tbgen.verify import consistency as packed
 from tbgen.verify.consistency import functions_problem
 from tbgen.verify.proof import verify_table

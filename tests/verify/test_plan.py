@@ -12,10 +12,10 @@ from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.costs import BASE_MEMORY, Cost, layers_memory, unpacking_memory
 from tbgen.index.layout import layout_of
-from tbgen.packed.sources import Sources
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
+from tbgen.tables.sources import Sources
 from tbgen.verify import directory as proving
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (

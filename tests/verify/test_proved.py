@@ -13,10 +13,10 @@ from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
-from tbgen.packed.copies import COPIES_FOLDER, PlainCopies
 from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
+from tbgen.tables.copies import COPIES_FOLDER, PlainCopies
 from tbgen.verify import directory as proving
 from tbgen.verify import plan
 from tests.verify.conftest import Verify

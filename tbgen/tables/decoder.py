@@ -2,7 +2,7 @@
 
 A packed table stores the positions with one side to move, the stored side. The other side to move is the
 derived side. A look-up asks *questions* about positions of the stored side
-(:mod:`tbgen.packed.kernels.questions`). A position of the derived side also needs its exit: the best of its
+(:mod:`tbgen.tables.kernels.questions`). A position of the derived side also needs its exit: the best of its
 zeroing moves, which lead to sub-tables.
 """
 
@@ -25,8 +25,11 @@ from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, 
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.table import NO_SCORE
 from tbgen.index.zeroing import targets_of
-from tbgen.packed.kernels.blocks import Coding
-from tbgen.packed.kernels.questions import (
+from tbgen.retro.geometry import MAX_TARGETS
+from tbgen.retro.pool import make_targets
+from tbgen.store.table_file import Entry
+from tbgen.tables.kernels.blocks import Coding
+from tbgen.tables.kernels.questions import (
     FUNCTION,
     INDEX_BITS,
     UNANSWERED,
@@ -37,8 +40,8 @@ from tbgen.packed.kernels.questions import (
     find_values,
     list_open_questions,
 )
-from tbgen.packed.kernels.rows import find_ranks
-from tbgen.packed.kernels.zeroing import (
+from tbgen.tables.kernels.rows import find_ranks
+from tbgen.tables.kernels.zeroing import (
     COLUMNS,
     MAX_ZEROING,
     ORIGIN,
@@ -49,10 +52,7 @@ from tbgen.packed.kernels.zeroing import (
     find_exits,
     list_zeroing,
 )
-from tbgen.packed.pack import BUFFERS, digit_order, rows_of, stored_side
-from tbgen.retro.geometry import MAX_TARGETS
-from tbgen.retro.pool import make_targets
-from tbgen.store.table_file import Entry
+from tbgen.tables.pack import BUFFERS, digit_order, rows_of, stored_side
 
 Moves: TypeAlias = NDArray[np.int64]
 """int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;

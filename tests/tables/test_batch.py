@@ -18,12 +18,12 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE
-from tbgen.packed import decoder as batch
-from tbgen.packed.decoder import Decoder
-from tbgen.packed.file import PackedFile, Question
 from tbgen.probe import values
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path
+from tbgen.tables import decoder as batch
+from tbgen.tables.decoder import Decoder
+from tbgen.tables.file import PackedFile, Question
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board, random_board

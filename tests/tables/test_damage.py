@@ -13,13 +13,13 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import Slot
-from tbgen.packed.encode import ContextShares, model_of
-from tbgen.packed.file import PackedFile
-from tbgen.packed.kernels.blocks import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.store.schema import PACKED, TABLE
 from tbgen.store.table_file import TableFile
+from tbgen.tables.encode import ContextShares, model_of
+from tbgen.tables.file import PackedFile
+from tbgen.tables.kernels.blocks import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tests.support.damage import (
     Change,
     edit,

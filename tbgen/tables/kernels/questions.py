@@ -6,7 +6,7 @@ to move, the *derived side*, are derived from them.
 A *question* asks for the symbol and the half depth (depth // 2) of one position of the stored side, and
 sometimes also for its function, which gives V(P, A) for each accrued score A. A question is encoded as an
 int64: twice the index of the position in the order of the rows, plus 1 if the function is needed. The index
-is 64 times the row, plus the square of the row man (see :mod:`tbgen.packed.kernels.rows`). If questions are
+is 64 times the row, plus the square of the row man (see :mod:`tbgen.tables.kernels.rows`). If questions are
 answered in ascending order, each block is decoded only once.
 
 A position of the stored side has one question, about itself. A position of the derived side has one question
@@ -22,7 +22,8 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.table import FRESH
-from tbgen.packed.kernels.blocks import (
+from tbgen.retro.kernels.words import Codes, Ints, bits_of
+from tbgen.tables.kernels.blocks import (
     CAPTURE,
     SELF,
     Buffers,
@@ -31,8 +32,8 @@ from tbgen.packed.kernels.blocks import (
     decode_values,
     find_mask,
 )
-from tbgen.packed.kernels.derive import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
-from tbgen.packed.kernels.rows import (
+from tbgen.tables.kernels.derive import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
+from tbgen.tables.kernels.rows import (
     PlacedMen,
     Rows,
     Turn,
@@ -45,7 +46,6 @@ from tbgen.packed.kernels.rows import (
     targets_of_man,
     turn_of,
 )
-from tbgen.retro.kernels.words import Codes, Ints, bits_of
 
 DAMAGED = -1
 """Replaces a symbol or a value that is unavailable because a block is damaged."""
@@ -274,7 +274,7 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 @inlined
 def _best_of(coding: Coding, batch: Batch, position: int) -> tuple[Best, bool]:
     """The best of those moves of a position of the derived side that count and have been looked up, and
-    whether some move does not count, by the rule in ``tbgen.packed.kernels.derive``.
+    whether some move does not count, by the rule in ``tbgen.tables.kernels.derive``.
 
     The position is not an exception.
     """

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tbgen import open_tablebase
-from tbgen.packed import packed_warmup as warmup
-from tbgen.packed.kernels import encode, questions
-from tests.packed.test_batch import states
+from tbgen.tables import packed_warmup as warmup
+from tbgen.tables.kernels import encode, questions
 from tests.support.packed_tables import pack
+from tests.tables.test_batch import states
 
 KERNELS = (
     *(questions.ask, questions.answer, questions.find_values),

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.index.arrays import Part, parts_of_size
 from tbgen.index.table import Table, count_positions
-from tbgen.packed.kernels.blocks import (
+from tbgen.store import schema
+from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
+from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
+from tbgen.store.writer import FileContent
+from tbgen.system.memory import unload
+from tbgen.tables.kernels.blocks import (
     DEPTH_LEVELS,
     FIRST_SYMBOL,
     FIRST_VALUE,
@@ -33,7 +38,7 @@ from tbgen.packed.kernels.blocks import (
     Model,
     Stream,
 )
-from tbgen.packed.kernels.encode import (
+from tbgen.tables.kernels.encode import (
     Counts,
     Encoding,
     count_blocks,
@@ -43,13 +48,8 @@ from tbgen.packed.kernels.encode import (
     find_shares,
     list_sampled_blocks,
 )
-from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.pack import BUFFERS, StoredPositions, rows_of
-from tbgen.store import schema
-from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
-from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
-from tbgen.store.writer import FileContent
-from tbgen.system.memory import unload
+from tbgen.tables.kernels.rows import Rows
+from tbgen.tables.pack import BUFFERS, StoredPositions, rows_of
 
 KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 """The levels of contexts for each kind of steps."""

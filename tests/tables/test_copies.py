@@ -12,9 +12,9 @@ from tbgen import open_tablebase
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.packed.copies import COPIES_FOLDER, PlainCopies, remove_copies, temporary_copies
-from tbgen.packed.sources import open_plain
 from tbgen.store.format import table_path
+from tbgen.tables.copies import COPIES_FOLDER, PlainCopies, remove_copies, temporary_copies
+from tbgen.tables.sources import open_plain
 from tests.support.packed_tables import PackedTables
 
 R = Variant.R_MOBILITY

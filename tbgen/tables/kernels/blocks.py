@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.compiler.vectors import WORD, LaneCall, code_generator
-from tbgen.packed.kernels.rows import KING_CLASSES, Rows, king_class, kings_of, row_hints, row_mask
 from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Plies, Word, Words, lowest, put
 from tbgen.store.checksum import CRC_OF_BYTE
+from tbgen.tables.kernels.rows import KING_CLASSES, Rows, king_class, kings_of, row_hints, row_mask
 
 TOTAL_BITS = 12
 TOTAL = 1 << TOTAL_BITS

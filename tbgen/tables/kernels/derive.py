@@ -22,7 +22,6 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.retro.geometry import BIT, IMAGES, INVERSES, ORTHODOX
 from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
 from tbgen.retro.kernels.canonical import canonical_slot
@@ -51,6 +50,7 @@ from tbgen.retro.kernels.words import (
     same,
     weigh_all,
 )
+from tbgen.tables.kernels.blocks import CAPTURE_FLAG
 
 
 @inlined

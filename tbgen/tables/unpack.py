@@ -28,12 +28,6 @@ from tbgen.index.zeroing import (
     phase_groups,
     phases_after_pawn_steps,
 )
-from tbgen.packed.encode import BLOCKS_PER_TASK
-from tbgen.packed.file import PackedFile
-from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
-from tbgen.packed.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
-from tbgen.packed.kernels.encode import decode_blocks
-from tbgen.packed.pack import BUFFERS
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.best_exits import Exits
 from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
@@ -50,6 +44,12 @@ from tbgen.retro.workspace import (
     workspace_of,
 )
 from tbgen.system.memory import discard, zeros
+from tbgen.tables.encode import BLOCKS_PER_TASK
+from tbgen.tables.file import PackedFile
+from tbgen.tables.kernels.blocks import CAPTURE_FLAG, Content
+from tbgen.tables.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
+from tbgen.tables.kernels.encode import decode_blocks
+from tbgen.tables.pack import BUFFERS
 
 _PARTS_PER_THREAD: Final = 4
 """Minimum number of parts of a phase for each thread."""
@@ -242,7 +242,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
     def decode(self, group: Sequence[int]) -> None:
         """Decode the stored side of consecutive phases.
 
-        CAPTURE_FLAG is set in the depths of positions whose value symbol (:mod:`tbgen.packed.kernels.blocks`)
+        CAPTURE_FLAG is set in the depths of positions whose value symbol (:mod:`tbgen.tables.kernels.blocks`)
         is CAPTURE.
         """
         none_omitted = np.zeros(0, np.uint64)

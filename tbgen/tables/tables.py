@@ -20,8 +20,8 @@ from tbgen.store.schema import COUNT, PACKED
 from tbgen.store.table_file import TableFile
 
 if TYPE_CHECKING:
-    from tbgen.packed.decoder import FreshLookUp
-    from tbgen.packed.file import PackedFile
+    from tbgen.tables.decoder import FreshLookUp
+    from tbgen.tables.file import PackedFile
 
 
 KERNEL_FAMILY: Final = __name__
@@ -44,7 +44,7 @@ def ensure_compiled(emit: Callable[[str], object] = _logger.warning) -> None:
 
     with compiling(KERNEL_FAMILY, "that look up positions", "about ten seconds", emit) as needed:
         if needed:
-            from tbgen.packed.packed_warmup import compile_look_up
+            from tbgen.tables.packed_warmup import compile_look_up
 
             compile_look_up()
 
@@ -62,7 +62,7 @@ def open_table(
     """
     if not _is_packed(path):
         return TableFile(path, material=material, cache=cache)
-    from tbgen.packed.file import PackedFile
+    from tbgen.tables.file import PackedFile
 
     if look_up is not None:
         ensure_compiled()
@@ -90,8 +90,8 @@ def read_table(
     file.check(threads)
     if isinstance(file, TableFile):
         return file.read()
-    from tbgen.packed.encode import manifest_of_content
-    from tbgen.packed.unpack import unpack
+    from tbgen.tables.encode import manifest_of_content
+    from tbgen.tables.unpack import unpack
 
     table = unpack(file, sub_tables(), threads=threads, progress=progress)
     manifest = manifest_of_content(table, threads)

@@ -12,12 +12,12 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import BYTES_PER_SLOT, ArraySource, Source, Table
-from tbgen.packed import sources as module
-from tbgen.packed import tables as opening
-from tbgen.packed.sources import Sources
 from tbgen.retro.solver import solve
 from tbgen.store.cache import ChunkCache
 from tbgen.store.table_file import TableFile
+from tbgen.tables import sources as module
+from tbgen.tables import tables as opening
+from tbgen.tables.sources import Sources
 from tests.support.packed_tables import plain
 
 KVK, KBVK, KNVK, KPVK = (Material.parse(name) for name in ("KvK", "KBvK", "KNvK", "KPvK"))

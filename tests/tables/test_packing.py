@@ -22,12 +22,6 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH, AccruedForm
-from tbgen.packed import sources as sources_of_build
-from tbgen.packed.copies import COPIES_FOLDER
-from tbgen.packed.decoder import Bounds, Moves, Target
-from tbgen.packed.file import PackedFile
-from tbgen.packed.sources import PackedSource, Sources
-from tbgen.packed.unpack import promotion_materials, unpack
 from tbgen.probe.values import Values
 from tbgen.retro import pool
 from tbgen.retro.solver import solve
@@ -35,6 +29,12 @@ from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.system import memory
 from tbgen.system.files import ScratchFile
+from tbgen.tables import sources as sources_of_build
+from tbgen.tables.copies import COPIES_FOLDER
+from tbgen.tables.decoder import Bounds, Moves, Target
+from tbgen.tables.file import PackedFile
+from tbgen.tables.sources import PackedSource, Sources
+from tbgen.tables.unpack import promotion_materials, unpack
 from tests.support.digests import digest_of
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.functions_of_runs import functions_of_runs

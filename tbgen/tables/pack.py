@@ -22,27 +22,6 @@ from tbgen.errors import LimitError
 from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
-from tbgen.packed.kernels.blocks import (
-    CAPTURE_FLAG,
-    MAX_BLOCK_ROWS,
-    MAX_BLOCK_SLOTS,
-    MAX_STEPS,
-    Buffers,
-    RowBlock,
-)
-from tbgen.packed.kernels.derive import (
-    Children,
-    DerivationBuffers,
-    PhaseData,
-    clear_flags,
-    find_exceptions,
-    find_needed,
-    find_ranks,
-    find_usable,
-    flag_by_exit,
-)
-from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.kernels.zeroing import ZeroingBuffers
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -59,6 +38,27 @@ from tbgen.retro.workspace import (
     to_table_order,
 )
 from tbgen.store.schema import slots_in
+from tbgen.tables.kernels.blocks import (
+    CAPTURE_FLAG,
+    MAX_BLOCK_ROWS,
+    MAX_BLOCK_SLOTS,
+    MAX_STEPS,
+    Buffers,
+    RowBlock,
+)
+from tbgen.tables.kernels.derive import (
+    Children,
+    DerivationBuffers,
+    PhaseData,
+    clear_flags,
+    find_exceptions,
+    find_needed,
+    find_ranks,
+    find_usable,
+    flag_by_exit,
+)
+from tbgen.tables.kernels.rows import Rows
+from tbgen.tables.kernels.zeroing import ZeroingBuffers
 
 _WHOLE_VALUES: Final = [int(kind.value) for kind in KINDS]
 """The value of each kind in whole pawns. Changing a value would change which positions tables store."""
@@ -72,7 +72,7 @@ MAX_DERIVED_RANK: Final = 127
 
 MAX_SLOTS: Final = (1 << 32) - 1
 """Maximum number of slots of a packed table for one side to move: the encoder counts in four bytes how often
-a symbol occurs. (Keys of questions, in :mod:`tbgen.packed.kernels.questions`, have 34 bits for a slot.)"""
+a symbol occurs. (Keys of questions, in :mod:`tbgen.tables.kernels.questions`, have 34 bits for a slot.)"""
 MAX_LIKE_GROUPS: Final = 1
 """Maximum number of groups of like men (``Layout.like_men``) in a table that zeroing moves lead to."""
 
@@ -93,7 +93,7 @@ def digit_order(layout: Layout, side: Side) -> list[int]:
     """Return the free men in the order of the digits of a row's number, most significant first, then the row
     man.
 
-    Rows are explained in :mod:`tbgen.packed.kernels.rows`. The men of the side not to move come first. Kings
+    Rows are explained in :mod:`tbgen.tables.kernels.rows`. The men of the side not to move come first. Kings
     precede pieces, and knights precede sliders.
     """
 

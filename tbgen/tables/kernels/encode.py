@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.packed.kernels.blocks import (
+from tbgen.retro.geometry import BIT
+from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
+from tbgen.tables.kernels.blocks import (
     CAPTURE,
     CAPTURE_FLAG,
     FIRST_VALUE,
@@ -54,10 +56,8 @@ from tbgen.packed.kernels.blocks import (
     interval_of,
     value_context,
 )
-from tbgen.packed.kernels.derive import depth_of_half
-from tbgen.packed.kernels.rows import KING_CLASSES, Rows, first_slot, king_class, place_row
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
+from tbgen.tables.kernels.derive import depth_of_half
+from tbgen.tables.kernels.rows import KING_CLASSES, Rows, first_slot, king_class, place_row
 
 VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tbgen.packed.kernels.blocks import LOW, RECIPROCAL, RECIPROCAL_BITS, TOTAL
+from tbgen.tables.kernels.blocks import LOW, RECIPROCAL, RECIPROCAL_BITS, TOTAL
 from tests.support.exhaustive import sample
 
 

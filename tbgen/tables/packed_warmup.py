@@ -11,10 +11,11 @@ from tbgen.compiler.cache import compile_side_by_side, compiling
 from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
-from tbgen.packed.decoder import destinations_of, empty_batch
-from tbgen.packed.encode import decoding_of, encoding_of, new_counts, new_stream
-from tbgen.packed.kernels.blocks import Coding, Content
-from tbgen.packed.kernels.encode import (
+from tbgen.retro.solver import solve
+from tbgen.tables.decoder import destinations_of, empty_batch
+from tbgen.tables.encode import decoding_of, encoding_of, new_counts, new_stream
+from tbgen.tables.kernels.blocks import Coding, Content
+from tbgen.tables.kernels.encode import (
     count_blocks,
     count_codes,
     decode_blocks,
@@ -22,11 +23,10 @@ from tbgen.packed.kernels.encode import (
     find_shares,
     list_sampled_blocks,
 )
-from tbgen.packed.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
-from tbgen.packed.kernels.rows import find_ranks
-from tbgen.packed.kernels.zeroing import COLUMNS, find_exits, list_zeroing
-from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
-from tbgen.retro.solver import solve
+from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
+from tbgen.tables.kernels.rows import find_ranks
+from tbgen.tables.kernels.zeroing import COLUMNS, find_exits, list_zeroing
+from tbgen.tables.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
 
 KERNEL_FAMILY: Final = __name__
 """Name under which the kernels that write packed tables are cached."""

@@ -8,17 +8,17 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.errors import LimitError
-from tbgen.packed import encode, pack
-from tbgen.packed.encode import Encoder
-from tbgen.packed.file import PackedFile
-from tbgen.packed.pack import NeedFinder
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
 from tbgen.store.schema import BLOCK_DATA, BLOCK_FUNCTION_LENGTH
-from tests.packed.test_format import Packed
+from tbgen.tables import encode, pack
+from tbgen.tables.encode import Encoder
+from tbgen.tables.file import PackedFile
+from tbgen.tables.pack import NeedFinder
 from tests.support import packed_tables
 from tests.support.exhaustive import sample
 from tests.support.packed_tables import to_pack, write
+from tests.tables.test_format import Packed
 
 
 def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:

@@ -23,14 +23,14 @@ from tbgen.compiler.cache import compiling
 from tbgen.errors import MissingTableError
 from tbgen.index.layout import Side
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, ArraySource, Source, Table, fresh_bytes
-from tbgen.packed.copies import PlainCopies
-from tbgen.packed.file import PackedFile
-from tbgen.packed.tables import open_table
-from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.progress import Progress, silent
 from tbgen.store.cache import LruCache
 from tbgen.store.format import find_table, table_path
 from tbgen.store.table_file import TableFile
+from tbgen.tables.copies import PlainCopies
+from tbgen.tables.file import PackedFile
+from tbgen.tables.tables import open_table
+from tbgen.tables.unpack import unpack, unpack_side
 
 KERNEL_FAMILY: Final = __name__
 """Name of the unpacking kernels in the cache."""
@@ -45,7 +45,7 @@ class PackedSource:
     """A packed table as a source. Every read decodes the positions again.
 
     :param sources: returns the tables of successors that decoding needs
-        (:func:`tbgen.packed.unpack.unpack_side`).
+        (:func:`tbgen.tables.unpack.unpack_side`).
     :param threads: number of threads for decoding.
     """
 
