@@ -37,8 +37,9 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import squares_of
+from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Slot
-from tbgen.index.table import NO_SCORE, AccruedForm, free_men_text, pawns_text
+from tbgen.index.table import AccruedForm, free_men_text, pawns_text
 from tbgen.progress import silent
 from tbgen.retro.solver import solve
 from tbgen.store import schema

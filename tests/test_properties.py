@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import all_materials
 from tbgen.board.score import NONE, GScore
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import IMAGE, Layout
-from tbgen.index.table import FRESH, LAST_RUN, Table
+from tbgen.index.table import Table
 from tbgen.probe.tablebase import Tablebase
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing, folded, one_ply

@@ -20,6 +20,7 @@ from numba.core.serialize import dumps
 from numba.np import arrayobj
 
 from tbgen.compiler import cache as kernel_cache
+from tbgen.compiler import struct_types as struct_types  # kernels need numba's types of structures
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 P = ParamSpec("P")

@@ -28,7 +28,7 @@ from tbgen.tables.tables import AnyTable, open_table
 
 if TYPE_CHECKING:
     from tbgen.tables.file import PackedFile
-    from tbgen.tables.kernels.blocks import Levels, Model
+    from tbgen.tables.structs import Levels, Model
 
 VERSION: Final = 3
 """Version of the format, incremented by every change that an older reader would misread."""

@@ -15,17 +15,9 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.index.arrays import joined_ranges
+from tbgen.index.codes import LAST_RUN
 from tbgen.index.layout import Layout, Side, layout_of
 from tbgen.system.memory import unload
-
-FRESH: Final = 128
-"""Value of a run that stands for the fresh value and depth; no score has this code."""
-
-NO_SCORE: Final = -1
-"""Used in place of a code if there is no accrued score."""
-
-LAST_RUN: Final = 128
-"""Flag that is added to the rank of a position's last run."""
 
 _MAX_PART_ELEMENTS: Final = 1 << 20
 """Maximum number of elements that are counted or compared at once."""

@@ -33,9 +33,9 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.errors import MissingLayerError
 from tbgen.index.arrays import slots_of
+from tbgen.index.codes import FRESH, LAST_RUN, NO_SCORE
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, Slot, layout_of
 from tbgen.index.position import locate
-from tbgen.index.table import FRESH, LAST_RUN, NO_SCORE
 from tbgen.probe.states import State
 from tbgen.probe.values import Place
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER

@@ -12,8 +12,8 @@ from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.errors import MissingLayerError, UsageError, quote
 from tbgen.index.arrays import slots_of
+from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.table import NO_SCORE
 from tbgen.probe.values import Values
 from tbgen.store.table_file import TableFile
 from tbgen.system.memory import processor_count

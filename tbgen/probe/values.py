@@ -16,8 +16,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code, Signed, code_of, rank_of, signed_of
 from tbgen.board.variant import Variant
 from tbgen.errors import ClosedError, MissingLayerError, MissingTableError, TbgenError, result_or_error
+from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import Layout, Side, Slot
-from tbgen.index.table import NO_SCORE
 from tbgen.probe.states import Goal, State
 from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.format import directories_of, find_table

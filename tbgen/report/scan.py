@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
+from tbgen.index.codes import FRESH
 from tbgen.index.layout import IMAGE, SIDES, Layout, Side
-from tbgen.index.table import FRESH
 from tbgen.progress import Progress, silent
 from tbgen.report.blocks import (
     ScanBlock,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.index.table import LAST_RUN
+from tbgen.index.codes import LAST_RUN
 from tbgen.progress import Progress, silent
 from tbgen.store.format import TableInfo, find_table
 from tbgen.store.table_file import TableFile

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from tbgen.board import kinds
 from tbgen.board.kinds import ALL_MOVES_KIND, KINDS, KING, Kind, Step, between, ways
-from tbgen.compiler.structs import Struct
+from tbgen.compiler.structs import Ints, Struct, Words
 from tbgen.index.layout import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
-from tbgen.retro.kernels.words import ZERO, Ints, Words
 
 KIND_COUNT: Final = len(KINDS)
 """Number of kinds of chess men other than pawns: the four that pawns promote to, and the king."""
@@ -136,7 +135,7 @@ def _movement_fields(men: Sequence[Kind]) -> tuple[Any, ...]:
             leap_targets[number, square, : len(leaps) + 1] = len(leaps), *leaps
             for index, line in enumerate(lines):
                 way[number, square, index, : len(line) + 1] = len(line), *line
-                landing[number, index] |= BIT[line[0]] if line else ZERO
+                landing[number, index] |= BIT[line[0]] if line else np.uint64(0)
     squares = range(64)
     attacks = np.array([kinds.reach(kind) for kind in men], np.uint64)
     passed = [[[kinds.between(kind, start, stop) for stop in squares] for start in squares] for kind in men]

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.errors import LimitError
+from tbgen.index.codes import LAST_RUN
 from tbgen.index.layout import Layout
-from tbgen.index.table import LAST_RUN, Table, greatest
+from tbgen.index.table import Table, greatest
 from tbgen.store import schema
 from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES
 from tbgen.store.schema import DatasetSchema, manifest_line, pieces_of

@@ -17,9 +17,9 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.documents import Count, Document, Plies
 from tbgen.errors import MissingTableError, TbgenError
+from tbgen.index.codes import LAST_RUN
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import any_board_of
-from tbgen.index.table import LAST_RUN
 from tbgen.store import schema
 from tbgen.store.format import BLOCK_SLOTS, TableInfo, layer_files_beside, table_path, tables_in
 from tbgen.store.table_file import StoredFile

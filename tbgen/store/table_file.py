@@ -19,8 +19,9 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.arrays import joined_ranges
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
-from tbgen.index.table import FRESH, LAST_RUN, Table, count_values, free_men_text, pawns_text
+from tbgen.index.table import Table, count_values, free_men_text, pawns_text
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import placements_of

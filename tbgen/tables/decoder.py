@@ -22,24 +22,13 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, squares_of
+from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.table import NO_SCORE
 from tbgen.index.zeroing import targets_of
 from tbgen.retro.geometry import MAX_TARGETS
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
-from tbgen.tables.kernels.blocks import Coding
-from tbgen.tables.kernels.questions import (
-    FUNCTION,
-    INDEX_BITS,
-    UNANSWERED,
-    Batch,
-    answer,
-    ask,
-    find_bounds,
-    find_values,
-    list_open_questions,
-)
+from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
 from tbgen.tables.kernels.rows import find_ranks
 from tbgen.tables.kernels.zeroing import (
     COLUMNS,
@@ -53,6 +42,7 @@ from tbgen.tables.kernels.zeroing import (
     list_zeroing,
 )
 from tbgen.tables.pack import BUFFERS, digit_order, rows_of, stored_side
+from tbgen.tables.structs import FUNCTION, INDEX_BITS, UNANSWERED, Batch, Coding
 
 Moves: TypeAlias = NDArray[np.int64]
 """int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;

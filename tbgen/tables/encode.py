@@ -20,7 +20,17 @@ from tbgen.store.dataset import AnyArray, Dataset, datasets, unchanged_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, slots_of, steps_of
 from tbgen.store.writer import FileContent
 from tbgen.system.memory import unload
-from tbgen.tables.kernels.blocks import (
+from tbgen.tables.kernels.encode import (
+    Counts,
+    count_blocks,
+    count_codes,
+    decode_blocks,
+    encode_blocks,
+    find_shares,
+    list_sampled_blocks,
+)
+from tbgen.tables.pack import BUFFERS, StoredPositions, rows_of
+from tbgen.tables.structs import (
     DEPTH_LEVELS,
     FIRST_SYMBOL,
     FIRST_VALUE,
@@ -34,22 +44,12 @@ from tbgen.tables.kernels.blocks import (
     VALUE_LEVELS,
     Coding,
     Content,
+    Encoding,
     Levels,
     Model,
+    Rows,
     Stream,
 )
-from tbgen.tables.kernels.encode import (
-    Counts,
-    Encoding,
-    count_blocks,
-    count_codes,
-    decode_blocks,
-    encode_blocks,
-    find_shares,
-    list_sampled_blocks,
-)
-from tbgen.tables.kernels.rows import Rows
-from tbgen.tables.pack import BUFFERS, StoredPositions, rows_of
 
 KIND_LEVELS: Final = (VALUE_LEVELS, DEPTH_LEVELS, FUNCTION_LEVELS)
 """The levels of contexts for each kind of steps."""

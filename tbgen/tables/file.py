@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
+from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import NO_SCORE, ValueFunctions
+from tbgen.index.table import ValueFunctions
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.schema import PACKED, slots_of
@@ -23,9 +24,8 @@ from tbgen.store.table_file import Entry, StoredFile
 from tbgen.system.memory import processor_count, release_pages
 from tbgen.tables.decoder import Bounds, Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
 from tbgen.tables.encode import decoding_of
-from tbgen.tables.kernels.blocks import Coding
-from tbgen.tables.kernels.questions import DAMAGED, UNSTORED
 from tbgen.tables.pack import block_rows_of, rows_of
+from tbgen.tables.structs import DAMAGED, UNSTORED, Coding
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -38,14 +38,6 @@ from tbgen.retro.workspace import (
     to_table_order,
 )
 from tbgen.store.schema import slots_in
-from tbgen.tables.kernels.blocks import (
-    CAPTURE_FLAG,
-    MAX_BLOCK_ROWS,
-    MAX_BLOCK_SLOTS,
-    MAX_STEPS,
-    Buffers,
-    RowBlock,
-)
 from tbgen.tables.kernels.derive import (
     Children,
     DerivationBuffers,
@@ -57,8 +49,16 @@ from tbgen.tables.kernels.derive import (
     find_usable,
     flag_by_exit,
 )
-from tbgen.tables.kernels.rows import Rows
 from tbgen.tables.kernels.zeroing import ZeroingBuffers
+from tbgen.tables.structs import (
+    CAPTURE_FLAG,
+    MAX_BLOCK_ROWS,
+    MAX_BLOCK_SLOTS,
+    MAX_STEPS,
+    Buffers,
+    RowBlock,
+    Rows,
+)
 
 _WHOLE_VALUES: Final = [int(kind.value) for kind in KINDS]
 """The value of each kind in whole pawns. Changing a value would change which positions tables store."""

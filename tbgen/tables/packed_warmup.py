@@ -14,7 +14,6 @@ from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.retro.solver import solve
 from tbgen.tables.decoder import destinations_of, empty_batch
 from tbgen.tables.encode import decoding_of, encoding_of, new_counts, new_stream
-from tbgen.tables.kernels.blocks import Coding, Content
 from tbgen.tables.kernels.encode import (
     count_blocks,
     count_codes,
@@ -27,6 +26,7 @@ from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values
 from tbgen.tables.kernels.rows import find_ranks
 from tbgen.tables.kernels.zeroing import COLUMNS, find_exits, list_zeroing
 from tbgen.tables.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
+from tbgen.tables.structs import Coding, Content
 
 KERNEL_FAMILY: Final = __name__
 """Name under which the kernels that write packed tables are cached."""

@@ -46,10 +46,10 @@ from tbgen.retro.workspace import (
 from tbgen.system.memory import discard, zeros
 from tbgen.tables.encode import BLOCKS_PER_TASK
 from tbgen.tables.file import PackedFile
-from tbgen.tables.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.tables.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
 from tbgen.tables.kernels.encode import decode_blocks
 from tbgen.tables.pack import BUFFERS
+from tbgen.tables.structs import CAPTURE_FLAG, Content
 
 _PARTS_PER_THREAD: Final = 4
 """Minimum number of parts of a phase for each thread."""

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
+from tbgen.index.codes import LAST_RUN
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import LAST_RUN, Table, ValueFunctions, greatest
+from tbgen.index.table import Table, ValueFunctions, greatest
 from tbgen.system.memory import unload
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import ProofGame

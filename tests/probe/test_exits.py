@@ -19,7 +19,7 @@ from tbgen.index.zeroing import en_passant_configs, targets_of
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.probe.values import Values
 from tbgen.tables.decoder import ExitFinder
-from tbgen.tables.kernels.questions import DAMAGED
+from tbgen.tables.structs import DAMAGED
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
 

@@ -12,7 +12,7 @@ import pytest
 
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.index.table import LAST_RUN
+from tbgen.index.codes import LAST_RUN
 from tbgen.store import writer
 from tbgen.store.dataset import Corner, Dataset
 from tbgen.store.format import layer_files_beside, table_path, tables_in

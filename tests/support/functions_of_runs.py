@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import BLACK_TO_MOVE, Side
-from tbgen.index.table import FRESH, LAST_RUN, Table, ValueFunctions
+from tbgen.index.table import Table, ValueFunctions
 from tests.support.table_states import runs_of
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.index.table import FRESH, LAST_RUN, Table
+from tbgen.index.codes import FRESH, LAST_RUN
+from tbgen.index.table import Table
 from tbgen.store.format import TableInfo
 from tbgen.store.writer import write_table
 from tests.support.reference_table import empty_table

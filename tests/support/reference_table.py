@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import Layout, Slot, layout_of
-from tbgen.index.table import FRESH, LAST_RUN, Table
+from tbgen.index.table import Table
 from tests.support.digests import digest_of
 from tests.support.reference import solve, solve_whole_game
 from tests.support.reference_moves import DESCRIBED

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import IMAGE, TRIANGLE, TRIANGLE_COORD, Layout
-from tbgen.index.table import FRESH, LAST_RUN, Table
+from tbgen.index.table import Table
 
 Squares = NDArray[np.int64]
 """One row per man, in the order of the layout; one column per position."""

@@ -16,8 +16,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import NO_SCORE
 from tbgen.probe import values
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path

@@ -19,7 +19,7 @@ from tbgen.store.schema import PACKED, TABLE
 from tbgen.store.table_file import TableFile
 from tbgen.tables.encode import ContextShares, model_of
 from tbgen.tables.file import PackedFile
-from tbgen.tables.kernels.blocks import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
+from tbgen.tables.structs import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tests.support.damage import (
     Change,
     edit,

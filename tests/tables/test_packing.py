@@ -19,9 +19,10 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
+from tbgen.index.codes import FRESH
 from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate
-from tbgen.index.table import FRESH, AccruedForm
+from tbgen.index.table import AccruedForm
 from tbgen.probe.values import Values
 from tbgen.retro import pool
 from tbgen.retro.solver import solve

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tbgen.tables.kernels.blocks import LOW, RECIPROCAL, RECIPROCAL_BITS, TOTAL
+from tbgen.tables.kernels.blocks import LOW, RECIPROCAL, RECIPROCAL_BITS
+from tbgen.tables.structs import TOTAL
 from tests.support.exhaustive import sample
 
 

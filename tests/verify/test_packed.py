@@ -13,8 +13,9 @@ import pytest
 from tbgen.board.material import Material, closure
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
+from tbgen.index.codes import FRESH
 from tbgen.index.layout import Side, Slot
-from tbgen.index.table import FRESH, Table, ValueFunctions
+from tbgen.index.table import Table, ValueFunctions
 from tbgen.probe.values import Values
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.store.format import table_path

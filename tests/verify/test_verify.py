@@ -16,7 +16,8 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.costs import seconds_to_build
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.index.table import LAST_RUN, AccruedForm, Table
+from tbgen.index.codes import LAST_RUN
+from tbgen.index.table import AccruedForm, Table
 from tbgen.retro.solver import solve
 from tbgen.store import dataset
 from tbgen.store.format import table_path

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT, ORTHODOX, PAWN_ATTACKS
-from tbgen.retro.kernels.frame import Frame, attacks_along, decode, reach
+from tbgen.retro.kernels.frame import Frame, decode, reach
 from tbgen.retro.kernels.moves import MoveBuffer, list_scalar_successors
+from tbgen.retro.kernels.targets import attacks_along
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 
 WHITE, BLACK = int64(0), int64(1)

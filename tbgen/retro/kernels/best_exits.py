@@ -20,16 +20,7 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS
-from tbgen.retro.kernels.frame import (
-    FROZEN,
-    Frame,
-    attacks_along,
-    enter_word,
-    king_safe_bits,
-    place_of,
-    reach,
-    safe_bits,
-)
+from tbgen.retro.kernels.frame import FROZEN, Frame, enter_word, king_safe_bits, place_of, reach, safe_bits
 from tbgen.retro.kernels.moves import MOVE_SLICE, add_moves
 from tbgen.retro.kernels.targets import (
     CAPTURED_PAWN,
@@ -38,6 +29,7 @@ from tbgen.retro.kernels.targets import (
     VARIABLE,
     Men,
     Pool,
+    attacks_along,
     pawn_row,
     slots_after,
 )

@@ -11,21 +11,8 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF
 from tbgen.retro.kernels.frame import Frame, has_image, is_image
+from tbgen.retro.kernels.targets import sort_like_men
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, move
-
-
-@inlined
-def sort_like_men(squares: Ints, like_men: Ints) -> None:
-    """Sort the squares of like men within each half-open range of ``like_men``, int64 (n, 2)."""
-    for group in range(len(like_men)):
-        start, stop = like_men[group, 0], like_men[group, 1]
-        for man in range(start + 1, stop):
-            square = squares[man]
-            index = man
-            while index > start and squares[index - 1] > square:
-                squares[index] = squares[index - 1]
-                index -= 1
-            squares[index] = square
 
 
 @inlined

@@ -21,8 +21,8 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movement
-from tbgen.retro.kernels.targets import VARIABLE, Men, men_buffer
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, bits_of, ride, rotated
+from tbgen.retro.kernels.targets import VARIABLE, Men, attacks_along, men_buffer, pawn_attacks
+from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, ride, rotated
 
 NO_PAIR, IMAGE_PAIR = -1, -2
 """Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and
@@ -31,12 +31,6 @@ FROZEN = 2
 """Element of ``Frame.mover_colours``, instead of a colour, for a man that does not move within the phase."""
 NO_DIGIT = 62
 """Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
-
-
-@inlined
-def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
-    """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
-    return moves.attacks[kind, square] & BIT[target] != ZERO
 
 
 @inlined
@@ -217,15 +211,6 @@ def table_word(frame: Frame, word: int) -> int:
     if frame.scalars > 1:
         table_pair = table_pair << 6 | frame.king_pairs[pair, 1]
     return table_pair << shift | (word & ((1 << shift) - 1))
-
-
-@inlined
-def pawn_attacks(colour: int, pawns: Word) -> Word:
-    """Squares attacked by all pawns of a colour."""
-    attacked = ZERO
-    for pawn in bits_of(pawns):
-        attacked |= PAWN_ATTACKS[colour, pawn]
-    return attacked
 
 
 @kernel

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.index.table import FRESH, LAST_RUN
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions

@@ -16,8 +16,8 @@ from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
-from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, image
+from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF, Movement
+from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of, image
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """Number of a captured pawn in ``Targets.number``."""
@@ -128,6 +128,35 @@ class Men(NamedTuple):
 def men_buffer() -> Men:
     """Return buffers for the men of a position."""
     return Men(np.zeros(zeroing.PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(MAX_MEN, np.int64))
+
+
+@inlined
+def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
+    """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
+    return moves.attacks[kind, square] & BIT[target] != ZERO
+
+
+@inlined
+def pawn_attacks(colour: int, pawns: Word) -> Word:
+    """Squares attacked by all pawns of a colour."""
+    attacked = ZERO
+    for pawn in bits_of(pawns):
+        attacked |= PAWN_ATTACKS[colour, pawn]
+    return attacked
+
+
+@inlined
+def sort_like_men(squares: Ints, like_men: Ints) -> None:
+    """Sort the squares of like men within each half-open range of ``like_men``, int64 (n, 2)."""
+    for group in range(len(like_men)):
+        start, stop = like_men[group, 0], like_men[group, 1]
+        for man in range(start + 1, stop):
+            square = squares[man]
+            index = man
+            while index > start and squares[index - 1] > square:
+                squares[index] = squares[index - 1]
+                index -= 1
+            squares[index] = square
 
 
 @inlined

@@ -9,15 +9,19 @@ array, beginning at index ``first``, in the order of the bits of the word. Bound
 may write to any of the 64 elements at the same time.
 """
 
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
+from tbgen.compiler.structs import Codes as Codes
+from tbgen.compiler.structs import Ints as Ints
+from tbgen.compiler.structs import Plies as Plies
+from tbgen.compiler.structs import Word as Word
+from tbgen.compiler.structs import Words as Words
 from tbgen.compiler.vectors import (
     BitsType,
     LaneCall,
@@ -26,15 +30,6 @@ from tbgen.compiler.vectors import (
     number_type,
     prefetch_generator,
 )
-
-Word: TypeAlias = np.uint64
-"""A machine word: a set of positions, or of squares."""
-Words: TypeAlias = NDArray[np.uint64]
-Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.uint8]
-"""Codes of scores."""
-Plies: TypeAlias = NDArray[np.uint16]
-"""Depths in plies."""
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -19,29 +19,51 @@ Value symbols, half depths and functions have states and bytes of their own, so 
 depth and the next value symbol at the same time. Each block has a checksum.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
-from tbgen.compiler.structs import Struct
 from tbgen.compiler.vectors import WORD, LaneCall, code_generator
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, Plies, Word, Words, lowest, put
+from tbgen.retro.kernels.words import ALL, ONE, Codes, Word, lowest, put
 from tbgen.store.checksum import CRC_OF_BYTE
-from tbgen.tables.kernels.rows import KING_CLASSES, Rows, king_class, kings_of, row_hints, row_mask
+from tbgen.tables.kernels.rows import king_class, kings_of, row_hints, row_mask
+from tbgen.tables.structs import (
+    CORNER_CLASSES,
+    CORNER_FUNCTION_CLASSES,
+    FIRST_SYMBOL,
+    FIRST_VALUE,
+    FROM_CORNER,
+    FROM_NONE,
+    FROM_ONE,
+    FUNCTION_CLASSES,
+    FUNCTION_ESCAPE,
+    HALF_CLASSES,
+    HALF_DEPTH_BYTES,
+    HALF_ESCAPE,
+    HIGH_BYTE_CONTEXT,
+    LINE_BYTES,
+    LINE_EDGES,
+    LINE_WORDS,
+    NOWHERE,
+    SAME_AS_LEFT,
+    SAME_AS_UP,
+    SEARCH_WIDTH,
+    SYMBOL_CLASSES,
+    TOTAL,
+    TOTAL_BITS,
+    VALUE_CLASSES,
+    Buffers,
+    Coding,
+    Model,
+    Rows,
+    Stream,
+)
 
-TOTAL_BITS = 12
-TOTAL = 1 << TOTAL_BITS
-"""Sum of the shares of all symbols in a context."""
 LOW = 1 << 16
 """Smallest normalized state."""
-SEARCH_WIDTH = 16
-"""Number of symbols whose intervals are searched at once."""
-
 RECIPROCAL_BITS = 36
 RECIPROCAL = np.array([0, *(-(-(1 << RECIPROCAL_BITS) // share) for share in range(1, TOTAL + 1))], np.int64)
 """int64 (TOTAL + 1,): for each share, 2**36 / share, rounded up.
@@ -49,120 +71,11 @@ RECIPROCAL = np.array([0, *(-(-(1 << RECIPROCAL_BITS) // share) for share in ran
 A state has 24 bits. The state times this number, shifted right by 36 bits, is the state divided by the share,
 rounded down. The rounding error of the reciprocal is too small to change the result."""
 
-Frequencies = NDArray[np.uint16]
-
-
-LINE_BYTES = 64
-"""Size in bytes of a *line* of a model, which is also that of a line in a processor's cache."""
-LINE_EDGES = LINE_BYTES // 2
-"""Number of uint16 elements of a line. The first ``SEARCH_WIDTH`` + 1 are edges."""
-FIRST_SYMBOL = 2 * (SEARCH_WIDTH + 1)
-"""Index of the first symbol among the bytes of a line."""
-LINE_WORDS = LINE_BYTES // 4
-"""Number of uint32 elements of a line. The last is the number of the line with the next symbols."""
-MAX_CONTEXTS = (1 << 16) - 1
-"""Maximum number of contexts of a model with shares of their own."""
-
-MAX_BLOCK_ROWS = 64
-MAX_BLOCK_SLOTS = 64 * MAX_BLOCK_ROWS
-
-SELF = 0
-"""Value symbol: the value is the position score, at depth 0."""
-CAPTURE = 1
-"""Value symbol: the best capture gives value and depth, and no position of the derived side depends on
-this position."""
-FIRST_VALUE = 2
-"""First symbol of an explicit value. More frequent values have smaller symbols."""
-NOWHERE = 255
-"""Replaces the value symbol of a slot without a position."""
-
-Levels = tuple[int, ...]
-"""The number of contexts of the first level of a tree, and for each later level the number of contexts that
-refine one context of the level before."""
-
-_VALUE_CLASSES = 32
-"""Number of classes of the value symbol of the left or upper neighbour. All symbols from 30 on have class 30;
-class 31 means that there is no neighbour."""
-_CORNER_CLASSES = 8
-"""Number of classes of the value symbol of the corner. All symbols from 6 on have class 6; class 7 means that
-there is no corner."""
-VALUE_LEVELS = (4 * _VALUE_CLASSES, _VALUE_CLASSES, _CORNER_CLASSES, KING_CLASSES)
-"""Levels of the contexts of a value symbol: first the two hints (whether the side to move is in check, and
-whether it attacks a man) and the left neighbour, then the upper neighbour, then the corner, then the king
-class."""
-
-_SYMBOL_CLASSES = 16
-"""Number of classes of the value symbol of the position itself. All symbols from 15 on have class 15."""
-_FROM_ONE, _FROM_CORNER, _FROM_NONE = 5, 6, 7
-"""How the expected half depth of a position follows from the neighbours with its symbol, if the left and the
-upper neighbour do not both have it: from one of these two, from the corner, or not at all. Smaller numbers
-are classes of the difference between the half depths of the left and the upper neighbour."""
-_HALF_CLASSES = 108
-"""Number of classes of half depths."""
-DEPTH_LEVELS = (8 * _SYMBOL_CLASSES, _HALF_CLASSES, 4, 4, KING_CLASSES)
-"""Levels of the contexts of a half depth: first the class of the position's value symbol and how the expected
-half depth follows, then the class of the expected half depth, then the two hints, then how the corner
-compares with the expected half depth, then the king class."""
-
-_FUNCTION_CLASSES = 32
-"""Number of classes of the function of the left or upper neighbour. All functions from 30 on have class 30;
-class 31 means that there is no neighbour."""
-_CORNER_FUNCTION_CLASSES = 16
-"""Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
-that there is no corner."""
-FUNCTION_LEVELS = (
-    *(_SYMBOL_CLASSES * _FUNCTION_CLASSES + 1, _FUNCTION_CLASSES),
-    *(_CORNER_FUNCTION_CLASSES, KING_CLASSES),
-)
-"""Levels of the contexts of a function: first the classes of the position's value symbol and of the left
-neighbour's function, then the class of the upper neighbour's function, then that of the corner's function,
-then the king class.
-The last context of the first level is that of the highest byte of a function's number."""
-HIGH_BYTE_CONTEXT = _SYMBOL_CLASSES * _FUNCTION_CLASSES * _FUNCTION_CLASSES * _CORNER_FUNCTION_CLASSES
-"""Context of the highest byte of a function's number, on the last level but one. Its king class is 0."""
-SAME_AS_LEFT, SAME_AS_UP, FUNCTION_ESCAPE = 253, 254, 255
-"""Function symbols that do not stand for functions of the same number: the function is that of the left or
-the upper neighbour, or its number follows as bytes."""
-
-HALF_ESCAPE = 255
-"""Symbol of a half depth: the half depth follows as bytes."""
-HALF_DEPTH_BYTES = 2
-"""Number of bytes of a half depth."""
-MAX_STEPS = 5
-"""Maximum number of steps of one kind that encode a position: a function symbol and four bytes."""
-
-CAPTURE_FLAG = 0x8000
-"""Flag in the depth of a position whose value symbol is CAPTURE."""
-
 Neighbour = tuple[int, int]
 """The value symbol and the half depth of a neighbour; NOWHERE and any number if there is none."""
 
 NO_FUNCTION = -1
 """Replaces the function of a neighbour that does not exist."""
-
-
-@dataclass(frozen=True, eq=False)
-class Model(Struct):
-    """The shares of the symbols in each context.
-
-    The symbols of a context are sorted by descending share. A line has up to ``SEARCH_WIDTH`` of them.
-    """
-
-    node: NDArray[np.uint16]
-    """uint16 (contexts,): the node of each context of the last level but one. Contexts without shares of
-    their own, also on the last level, have the node of their parent."""
-    divided: int
-    """Number of nodes that the king class divides, at least 1. They have the smallest numbers. The number of
-    any other node, less ``divided``, is the first line of the context."""
-    first: NDArray[np.uint16]
-    """uint16 (``KING_CLASSES`` * divided,): by king class, then by node, the first line of the context."""
-    edge: Frequencies
-    """uint16 (lines * ``LINE_EDGES``,): in each line, the start of the first interval, then the end of each
-    interval; ``TOTAL`` in unused places."""
-    symbol: Codes
-    """uint8 (lines * ``LINE_BYTES``,): the memory of ``edge``; in each line, the symbols of the intervals."""
-    next_line: NDArray[np.uint32]
-    """uint32 (lines * ``LINE_WORDS``,): the memory of ``edge``; in each line, the number of the next line."""
 
 
 @intrinsic
@@ -257,99 +170,6 @@ def checksum(data: Codes, start: int, stop: int) -> int:
     return crc
 
 
-@dataclass(frozen=True, eq=False)
-class Stream(Struct):
-    """The coded blocks. The bytes of each block are those of its value symbols, followed by those of its half
-    depths, followed by those of its functions."""
-
-    data: Codes
-    """uint8 (n,): the bytes of all blocks."""
-    start: Ints
-    """int64 (ceil(blocks / 64),): index of the first byte of every 64th block."""
-    value_length: Plies
-    """uint16 (blocks,): number of bytes of the value symbols of each block."""
-    depth_length: Plies
-    """uint16 (blocks,): number of bytes of the half depths of each block."""
-    function_length: Plies
-    """uint16 (blocks,): number of bytes of the functions of each block; 0 if all are function 0."""
-    checksum: Plies
-    """uint16 (blocks,): checksum of each block."""
-
-
-@dataclass(frozen=True, eq=False)
-class Coding(Struct):
-    """The data needed to decode a table."""
-
-    rows: Rows
-    code: Codes
-    """uint8 (symbols,): code of each value symbol; meaningless for SELF and CAPTURE."""
-    escape_bytes: int
-    """Number of bytes of a function number after FUNCTION_ESCAPE."""
-    value_model: Model
-    depth_model: Model
-    function_model: Model
-    stream: Stream
-    entry_start: Ints
-    """int64 (functions + 1,): index of the first entry of each function; the last element is the number of
-    entries."""
-    entry_accrued: Codes
-    """uint8 (entries,): code of A."""
-    entry_value: Codes
-    """uint8 (entries,): code of V(P, A); NONE for A itself, FRESH for W."""
-
-
-@dataclass(frozen=True, eq=False)
-class Content(Struct):
-    """The content of the stored side of a table. The arrays are indexed by slot."""
-
-    value: Codes
-    """uint8 (size,): codes of W."""
-    depth: Plies
-    """uint16 (size,): D in plies. CAPTURE_FLAG is set when a value that is not stored is decoded."""
-    function_number: NDArray[np.uint32]
-    """uint32 (size,): number of the function of each position; empty if the table has no functions."""
-    omitted: Words
-    """uint64 (size / 64,): positions whose values are not stored; empty if the blocks are to be decoded."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowBlock(Struct):
-    """A decoded block: at most ``MAX_BLOCK_ROWS`` rows of 64 slots."""
-
-    masks: Words
-    """uint64 (MAX_BLOCK_ROWS,): positions of each row; bit s stands for the square s of the row man."""
-    checks: Words
-    """uint64 (MAX_BLOCK_ROWS,): positions of each row in which the side to move is in check."""
-    captures: Words
-    """uint64 (MAX_BLOCK_ROWS,): positions of each row in which the side to move attacks a man."""
-    kings: Ints
-    """int64 (MAX_BLOCK_ROWS,): the data from which the king classes of each row follow (``kings_of``)."""
-    symbol: Codes
-    """uint8 (MAX_BLOCK_SLOTS,): value symbols; NOWHERE in slots without a position."""
-    half_depth: Plies
-    """uint16 (MAX_BLOCK_SLOTS,): half the depth of each explicit value."""
-    function_number: NDArray[np.uint32]
-    """uint32 (MAX_BLOCK_SLOTS,): number of the function of each position."""
-
-
-@dataclass(frozen=True, eq=False)
-class Buffers(Struct):
-    """Buffers of one thread for encoding, decoding and looking up positions."""
-
-    squares: Ints
-    """int64 (MAX_MEN,): squares of the men in the current row or position."""
-    child: Ints
-    """int64 (MAX_MEN,): squares of the men after a move."""
-    image: Ints
-    """int64 (MAX_MEN,): squares of the men in the image of a position under a symmetry."""
-    steps: Ints
-    """int64 (3, MAX_STEPS * MAX_BLOCK_SLOTS): coding steps (symbols and bytes) of the value symbols, half
-    depths and functions of a block in decoding order."""
-    above: Ints
-    """int64 (3, 64): symbol, half depth and function of the previous position in each column."""
-    block: RowBlock
-
-
 @inlined
 def _class_of(symbol: int, missing: int, classes: int) -> int:
     """The class of a symbol or function, ``classes`` - 1 if there is no neighbour. ``missing`` replaces the
@@ -366,15 +186,15 @@ def hints_of(checks: Word, captures: Word, square: int) -> int:
 @inlined
 def value_context(hints: int, left: int, up: int, corner: int) -> int:
     """The context of a value symbol, which follows from the hints and the symbols of the neighbours."""
-    context = hints * _VALUE_CLASSES + _class_of(left, NOWHERE, _VALUE_CLASSES)
-    context = context * _VALUE_CLASSES + _class_of(up, NOWHERE, _VALUE_CLASSES)
-    return context * _CORNER_CLASSES + _class_of(corner, NOWHERE, _CORNER_CLASSES)
+    context = hints * VALUE_CLASSES + _class_of(left, NOWHERE, VALUE_CLASSES)
+    context = context * VALUE_CLASSES + _class_of(up, NOWHERE, VALUE_CLASSES)
+    return context * CORNER_CLASSES + _class_of(corner, NOWHERE, CORNER_CLASSES)
 
 
 @inlined
 def _half_class(half: int) -> int:
     """The class of a half depth."""
-    coarse = 24 + (half >> 1) if half < 80 else min(44 + (half >> 2), _HALF_CLASSES - 1)
+    coarse = 24 + (half >> 1) if half < 80 else min(44 + (half >> 2), HALF_CLASSES - 1)
     return half if half < 48 else coarse
 
 
@@ -387,10 +207,10 @@ def depth_context(symbol: int, hints: int, left: Neighbour, up: Neighbour, corne
     expected = left[1] if is_left else (up[1] if is_up else (corner[1] if is_corner else 0))
     difference = abs(left[1] - up[1])
     nearness = difference if difference < 3 else (3 if difference < 6 else 4)
-    source = _FROM_ONE if is_left | is_up else (_FROM_CORNER if is_corner else _FROM_NONE)
+    source = FROM_ONE if is_left | is_up else (FROM_CORNER if is_corner else FROM_NONE)
     source = nearness if is_left & is_up else source
     expected = (left[1] + up[1] + 1) >> 1 if is_left & is_up else expected
-    context = (min(symbol, _SYMBOL_CLASSES - 1) * 8 + source) * _HALF_CLASSES + _half_class(expected)
+    context = (min(symbol, SYMBOL_CLASSES - 1) * 8 + source) * HALF_CLASSES + _half_class(expected)
     comparison = 1 + int64(corner[1] > expected) - int64(corner[1] < expected) if is_corner else 3
     return (context * 4 + hints) * 4 + comparison
 
@@ -399,10 +219,10 @@ def depth_context(symbol: int, hints: int, left: Neighbour, up: Neighbour, corne
 def function_context(symbol: int, left: int, up: int, corner: int) -> int:
     """The context of a function, which follows from the position's symbol and the functions of its
     neighbours."""
-    context = min(symbol, _SYMBOL_CLASSES - 1) * _FUNCTION_CLASSES
-    context = (context + _class_of(left, NO_FUNCTION, _FUNCTION_CLASSES)) * _FUNCTION_CLASSES
-    context += _class_of(up, NO_FUNCTION, _FUNCTION_CLASSES)
-    return context * _CORNER_FUNCTION_CLASSES + _class_of(corner, NO_FUNCTION, _CORNER_FUNCTION_CLASSES)
+    context = min(symbol, SYMBOL_CLASSES - 1) * FUNCTION_CLASSES
+    context = (context + _class_of(left, NO_FUNCTION, FUNCTION_CLASSES)) * FUNCTION_CLASSES
+    context += _class_of(up, NO_FUNCTION, FUNCTION_CLASSES)
+    return context * CORNER_FUNCTION_CLASSES + _class_of(corner, NO_FUNCTION, CORNER_FUNCTION_CLASSES)
 
 
 @inlined

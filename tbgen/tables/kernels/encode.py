@@ -10,41 +10,18 @@ The arrays contain the positions with the *stored side* to move, the only positi
 stores.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
 from tbgen.tables.kernels.blocks import (
-    CAPTURE,
-    CAPTURE_FLAG,
-    FIRST_VALUE,
-    FUNCTION_ESCAPE,
-    HALF_DEPTH_BYTES,
-    HALF_ESCAPE,
-    HIGH_BYTE_CONTEXT,
     LOW,
-    MAX_STEPS,
     NO_FUNCTION,
-    NOWHERE,
     RECIPROCAL,
     RECIPROCAL_BITS,
-    SAME_AS_LEFT,
-    SAME_AS_UP,
-    SELF,
-    TOTAL,
-    TOTAL_BITS,
-    Buffers,
-    Coding,
-    Content,
-    Frequencies,
-    Model,
-    Stream,
     checksum,
     decode_functions,
     decode_values,
@@ -56,8 +33,33 @@ from tbgen.tables.kernels.blocks import (
     interval_of,
     value_context,
 )
-from tbgen.tables.kernels.derive import depth_of_half
-from tbgen.tables.kernels.rows import KING_CLASSES, Rows, first_slot, king_class, place_row
+from tbgen.tables.kernels.goals import depth_of_half
+from tbgen.tables.kernels.rows import first_slot, king_class, place_row
+from tbgen.tables.structs import (
+    CAPTURE,
+    CAPTURE_FLAG,
+    FIRST_VALUE,
+    FUNCTION_ESCAPE,
+    HALF_DEPTH_BYTES,
+    HALF_ESCAPE,
+    HIGH_BYTE_CONTEXT,
+    KING_CLASSES,
+    MAX_STEPS,
+    NOWHERE,
+    SAME_AS_LEFT,
+    SAME_AS_UP,
+    SELF,
+    TOTAL,
+    TOTAL_BITS,
+    Buffers,
+    Coding,
+    Content,
+    Encoding,
+    Frequencies,
+    Model,
+    Rows,
+    Stream,
+)
 
 VALUES, DEPTHS, FUNCTIONS = range(3)
 """Kinds of steps. The bytes of a number have the kind of the symbol before them."""
@@ -68,20 +70,6 @@ Counts = NDArray[np.uint32]
 
 _LOOK_AHEAD = 16
 """Number of steps by which prefetching is ahead of reading."""
-
-
-@dataclass(frozen=True, eq=False)
-class Encoding(Struct):
-    """The data needed to encode a table."""
-
-    rows: Rows
-    symbol_of_code: Ints
-    """int64 (256,): value symbol of each code that occurs; -1 for other codes."""
-    escape_bytes: int
-    """Number of bytes of a function number after FUNCTION_ESCAPE."""
-    value_model: Model
-    depth_model: Model
-    function_model: Model
 
 
 @inlined

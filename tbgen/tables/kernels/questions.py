@@ -13,29 +13,14 @@ A position of the stored side has one question, about itself. A position of the 
 about each position that its quiet moves lead to.
 """
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.compiler.structs import Struct
-from tbgen.index.table import FRESH
-from tbgen.retro.kernels.words import Codes, Ints, bits_of
-from tbgen.tables.kernels.blocks import (
-    CAPTURE,
-    SELF,
-    Buffers,
-    Coding,
-    decode_functions,
-    decode_values,
-    find_mask,
-)
-from tbgen.tables.kernels.derive import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
+from tbgen.index.codes import FRESH
+from tbgen.retro.kernels.words import Ints, bits_of
+from tbgen.tables.kernels.blocks import decode_functions, decode_values, find_mask
+from tbgen.tables.kernels.goals import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
 from tbgen.tables.kernels.rows import (
     PlacedMen,
-    Rows,
     Turn,
     first_slot,
     make_canonical,
@@ -46,28 +31,21 @@ from tbgen.tables.kernels.rows import (
     targets_of_man,
     turn_of,
 )
-
-DAMAGED = -1
-"""Replaces a symbol or a value that is unavailable because a block is damaged."""
-
-UNANSWERED = -2
-"""Replaces a symbol that has not been decoded yet."""
-
-SYMBOL, HALF_DEPTH, FUNCTION = range(3)
-"""Columns of answers:
-
-- the value symbol, DAMAGED or UNANSWERED
-- half the depth, rounded down, if the symbol stands for a value, that is, if it is not SELF, CAPTURE, DAMAGED
-  or UNANSWERED
-- the number of the function, if the question asks for it
-"""
-INDEX_BITS = 28
-"""Number of bits of the index of a question in a batch."""
-
-Flags = NDArray[np.bool_]
-
-UNSTORED = -2
-"""Replaces a value that is not stored because the best capture gives it."""
+from tbgen.tables.structs import (
+    CAPTURE,
+    DAMAGED,
+    FUNCTION,
+    HALF_DEPTH,
+    INDEX_BITS,
+    SELF,
+    SYMBOL,
+    UNANSWERED,
+    UNSTORED,
+    Batch,
+    Buffers,
+    Coding,
+    Rows,
+)
 
 Best = tuple[int, int, int]
 """Merit of the best moves, with the smallest and the greatest depth after them; the merit is -1 if there are
@@ -76,49 +54,6 @@ DAMAGED_BEST = 256
 
 NEVER = 1 << 16
 """A depth that no position has."""
-
-
-@dataclass(frozen=True, eq=False)
-class Batch(Struct):
-    """Positions that are looked up together, with all questions about them."""
-
-    is_derived: Flags
-    """bool (n,): whether the derived side is to move."""
-    slot: Ints
-    """int64 (n,): canonical slots."""
-    accrued: Ints
-    """int64 (n,): codes of accrued scores, -1 for fresh states."""
-    question_start: Ints
-    """int64 (n,): index of the first question of each position."""
-    question_end: Ints
-    """int64 (n,): index after the last question of each position."""
-    rank: Ints
-    """int64 (n,): position ranks."""
-    is_beaten: Flags
-    """bool (n,): whether the value does not matter to the caller (``find_bounds``)."""
-    exits: Ints
-    """int64 (n, 3): code of the value of the best zeroing moves; smallest and greatest depth after these
-    moves. The code is NONE if there are no zeroing moves, and DAMAGED if the value is unavailable."""
-    is_exception: Flags
-    """bool (n,): whether the position is an exception, whose ``value`` and ``depth`` are not derived."""
-    value: Ints
-    """int64 (n,): code of W; UNSTORED if the best capture gives W; DAMAGED if W is unavailable."""
-    depth: Ints
-    """int64 (n,): D in plies."""
-    accrued_value: Ints
-    """int64 (n,): code of V(P, A). DAMAGED if it is unavailable or not needed. It is not needed for fresh
-    states, nor where the rank of A exceeds the rank of W, because V(P, A) is then W."""
-
-    question: Ints
-    """int64 (questions,): the encoded questions."""
-    question_rank: Codes
-    """uint8 (questions,): position rank of the position asked about."""
-    answer: NDArray[np.int32]
-    """int32 (questions, 3): the answers, in the columns SYMBOL, HALF_DEPTH and FUNCTION."""
-    capture_slot: Ints
-    """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
-    best_capture: Ints
-    """int64 (questions, 3): the best captures of the position asked about, in the form of ``exits``."""
 
 
 @inlined

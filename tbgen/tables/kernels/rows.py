@@ -6,13 +6,11 @@ significant first. So neighbouring positions differ by a quiet move of the side 
 values.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.compiler.structs import Struct
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import (
     BEHIND,
@@ -24,12 +22,9 @@ from tbgen.retro.geometry import (
     TRIANGLE_OF,
     TRIANGLE_SQUARE,
 )
-from tbgen.retro.kernels.canonical import sort_like_men
-from tbgen.retro.kernels.frame import attacks_along, pawn_attacks
-from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, bits_of, lowest, popcount
-
-KING_CLASSES = 96
-"""Number of king classes."""
+from tbgen.retro.kernels.targets import attacks_along, pawn_attacks, sort_like_men
+from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, bits_of, lowest, popcount
+from tbgen.tables.structs import Rows
 
 _FILE = np.arange(64) % 8
 _RANK = np.arange(64) // 8
@@ -43,38 +38,6 @@ tables without pawns, by the square of the other king. The second half is by the
 both, the order is by the square of the king."""
 
 _LAST_RANKS = np.uint64(0xFF000000000000FF)
-
-
-@dataclass(frozen=True, eq=False)
-class Rows(Struct):
-    """The rows of a table with one side to move, for the kernels."""
-
-    side: int
-    """The side to move, 0 White or 1 Black."""
-    kinds: Ints
-    """int64 (free,): kind of each free man, in the order of the layout."""
-    colours: Ints
-    """int64 (free,): colour of each free man, 0 White or 1 Black."""
-    order: Ints
-    """int64 (free,): free men in the order of the digits, most significant first; the row man is last."""
-    men: Ints
-    """int64 (free,): free men in the order of the layout."""
-    like_men: Ints
-    """int64 (n, 2): ranges of free men of the same kind and colour."""
-    pawnless: bool
-    """Whether the table has no pawns. The square of White's king is then restricted to the triangle."""
-    rows_per_phase: int
-    """Number of rows of one phase."""
-    pawns: Words
-    """uint64 (phases, 2): squares of White's and Black's pawns."""
-    row_shift: int
-    """Shift of the row man's square in a slot."""
-    block_rows: int
-    """Number of rows of a block, a power of two."""
-    king_mask: int
-    """63 if the row man is the king of the side to move, else 0."""
-    is_symmetric: Ints
-    """int64 (phases,): 1 if the placement of the phase is its own mirror image, else 0."""
 
 
 @inlined

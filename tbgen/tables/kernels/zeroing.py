@@ -12,14 +12,11 @@ from tbgen.compiler.structs import Struct
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.canonical import sort_like_men
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row, sort_like_men
 from tbgen.retro.kernels.words import Ints, bits_of, image
-from tbgen.tables.kernels.derive import merit, weigh
-from tbgen.tables.kernels.questions import DAMAGED
+from tbgen.tables.kernels.goals import merit, weigh
 from tbgen.tables.kernels.rows import (
     PlacedMen,
-    Rows,
     Turn,
     is_attacked,
     place_slot,
@@ -27,6 +24,7 @@ from tbgen.tables.kernels.rows import (
     targets_of_pawn,
     turn_of,
 )
+from tbgen.tables.structs import DAMAGED, Rows
 
 ORIGIN, TARGET, SLOT, PASSED = range(4)
 """Columns of a list of moves:

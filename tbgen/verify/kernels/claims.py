@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import IMAGE, MIRROR_FILES, TRANSPOSE
-from tbgen.index.table import FRESH, LAST_RUN
 from tbgen.verify.kernels.best import (
     MIXED,
     NO_RANK,
