@@ -30,11 +30,12 @@ from tbgen.retro.kernels import numbering, update
 from tbgen.store.dataset import datasets
 from tbgen.store.schema import FUNCTION_START
 from tbgen.tables import decoder, pack
+from tbgen.tables.coding import block_rows_of, make_buffers, rows_of, stored_side
 from tbgen.tables.decoder import empty_batch
 from tbgen.tables.encode import _MAX_SLOT_BYTES
 from tbgen.tables.kernels.questions import ask
 from tbgen.tables.kernels.zeroing import MAX_ZEROING
-from tbgen.tables.pack import MAX_DERIVED_RANK, NeedFinder, block_rows_of, make_buffers, rows_of, stored_side
+from tbgen.tables.pack import MAX_DERIVED_RANK, NeedFinder
 from tbgen.tables.structs import INDEX_BITS, MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS
 from tbgen.verify import game
 from tests.support.made_up_tables import as_sources, made_up

@@ -245,7 +245,7 @@ def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
 
 def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     """Return the sections of a packed table."""
-    from tbgen.tables.encode import KIND_LEVELS  # imports numba
+    from tbgen.tables.coding import KIND_LEVELS
 
     coding, stream = table.coding, table.coding.stream
     models = coding.value_model, coding.depth_model, coding.function_model

@@ -131,8 +131,9 @@ def solve_and_write(
     """
     from tbgen.retro.ranks import StageTimes
     from tbgen.retro.solver import solve
+    from tbgen.tables.coding import stored_side
     from tbgen.tables.encode import packed_content
-    from tbgen.tables.pack import NeedFinder, stored_side
+    from tbgen.tables.pack import NeedFinder
 
     start, times = perf_counter(), StageTimes()
     with times.timed("sub-tables"):

@@ -1,6 +1,7 @@
 """The datasets of a table file: their contents, their order, and their division into chunks."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from tbgen.index.layout import Layout
 from tbgen.index.table import Table, greatest
 from tbgen.store import schema
 from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES
-from tbgen.store.schema import DatasetSchema, manifest_line, pieces_of
+from tbgen.store.schema import DatasetSchema, Manifest, manifest_line, manifest_of, pieces_of
 
 AnyArray = NDArray[Any]
 Corner = tuple[int, ...]
@@ -153,3 +154,33 @@ def _find_set_bits(bits: NDArray[np.bool_], numbers: NDArray[np.int64]) -> NDArr
     parts = np.unpackbits(words[found].view(np.uint8), bitorder="little").reshape(-1, 64)
     number_in_word = numbers - counts[found] + np.bitwise_count(words[found])
     return np.asarray(found * 64 + np.argmax(np.cumsum(parts, axis=1) == number_in_word[:, None], axis=1))
+
+
+def unencoded_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
+    """Return the array of each dataset that a packed table stores unchanged.
+
+    Values and depths are not included, because they are stored as encoded blocks.
+    """
+    functions = table.functions
+    empty = np.zeros(0, np.uint8)
+    return {
+        **unchanged_arrays(table),
+        schema.FUNCTION_START: empty if functions is None else functions.start,
+        schema.FUNCTION_ACCRUED: empty if functions is None else functions.accrued,
+        schema.FUNCTION_VALUE: empty if functions is None else functions.value,
+    }
+
+
+def content_datasets(table: Table) -> list[Dataset]:
+    """Return the datasets that the manifest of a packed table lists."""
+    no_numbers = np.zeros(0, np.uint32)
+    function_numbers = no_numbers if table.functions is None else table.functions.function_numbers
+    return datasets(schema.CONTENT, {**unencoded_arrays(table), schema.FUNCTION_NUMBER: function_numbers})
+
+
+def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
+    """Return the manifest of the packed form of a table."""
+    with ThreadPoolExecutor(threads) as pool:
+        return manifest_of(
+            schema.PACKED, table.facts(), pool.map(Dataset.manifest_line, content_datasets(table))
+        )

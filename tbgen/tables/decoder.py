@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import with_fixed_types
+from tbgen.compiler.jit import python_of, with_fixed_types
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, squares_of
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
 from tbgen.retro.geometry import MAX_TARGETS
+from tbgen.retro.kernels.targets import men_buffer
 from tbgen.retro.pool import make_targets
 from tbgen.store.table_file import Entry
+from tbgen.tables.coding import BLOCKS, PerThread, digit_order, rows_of, stored_side
 from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
 from tbgen.tables.kernels.rows import find_ranks
 from tbgen.tables.kernels.zeroing import (
@@ -38,10 +40,10 @@ from tbgen.tables.kernels.zeroing import (
     SLOT,
     TARGET,
     Destinations,
+    ZeroingBuffers,
     find_exits,
     list_zeroing,
 )
-from tbgen.tables.pack import BUFFERS, digit_order, rows_of, stored_side
 from tbgen.tables.structs import FUNCTION, INDEX_BITS, UNANSWERED, Batch, Coding
 
 Moves: TypeAlias = NDArray[np.int64]
@@ -96,6 +98,15 @@ _find_bounds: Final = with_fixed_types(find_bounds)
 _list_open_questions: Final = with_fixed_types(list_open_questions)
 _find_ranks: Final = with_fixed_types(find_ranks)
 
+
+def make_zeroing_buffers() -> ZeroingBuffers:
+    """Return buffers for listing zeroing moves."""
+    squares, child = np.zeros((2, MAX_MEN), np.int64)
+    return ZeroingBuffers(squares, python_of(men_buffer)(), child)
+
+
+_ZEROING: Final = PerThread(make_zeroing_buffers)
+
 _spare_batches: Final[list[Batch]] = []
 """Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
 
@@ -141,7 +152,7 @@ class ExitFinder:
                 batches[-1][:, 0] += start
             return np.concatenate(batches)
         moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
-        return moves[: _list_zeroing(self._destinations, side, slots, captures_only, BUFFERS.zeroing, moves)]
+        return moves[: _list_zeroing(self._destinations, side, slots, captures_only, _ZEROING.buffers, moves)]
 
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
@@ -225,7 +236,7 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
 
     def find(start: int) -> None:
         part = slice(start, start + _POSITIONS_PER_RANKING)
-        _find_ranks(rows, side, slots[part], BUFFERS.blocks.squares, ranks[part])
+        _find_ranks(rows, side, slots[part], BLOCKS.buffers.squares, ranks[part])
 
     firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
     if len(firsts) > 1:
@@ -308,7 +319,7 @@ class Decoder:
             with self._threads_for(count) as (mapper, parts):
                 self._ask(mapper, batch)
                 list(self._answers(mapper, batch, np.arange(count), parts))
-            _find_values(self._coding, batch, np.arange(count), False, BUFFERS.blocks)
+            _find_values(self._coding, batch, np.arange(count), False, BLOCKS.buffers)
             values[part] = batch.value
             functions[part] = batch.answer[:, FUNCTION]
         return values, functions
@@ -348,7 +359,7 @@ class Decoder:
         batch.is_exception.fill(False)
         batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         self._fill_in_exceptions(batch)
-        _ask(self._coding.rows, batch, BUFFERS.blocks, 0, 1)
+        _ask(self._coding.rows, batch, BLOCKS.buffers, 0, 1)
         list(self._answers(map, batch, np.arange(batch.question_end[0]), 1))
         error = None
         if derived[0]:
@@ -438,7 +449,7 @@ class Decoder:
         """Find all questions of a batch."""
         rows = self._coding.rows
         tasks = parts_of_size(0, len(batch.slot), _TASK_POSITIONS)
-        list(mapper(lambda part: _ask(rows, batch, BUFFERS.blocks, *part), tasks))
+        list(mapper(lambda part: _ask(rows, batch, BLOCKS.buffers, *part), tasks))
 
     def _answers(
         self, mapper: Callable[..., Iterable[None]], batch: Batch, indices: NDArray[np.int64], parts: int
@@ -448,7 +459,7 @@ class Decoder:
         keys = batch.question[indices] << INDEX_BITS | indices
         keys.sort()
         split = _split(keys, 128 * self._coding.rows.block_rows << INDEX_BITS, parts)
-        return mapper(lambda part: _answer(self._coding, batch, keys, BUFFERS.blocks, *part), split)
+        return mapper(lambda part: _answer(self._coding, batch, keys, BLOCKS.buffers, *part), split)
 
     def _find_values(self, batch: Batch, positions: NDArray[np.int64]) -> TbgenError | None:
         """Find the values and depths of some positions, and the best captures by the stored side on which
@@ -456,7 +467,7 @@ class Decoder:
 
         Return the first error in the captures, or None.
         """
-        _find_values(self._coding, batch, positions, False, BUFFERS.blocks)
+        _find_values(self._coding, batch, positions, False, BLOCKS.buffers)
         questions = (batch.capture_slot >= 0).nonzero()[0]
         if not len(questions):
             return None
@@ -468,7 +479,7 @@ class Decoder:
             batch.best_capture[questions] = exits[inverse]
         else:
             batch.best_capture[questions], error = self._exit_finder(self._stored_side, slots, True)
-        _find_values(self._coding, batch, positions, True, BUFFERS.blocks)
+        _find_values(self._coding, batch, positions, True, BLOCKS.buffers)
         return error
 
 

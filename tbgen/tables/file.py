@@ -22,9 +22,8 @@ from tbgen.store.cache import ChunkCache
 from tbgen.store.schema import PACKED, slots_of
 from tbgen.store.table_file import Entry, StoredFile
 from tbgen.system.memory import processor_count, release_pages
+from tbgen.tables.coding import block_rows_of, decoding_of, rows_of
 from tbgen.tables.decoder import Bounds, Decoder, ExceptionalPositions, ExitFinder, FreshLookUp, Moves, Target
-from tbgen.tables.encode import decoding_of
-from tbgen.tables.pack import block_rows_of, rows_of
 from tbgen.tables.structs import DAMAGED, UNSTORED, Coding
 
 K = TypeVar("K", bound=Hashable)

@@ -2,11 +2,8 @@
 
 A packed table stores the positions with one side to move, the stored side. Most positions with the other side
 to move, the derived side, follow from them. The others are *exceptions*, which are also stored.
-
-This module also makes the buffers that each thread passes to the kernels of packed tables.
 """
 
-import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,29 +12,27 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import python_of
 from tbgen.errors import LimitError
 from tbgen.index.arrays import equal_parts
-from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side, layout_of
+from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
-from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import copy_canonical
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
 from tbgen.retro.kernels.phase import find_side_exits
-from tbgen.retro.kernels.targets import Pool, men_buffer
+from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map, Result
 from tbgen.retro.workspace import (
-    like_men_of,
     mirrors_itself,
     spare_memory,
     table_slots,
     to_table_order,
 )
 from tbgen.store.schema import slots_in
+from tbgen.tables.coding import PerThread, block_rows_of, stored_side
 from tbgen.tables.kernels.derive import (
     Children,
     DerivationBuffers,
@@ -49,23 +44,10 @@ from tbgen.tables.kernels.derive import (
     find_usable,
     flag_by_exit,
 )
-from tbgen.tables.kernels.zeroing import ZeroingBuffers
 from tbgen.tables.structs import (
     CAPTURE_FLAG,
     MAX_BLOCK_ROWS,
-    MAX_BLOCK_SLOTS,
-    MAX_STEPS,
-    Buffers,
-    RowBlock,
-    Rows,
 )
-
-_WHOLE_VALUES: Final = [int(kind.value) for kind in KINDS]
-"""The value of each kind in whole pawns. Changing a value would change which positions tables store."""
-
-_MIN_ADVANTAGE_PAWNS = 2
-"""Minimum advantage of White for which the positions with White to move are stored."""
-
 
 MAX_DERIVED_RANK: Final = 127
 """Greatest position rank of the derived side whose position score the derivation orders correctly."""
@@ -75,41 +57,6 @@ MAX_SLOTS: Final = (1 << 32) - 1
 a symbol occurs. (Keys of questions, in :mod:`tbgen.tables.kernels.questions`, have 34 bits for a slot.)"""
 MAX_LIKE_GROUPS: Final = 1
 """Maximum number of groups of like men (``Layout.like_men``) in a table that zeroing moves lead to."""
-
-
-def stored_side(layout: Layout) -> Side:
-    """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
-
-    The stored side should have few positions, and their values should be alike. If White wins, these are the
-    positions with White to move. In balanced endings, they are the positions of the side with fewer moves.
-    """
-    advantage = layout.white_pawns - layout.black_pawns
-    for kind, colour in zip(layout.kinds, layout.colours, strict=True):
-        advantage += -_WHOLE_VALUES[kind] if colour else _WHOLE_VALUES[kind]
-    return WHITE_TO_MOVE if advantage >= _MIN_ADVANTAGE_PAWNS else BLACK_TO_MOVE
-
-
-def digit_order(layout: Layout, side: Side) -> list[int]:
-    """Return the free men in the order of the digits of a row's number, most significant first, then the row
-    man.
-
-    Rows are explained in :mod:`tbgen.tables.kernels.rows`. The men of the side not to move come first. Kings
-    precede pieces, and knights precede sliders.
-    """
-
-    def men_of(colour: int) -> list[int]:
-        pieces = [man for man in range(2, layout.free_count) if layout.colours[man] == colour]
-        return [colour, *sorted(pieces, key=lambda man: (-layout.kinds[man], man))]
-
-    return men_of(1 - side) + men_of(side)
-
-
-def block_rows_of(layout: Layout) -> int:
-    """Return the number of rows of a block: 16, doubled for each further man of the same kind.
-
-    The more men are alike, the fewer slots are canonical.
-    """
-    return 16 << max((end - begin - 1 for begin, end in layout.like_men), default=0)
 
 
 def check_packing(layout: Layout) -> None:
@@ -126,47 +73,6 @@ def check_packing(layout: Layout) -> None:
     ):
         if number > limit:
             raise LimitError(f"{layout.material} has {number} {noun}; a packed table has at most {limit}")
-
-
-@functools.cache
-def rows_of(layout: Layout, side: Side) -> Rows:
-    """Return the rows of a table with one side to move, as the kernels read them."""
-    order = digit_order(layout, side)
-    radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
-    placements = np.array(layout.placements, np.int64)
-    pawns, images = (_pawns_of(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements]))
-    return Rows(
-        side=int(side),
-        kinds=np.array(layout.kinds, np.int64),
-        colours=np.array(layout.colours, np.int64),
-        order=np.array(order, np.int64),
-        men=np.arange(layout.free_count),
-        like_men=like_men_of(layout),
-        pawnless=not layout.pawns,
-        rows_per_phase=int(np.prod(radix)),
-        pawns=pawns,
-        row_shift=6 * (layout.free_count - 1 - order[-1]),
-        block_rows=block_rows_of(layout),
-        king_mask=63 if order[-1] == side else 0,
-        is_symmetric=(pawns == images).all(axis=1).astype(np.int64),
-    )
-
-
-def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the squares of White's and Black's pawns as bitboards, uint64 (n, 2)."""
-    colours = placements[:, : layout.white_pawns], placements[:, layout.white_pawns :]
-    return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
-
-
-def make_buffers() -> Buffers:
-    """Return the buffers of one thread."""
-    masks, checks, captures = np.zeros((3, MAX_BLOCK_ROWS), np.uint64)
-    kings = np.zeros(MAX_BLOCK_ROWS, np.int64)
-    squares, child, image = np.zeros((3, MAX_MEN), np.int64)
-    symbol, half = np.zeros(MAX_BLOCK_SLOTS, np.uint8), np.zeros(MAX_BLOCK_SLOTS, np.uint16)
-    block = RowBlock(masks, checks, captures, kings, symbol, half, np.zeros(MAX_BLOCK_SLOTS, np.uint32))
-    steps = np.zeros((3, MAX_STEPS * MAX_BLOCK_SLOTS), np.int64)
-    return Buffers(squares, child, image, steps, np.zeros((3, 64), np.int64), block)
 
 
 def make_derivation() -> DerivationBuffers:
@@ -186,21 +92,7 @@ def make_derivation() -> DerivationBuffers:
     )
 
 
-def make_zeroing_buffers() -> ZeroingBuffers:
-    """Return buffers for listing zeroing moves."""
-    squares, child = np.zeros((2, MAX_MEN), np.int64)
-    return ZeroingBuffers(squares, python_of(men_buffer)(), child)
-
-
-class _ThreadBuffers(threading.local):
-    """Buffers of one thread, made when the thread first uses them."""
-
-    def __init__(self) -> None:
-        self.blocks, self.deriving, self.zeroing = make_buffers(), make_derivation(), make_zeroing_buffers()
-
-
-BUFFERS: Final = _ThreadBuffers()
-"""Buffers of the current thread. No data in them is used by a later call of a kernel."""
+DERIVING: Final = PerThread(make_derivation)
 
 
 _SEARCH_ROUNDS: Final = 2
@@ -288,13 +180,13 @@ class NeedFinder:
             if search > 0:
                 run_parts(
                     lambda *part: find_needed(
-                        data, derived, like_men, symmetric, exceptions, needed, BUFFERS.deriving, *part
+                        data, derived, like_men, symmetric, exceptions, needed, DERIVING.buffers, *part
                     )
                 )
                 run_parts(clear_flags, data, side, needed)
             expand()
             run_parts(find_usable, data, side)
-            run_parts(lambda *part: find_exceptions(data, derived, exceptions, BUFFERS.deriving, *part))
+            run_parts(lambda *part: find_exceptions(data, derived, exceptions, DERIVING.buffers, *part))
         omitted = self._omitted[first_slot // 64 : (first_slot + layout.phase_size) // 64]
         stored = data.phase.canonical & data.phase.legal[side]
 

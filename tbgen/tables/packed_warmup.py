@@ -12,8 +12,9 @@ from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.retro.solver import solve
-from tbgen.tables.decoder import destinations_of, empty_batch
-from tbgen.tables.encode import decoding_of, encoding_of, new_counts, new_stream
+from tbgen.tables.coding import decoding_of, make_buffers, rows_of
+from tbgen.tables.decoder import destinations_of, empty_batch, make_zeroing_buffers
+from tbgen.tables.encode import encoding_of, new_counts, new_stream
 from tbgen.tables.kernels.encode import (
     count_blocks,
     count_codes,
@@ -25,7 +26,7 @@ from tbgen.tables.kernels.encode import (
 from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
 from tbgen.tables.kernels.rows import find_ranks
 from tbgen.tables.kernels.zeroing import COLUMNS, find_exits, list_zeroing
-from tbgen.tables.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
+from tbgen.tables.pack import NeedFinder
 from tbgen.tables.structs import Coding, Content
 
 KERNEL_FAMILY: Final = __name__

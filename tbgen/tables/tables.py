@@ -90,7 +90,7 @@ def read_table(
     file.check(threads)
     if isinstance(file, TableFile):
         return file.read()
-    from tbgen.tables.encode import manifest_of_content
+    from tbgen.store.dataset import manifest_of_content
     from tbgen.tables.unpack import unpack
 
     table = unpack(file, sub_tables(), threads=threads, progress=progress)

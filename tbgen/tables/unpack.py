@@ -44,11 +44,11 @@ from tbgen.retro.workspace import (
     workspace_of,
 )
 from tbgen.system.memory import discard, zeros
-from tbgen.tables.encode import BLOCKS_PER_TASK
+from tbgen.tables.coding import BLOCKS, BLOCKS_PER_TASK
 from tbgen.tables.file import PackedFile
 from tbgen.tables.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
 from tbgen.tables.kernels.encode import decode_blocks
-from tbgen.tables.pack import BUFFERS
+from tbgen.tables.pack import DERIVING
 from tbgen.tables.structs import CAPTURE_FLAG, Content
 
 _PARTS_PER_THREAD: Final = 4
@@ -256,7 +256,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         blocks = self._file.block_count // len(self._layout.placements)
         parts = parts_of_size(group[0] * blocks, (group[-1] + 1) * blocks, BLOCKS_PER_TASK)
         undamaged = self._threads.map(
-            lambda part: decode_blocks(coding, content, False, BUFFERS.blocks, *part), parts
+            lambda part: decode_blocks(coding, content, False, BLOCKS.buffers, *part), parts
         )
         self._check(all(undamaged))
 
@@ -313,7 +313,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         def derive_part(start: int, stop: int) -> None:
             if not self._layout.pawns:  # the exits of such a large phase are not kept
                 self._find_exits(derived, False, start, stop)
-            derive_all(data, int(derived), BUFFERS.deriving, start, stop)
+            derive_all(data, int(derived), DERIVING.buffers, start, stop)
             self._discard_exits(derived, start, stop)
             discard(data.rank[derived, 64 * start : 64 * stop])
 

@@ -17,7 +17,7 @@ from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.store.schema import PACKED, TABLE
 from tbgen.store.table_file import TableFile
-from tbgen.tables.encode import ContextShares, model_of
+from tbgen.tables.coding import ContextShares, model_of
 from tbgen.tables.file import PackedFile
 from tbgen.tables.structs import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tests.support.damage import (
