@@ -13,16 +13,15 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.costs import RATES, file_size, seconds_of, seconds_to_build
-from tbgen.probe.values import Values
 from tbgen.report import read_report
 from tbgen.store.format import accrued_form_of, table_path
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
+from tbgen.tables.library import Library
 from tbgen.verify.directory import verify
 
 
@@ -72,12 +71,12 @@ def calibrate(directory: Path, material: Material, variant: Variant) -> None:
             f"{material.name:8} {variant:2} {name:20} {estimate:14.3f} {found:14.3f} {found / estimate:6.2f}"
         )
 
-    with StoredFile(table_path(directory, material.name, variant), material=material) as file:
+    with open_table(table_path(directory, material.name, variant), material=material) as file:
         info = file.info
     form = accrued_form_of(material)
     show("build, s", seconds_to_build(material, variant, form), info.build_seconds)
     show("file, kB", file_size(material, variant, form) / 1e3, info.bytes / 1e3)
-    with closing(Values([directory], variant=variant)) as tables:
+    with Library(directory, variant) as tables:
         steps = measured_steps(
             lambda watch: list(verify([material], directory, tables, watch, variant=variant)), material
         )

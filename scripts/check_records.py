@@ -39,8 +39,7 @@ from tbgen.index.position import board_of
 from tbgen.report.data import SavedData
 from tbgen.report.model import SIDES
 from tbgen.store.format import tables_in
-from tbgen.tables.copies import temporary_copies
-from tbgen.tables.sources import open_plain
+from tbgen.tables.library import Library
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
 
@@ -212,10 +211,8 @@ class Figures:
 def in_table(directory: Path, record: Record, variant: Variant) -> Figures:
     """Return the figures of a table, which is read in full."""
     layout = layout_of(record.material)
-    with (
-        temporary_copies(directory),
-        open_plain(directory, record.material, variant) as file,
-    ):
+    with Library(directory, variant) as library:
+        file = library.plain(record.material)
         mates = longest_mates(file.path, layout)
         legal = positions(file.path, layout, file.info.positions, record.whole_board)
     return Figures((*mates.moving, mates.of_all), legal)

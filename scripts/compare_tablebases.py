@@ -45,7 +45,7 @@ from tbgen.cli.bars import ProgressLine
 from tbgen.errors import TbgenError, UsageError, default_directory
 from tbgen.index.layout import TRIANGLE, Layout, layout_of
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tbgen.text import duration
 
 RELEASE: Final = "1.11.2"
@@ -169,7 +169,7 @@ def choose(path: Path, material: Material, sample: int, seed: int) -> Batch:
 
     :raises TbgenError: if the table is missing or damaged.
     """
-    with TableFile(path, material=material) as file:
+    with open_table(path, material=material) as file:
         table = file.read()
     layout = layout_of(material)
     rng = np.random.default_rng([seed, *material.name.encode()])

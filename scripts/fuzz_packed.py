@@ -40,20 +40,16 @@ from tbgen.index.arrays import squares_of
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Slot
 from tbgen.index.table import AccruedForm, free_men_text, pawns_text
-from tbgen.progress import silent
 from tbgen.retro.solver import solve
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset
 from tbgen.store.format import GZIP_LEVEL, table_path
 from tbgen.store.schema import PACKED, DatasetSchema, Manifest, manifest_of
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
 from tbgen.tables.encode import packed_content
-from tbgen.tables.file import PackedFile
+from tbgen.tables.files import open_table, write_table
 from tbgen.tables.kernels.blocks import checksum
+from tbgen.tables.library import Library
 from tbgen.tables.pack import NeedFinder
-from tbgen.tables.sources import Sources
-from tbgen.tables.tables import read_table
 
 R = Variant.R_MOBILITY
 CHANGED_ATTRIBUTES = ("runs", "max_depth", "ep_positions", "accrued")
@@ -67,11 +63,11 @@ def pack(material: Material, tables: Path, out: Path) -> None:
     """Write the packed table of a material, and copy its plain sub-tables."""
     for sub in closure([material])[:-1]:
         shutil.copy(table_path(tables, sub.name, R), out)
-    with TableFile(table_path(tables, material.name, R)) as file, Sources(out, R) as sources:
+    with open_table(table_path(tables, material.name, R)) as file, Library(out, R) as library:
         finder = NeedFinder(file.layout)
         table = solve(
             material,
-            sources.sub_tables_of(material),
+            library.sub_tables_of(material),
             R,
             accrued=AccruedForm.FUNCTIONS,
             side=finder.side,
@@ -152,8 +148,8 @@ class Trial:
         self.material, self.directory = material, directory
         self.path = table_path(directory, material.name, R)
         self.original = self.path.read_bytes()
-        with TableFile(table_path(tables, material.name, R)) as file:
-            self.value, self.layout = file.read_fresh()[0], file.layout
+        with open_table(table_path(tables, material.name, R)) as file:
+            self.value, self.layout = file.read().value, file.layout
         self.letters = f"{free_men_text(self.layout)}{pawns_text(self.layout)}".replace(" ", "")
 
     def run(self, number: int) -> Iterator[str]:
@@ -173,13 +169,12 @@ class Trial:
                     yield "refused"
 
     def _check(self, *_: Any) -> None:
-        with PackedFile(self.path) as file:
+        with open_table(self.path) as file:
             file.check()
             file.counts()
 
     def _probe_one_by_one(self, tables: Tablebase, slots: list[list[int]], rng: random.Random) -> None:
-        values = tables._values
-        table = values.table(self.material)
+        table = tables.table_file(self.material)
         for side in SIDES:
             codes = map(Code, rng.choices((NO_SCORE, 2, 5, 250, 252), k=PROBES))
             questions = [(side, Slot(slot), code) for slot, code in zip(slots[side], codes, strict=True)]
@@ -200,8 +195,8 @@ class Trial:
             tables.probe_arrays(self.letters, squares, np.full(len(squares), int(side)), accrued)
 
     def _unpack(self, *_: Any) -> None:
-        with PackedFile(self.path) as file, Sources(self.directory, R) as sources:
-            read_table(file, lambda: sources.sub_tables_of(self.material), 2, silent)
+        with Library(self.directory, R) as library:
+            library.table(self.material).read_checked()
 
 
 def main() -> int:

@@ -22,8 +22,8 @@ from tbgen.board.variant import Variant
 from tbgen.documents import to_builtins
 from tbgen.errors import TbgenError
 from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
-from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
+from tbgen.tables.files import open_table
 from tbgen.text import counted, duration, number, size_text
 from tbgen.verify.plan import ProofRecord, Proofs
 
@@ -65,7 +65,7 @@ def set_data(directory: Path) -> bytes:
 
 
 def _table_data(directory: Path, table: PublishedTable) -> dict[str, Any]:
-    with StoredFile(directory / table.file, material=table.parsed_material) as file:
+    with open_table(directory / table.file, material=table.parsed_material) as file:
         info = file.info
     if (info.bytes, info.digest) != (table.bytes, table.digest):
         raise TbgenError(f"{info.path} is not the file of the list: publish the set again")

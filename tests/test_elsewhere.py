@@ -17,7 +17,7 @@ from psutil import process_iter
 
 import tbgen
 from tbgen.games.live_file import EventEnd, LiveFile, Termination, live_path
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
 from tests.match.engines import words
 from tests.support.matches import event
 from tests.support.paths import DATA, ROOT
@@ -105,7 +105,7 @@ def test_commands_go_through(directory: Path, three_men: Path, environment: dict
 
 
 def digest(path: Path) -> str:
-    with StoredFile(path) as file:
+    with open_table(path) as file:
         return file.info.digest
 
 

@@ -14,7 +14,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
 from tbgen.verify.plan import Proofs
 from tests.support.native import FAST, NATIVE, compiled, differences, exported, states
 from tests.support.one_ply import by_probing, one_ply
@@ -40,7 +40,7 @@ def five(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 
 def test_it_is_the_published_table(five: Path) -> None:
     """Of which the figures are compared with lists of others (tests/published/test_records.py)."""
-    with StoredFile(table_path(five, NAME, Variant.R_MOBILITY)) as file:
+    with open_table(table_path(five, NAME, Variant.R_MOBILITY)) as file:
         info = file.info
         file.check()
     assert sum(info.positions) == 21_590_981

@@ -84,6 +84,17 @@ def test_every_class_has_a_name_of_its_own() -> None:
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
+def test_one_room_knows_the_forms_of_tables() -> None:
+    """Other modules have open tables, and ask what they store or derive; only for display do they name a
+    form."""
+    shown = set()
+    for path in set(PACKAGE.rglob("*.py")) - set((PACKAGE / "tables").rglob("*.py")):
+        assert not re.search(r"\b(PlainTable|PackedTable|is_packed)\b", path.read_text()), path
+        if "info.form" in re.findall(r"\binfo\.\w+", path.read_text()):
+            shown.add(path.relative_to(PACKAGE).as_posix())
+    assert shown == {"cli/info.py", "report/making.py"}
+
+
 SYSTEM = {
     *("sys.platform", "os.name", "os.kill", "os.fork", "signal.SIGHUP", "signal.SIGPIPE", "signal.SIGKILL"),
     *("fcntl", "msvcrt", "resource", "psutil", "select", "termios", "winreg"),
@@ -112,6 +123,24 @@ def test_a_kernel_is_compiled_anew_whatever_it_imports() -> None:
     """The cache finds imports by a pattern; they are those of the syntax tree."""
     for path in PACKAGE.rglob("*.py"):
         assert kernel_cache.direct_imports(path) == imported(path), path
+
+
+HOST_CODE = re.compile(
+    r"(errors|text|board/\w+|compiler/\w+|engine/(scale|squares|workspace)|index/(codes|layout|zeroing)|store/checksum"
+    r"|system/(locks|processes)|\w+/(__init__|geometry|structs)|\w+/kernels/\w+)\.py"
+)
+"""What kernels may import: other kernels, geometry, structures and codes, and the set-up of kernels."""
+
+
+def test_few_edits_compile_kernels_again() -> None:
+    """Kernels import no code that opens, decodes or orchestrates; its edits would compile them again."""
+    for path in KERNELS:
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        files = [
+            file.relative_to(PACKAGE).as_posix() for file in kernel_cache.source_files(f"tbgen.{module}")
+        ]
+        assert [file for file in files if not HOST_CODE.fullmatch(file)] == [], module
+        assert len(files) <= (29 if module == "tables.kernels.questions" else 34), module
 
 
 def imported(path: Path) -> set[Path]:

@@ -1,6 +1,7 @@
 """Light paths stay light: what is probed, adjudicated, exported or estimated loads no compiler."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,7 @@ LIGHT = {
     **{f".cli.{name}": {"numba", "matplotlib"} for name in COMMANDS.split()},
     **{name: {"numba", "matplotlib"} for name in (".probe.tablebase", ".probe.positions", ".web.app")},
     **{name: {"numba"} for name in (".engine.uci", ".beyond.structures", ".exchange.export")},
+    **{f".tables.{name}": {"numba"} for name in ("library", "packed_table", "look_up_warmup", "inventory")},
 }
 """Modules of tbgen, and what they load at no price."""
 
@@ -77,6 +79,9 @@ def test_light_modules_load_nothing_heavy() -> None:
         assert loaded(f"tbgen{name}") & heavy == set(), name
     for name in main.COMMANDS:
         assert loaded(f"tbgen.cli.{name}").isdisjoint({*PACKAGES, "PIL"}), name
+    for name in ("tables.library", "tables.packed_table", "exchange.export"):
+        solving = re.compile(r"tbgen\.(retro\..*|tables\.(encode|pack|unpack))")
+        assert not list(filter(solving.fullmatch, loaded(f"tbgen.{name}"))), name
     for name in ("tbgen.verify.directory", "tbgen.verify.proof"):
         assert "numba" in loaded(name)
         assert not [module for module in loaded(name) if module.startswith("tbgen.retro")]

@@ -29,12 +29,12 @@ from tbgen.retro import solver
 from tbgen.retro.kernels import numbering, update
 from tbgen.store.dataset import datasets
 from tbgen.store.schema import FUNCTION_START
-from tbgen.tables import decoder, pack
+from tbgen.tables import look_up, pack
 from tbgen.tables.coding import block_rows_of, make_buffers, rows_of, stored_side
-from tbgen.tables.decoder import empty_batch
 from tbgen.tables.encode import _MAX_SLOT_BYTES
 from tbgen.tables.kernels.questions import ask
 from tbgen.tables.kernels.zeroing import MAX_ZEROING
+from tbgen.tables.look_up import empty_batch
 from tbgen.tables.pack import MAX_DERIVED_RANK, NeedFinder
 from tbgen.tables.structs import INDEX_BITS, MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS
 from tbgen.verify import game
@@ -115,7 +115,7 @@ def test_no_table_exceeds_a_limit_and_those_of_six_men_only_limits_that_are_chec
     packed |= {("keys of questions", True), ("rows of a block", False), ("groups of like men", False)}
     assert broken(6) == pawnless | packed | {("moves beside en passant", True)}
     assert _MAX_SLOT_BYTES * MAX_BLOCK_SLOTS < 1 << 16
-    assert decoder._MAX_BATCH_POSITIONS * (MAX_DERIVED_RANK // 2 + MAX_ZEROING) < 1 << INDEX_BITS
+    assert look_up._MAX_BATCH_POSITIONS * (MAX_DERIVED_RANK // 2 + MAX_ZEROING) < 1 << INDEX_BITS
     assert numbering.MAX_NUMBERS <= INT32, "answers have numbers of functions"
 
 

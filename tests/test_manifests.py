@@ -8,7 +8,7 @@ from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.builds import whole_game_materials
 from tests.support.digests import digest_of, lines_of, published_lines, right_digests
 from tests.support.paths import DATA
@@ -25,11 +25,11 @@ def test_tables_up_to_four_men_have_the_published_digests(
     built = whole_game_materials() if variant is Variant.WHOLE_GAME else all_materials(4)
     assert {material.name for material in built} <= own.keys()
     for name in own:  # so far these are the digests that the files state
-        with TableFile(table_path(whole_game_tables, name, variant)) as file:
+        with open_table(table_path(whole_game_tables, name, variant)) as file:
             file.check()
 
 
 def test_tables_of_described_men_in_the_data_of_tests_are_those_of_the_slow_solver() -> None:
     for path in (DATA / "described").glob("*.r.h5"):
-        with TableFile(path) as file:
+        with open_table(path) as file:
             assert digest_of(file.read()) == right_digests(Variant.R_MOBILITY)[file.info.material]

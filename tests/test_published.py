@@ -19,8 +19,7 @@ from tbgen.index.position import locate
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.tables.files import open_table, write_table
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import en_passant_board, random_board
 from tests.support.script_modules import load_script
@@ -47,8 +46,9 @@ def published_dir() -> Path:
 @cache
 def read(directory: Path, name: str) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     """Fresh values and depths of a table."""
-    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
-        return file.read_fresh()
+    with open_table(table_path(directory, name, Variant.R_MOBILITY)) as file:
+        table = file.read()
+    return table.value, table.depth
 
 
 def longest(directory: Path, name: str, value: str, side: int | None = None) -> int:
@@ -102,7 +102,7 @@ def test_the_script_finds_wrong_entries(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with TableFile(table_path(three_men, "KQvK", Variant.R_MOBILITY)) as file:
+    with open_table(table_path(three_men, "KQvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     draw, late = (table.layout.slot([chess.E4, chess.E6, queen]) for queen in (chess.A1, chess.B1))
     table.value[1, draw] = GScore.parse("G0.5").code

@@ -23,10 +23,10 @@ class Format:
         from tbgen.board.score import NONE
         from tbgen.store import dataset, writer
         from tbgen.store.cache import ChunkCache
-        from tbgen.store.table_file import TableFile
+        from tbgen.tables.files import open_table
 
         vars(dataset)["CHUNK_BYTES"], vars(writer)["GZIP_LEVEL"] = kib << 10, level
-        with TableFile(tables() / "KBNvK.r.h5") as file:
+        with open_table(tables() / "KBNvK.r.h5") as file:
             self.table = file.read()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "KBNvK.r.h5"
@@ -34,8 +34,8 @@ class Format:
         sides, slots = np.nonzero(self.table.value != NONE)
         chosen = np.random.default_rng(0).integers(0, len(slots), LOOK_UPS)
         self.asked = list(zip(sides[chosen].tolist(), slots[chosen].tolist(), strict=True))
-        self.cold = TableFile(self.path, cache=ChunkCache(0))
-        self.warm = TableFile(self.path, cache=ChunkCache(1 << 30))
+        self.cold = open_table(self.path, cache=ChunkCache(0))
+        self.warm = open_table(self.path, cache=ChunkCache(1 << 30))
         self.time_500_warm_look_ups(kib, level)
 
     def teardown(self, kib: int, level: int) -> None:
@@ -44,7 +44,7 @@ class Format:
         self.folder.cleanup()
 
     def time_write(self, kib: int, level: int) -> None:
-        from tbgen.store.writer import write_table
+        from tbgen.tables.files import write_table
 
         write_table(self.table, self.path, version="benchmark", build_seconds=0.0)
 
@@ -84,10 +84,10 @@ class Filters:
         import h5py
         import numpy as np
 
-        from tbgen.store.table_file import TableFile
+        from tbgen.tables.files import open_table
 
-        with TableFile(tables() / "KBNvK.r.h5") as file:
-            value = file.read_fresh()[0][:, : 16 * 16384]
+        with open_table(tables() / "KBNvK.r.h5") as file:
+            value = file.read().value[:, : 16 * 16384]
         rng, wrong, noticed = np.random.default_rng(1), 0, 0
         packing = {"compression": 4 if "gzip" in filters else None, "fletcher32": "fletcher32" in filters}
         with tempfile.TemporaryDirectory() as folder:

@@ -34,11 +34,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.words import Codes, Plies
 from tbgen.retro.workspace import expand
 from tbgen.store.cache import LruCache
-from tbgen.store.table_file import TableFile
-from tbgen.tables.file import PackedFile
-from tbgen.tables.sources import PackedSource
-from tbgen.tables.tables import AnyTable
-from tbgen.tables.unpack import promotion_materials
+from tbgen.tables.open_table import Given, OpenTable
 
 MAX_PROBED_SLOTS: Final = 64**3
 """Maximum number of slots of a cell whose positions are looked up one by one in a packed table."""
@@ -115,12 +111,12 @@ class Tables(ExitSource):
     def _compute_has_cell(self, cell: Cell) -> bool:
         """Compute the result of :meth:`has_cell`; the cache is not used."""
         file = self._table(cell.material()[0])
-        if not isinstance(file, PackedFile):
+        if file is None or not file.info.derives:
             return file is not None
         if cell.size < max(file.layout.phase_size, MAX_PROBED_SLOTS):
             return False
         places = [_location_of(cell, side)[:3] for side in SIDES]
-        larger = cell.size == MAX_PROBED_SLOTS and any(promotion_materials(file, *p[1:]) for p in places)
+        larger = cell.size == MAX_PROBED_SLOTS and any(file.needs(*p[1:]) for p in places)
         return not larger and all(self.has_phase(*place) for place in places)
 
     def can_allow_promotion_look_ups(self, cell: Cell) -> bool:
@@ -196,24 +192,34 @@ class Tables(ExitSource):
 
     def _allows_promotion(self, cell: Cell) -> bool:
         """Return whether those positions of a cell that a promotion may have led to are available."""
-        is_packed = isinstance(self._table(cell.material()[0]), PackedFile)
-        return not is_packed or cell.canonical()[0] in self._allowed_cells
+        return not self._derives(cell.material()[0]) or cell.canonical()[0] in self._allowed_cells
 
     def has_phase(self, material: Material, phase: int, side: Side) -> bool:
         """Return whether the table of a material exists and its phase can be read with ``side`` to move.
 
         A phase of a packed table can be read only if all tables that captures lead to are plain.
         """
-        return self._find_source(material, phase, side) is not None
+        file = self._table(material)
+        if file is None or not file.info.derives:
+            return file is not None
+        smaller = [after for after in material.successors() if after.men < material.men]
+        if any(self._table(after) is None or self._derives(after) for after in smaller):
+            return False
+        return all(self.has_phase(*block, mover) for block, mover in _promoted(file, phase, side))
 
     def get_phase(self, material: Material, phase: int, side: Side) -> Block:
         """Return values and depths of a phase with ``side`` to move, shape (phase size,) each.
 
         :meth:`has_phase` must return True for the arguments.
         """
-        source = self._find_source(material, phase, side)
-        assert source is not None, "has_phase() is called before"
-        return self._cached_block(material, phase, f"side {side}", partial(source.read_side, phase, side))
+        file = self._table(material)
+        assert file is not None, "has_phase() is called before"
+
+        def read(value: Codes, depth: Plies) -> None:
+            sub_tables = self._sub_tables(file, phase, side) if file.info.derives else None
+            file.read_slots(side, phase * len(value), value, depth, Given(sub_tables, self._threads))
+
+        return self._cached_block(material, phase, f"side {side}", read)
 
     def get_en_passant(self, material: Material, row: int) -> Block:
         """Return values and depths of an en passant configuration, shape (phase size,) each.
@@ -245,7 +251,7 @@ class Tables(ExitSource):
         block = self._phases.get(key)
         if block is not None:  # cached blocks need no lock
             return block
-        is_large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._table(material), PackedFile)
+        is_large = layout.phase_size > MAX_PROBED_SLOTS and self._derives(material)
         with self._large_phase_lock if is_large else nullcontext():
             return self._phases.get_or_make(key, read_all)
 
@@ -266,8 +272,8 @@ class Tables(ExitSource):
         The table must be packed, and all its sub-tables must exist.
         """
         if material not in self._look_ups_allowed:
-            is_packed = isinstance(self._table(material), PackedFile)
-            self._look_ups_allowed[material] = is_packed and None not in map(self._table, closure([material]))
+            has_all = None not in map(self._table, closure([material]))
+            self._look_ups_allowed[material] = has_all and self._derives(material)
         return self._look_ups_allowed[material]
 
     def _look_up(self, cell: Cell, side: Side) -> Block:
@@ -280,7 +286,12 @@ class Tables(ExitSource):
 
         return self._phases.get_or_make((cell, side), read)
 
-    def _table(self, material: Material) -> "AnyTable | None":
+    def _derives(self, material: Material) -> bool:
+        """Return whether a table exists whose values are derived, so that decoding a phase takes long."""
+        file = self._table(material)
+        return file is not None and file.info.derives
+
+    def _table(self, material: Material) -> OpenTable | None:
         # Files are not stored here, because the tablebase closes them.
         with suppress(MissingTableError):
             if material not in self._missing:
@@ -288,31 +299,21 @@ class Tables(ExitSource):
         self._missing.add(material)
         return None
 
-    def _find_source(self, material: Material, phase: int, side: Side) -> Source | None:
-        """Return the object that reads a phase with ``side`` to move; None if the phase cannot be read."""
-        file = self._table(material)
-        if not isinstance(file, PackedFile):
-            return file
-        smaller = {after: self._table(after) for after in material.successors() if after.men < material.men}
-        plain = {
-            after: _Phases(partial(self.get_phase, after))
-            for after, each in smaller.items()
-            if isinstance(each, TableFile)
-        }
-        promoted = promotion_places(file.layout, [phase], 0) if promotion_materials(file, phase, side) else ()
-        if len(plain) < len(smaller) or not all(self.has_phase(*block, mover) for block, mover in promoted):
-            return None
-        return PackedSource(file, lambda: plain | self._read_phases(promoted), self._threads)
-
-    def _read_phases(self, phases: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
-        """Read phases, each with one side to move, and return them as a source for each material.
-
-        :param phases: material, phase and side to move of each.
-        """
+    def _sub_tables(self, file: OpenTable, phase: int, side: Side) -> "dict[Material, Source]":
+        """Return what decoding a phase with ``side`` to move needs: the tables that captures lead to, and
+        phases after promotions, which are read now."""
+        material = file.layout.material
+        smaller = [after for after in material.successors() if after.men < material.men]
+        found: dict[Material, Source] = {after: _Phases(partial(self.get_phase, after)) for after in smaller}
         blocks_of: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
-        for (material, phase), side in phases:
-            blocks_of[material][phase, side] = self.get_phase(material, phase, side)
-        return {material: _Phases(_make_block_getter(blocks)) for material, blocks in blocks_of.items()}
+        for (after, phase_after), mover in _promoted(file, phase, side):
+            blocks_of[after][phase_after, mover] = self.get_phase(after, phase_after, mover)
+        return found | {after: _Phases(_make_block_getter(blocks)) for after, blocks in blocks_of.items()}
+
+
+def _promoted(file: OpenTable, phase: int, side: Side) -> Iterable[tuple[tuple[Material, int], Side]]:
+    """Return the material, phase and side to move of what decoding a phase needs after promotions."""
+    return promotion_places(file.layout, [phase], 0) if file.needs(phase, side) else ()
 
 
 @dataclass(frozen=True)
@@ -324,9 +325,9 @@ class _Phases:
 
     get_block: Callable[[int, Side], Block]
 
-    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy a phase with ``side`` to move into arrays; see :class:`tbgen.index.table.Source`."""
-        value[:], depth[:] = self.get_block(phase, side)
+    def read_slots(self, side: Side, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Copy a whole phase with ``side`` to move into arrays; see :class:`tbgen.index.table.Source`."""
+        value[:], depth[:] = self.get_block(start // len(value), side)
 
 
 def _make_block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:

@@ -12,8 +12,9 @@ from tbgen.cli.options import AsJson, Rules, TableDirectory, command
 from tbgen.cli.streams import print_document, say
 from tbgen.documents import Count, Document
 from tbgen.errors import NoTablesError
+from tbgen.index.table import AccruedForm
 from tbgen.store.format import TableInfo, tables_in
-from tbgen.store.inventory import (
+from tbgen.tables.inventory import (
     MAX_EXPECTED_MEN,
     Entry,
     TableDocument,
@@ -105,7 +106,7 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
         yield f"{head} {'built in':>10}  by"
     for info, entry in tables_found:
         layers_text = _layers_text(entry.layer_count, entry.layer_bytes)
-        accrued = ("values" if info.packed else "stored") if info.stores_accrued else "left out"
+        accrued = ("values" if info.derives else "stored") if info.stores_accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {info.form:6} {accrued if variant.layered else '-':8} {size_text(info.bytes):>10}"
@@ -145,7 +146,7 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"accrued {_accrued_text(info)}"
         if entry.layer_count:
             yield f"kept beside    {_layers_text(entry.layer_count, entry.layer_bytes)}"
-        coverage = f", accrued scores {'' if info.stores_runs else 'not '}included"
+        coverage = f", accrued scores {'' if info.accrued_form is AccruedForm.RUNS else 'not '}included"
         longest = counted(info.max_depth, "ply", "plies")
         yield f"longest depth  {longest}{coverage if info.variant.layered else ''}"
         if state := entry.longest:
@@ -159,7 +160,7 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _accrued_text(info: TableInfo) -> str:
-    if info.stores_runs:
+    if info.accrued_form is AccruedForm.RUNS:
         return f"runs   {info.runs:,}"
     if info.stores_accrued:
         return "values stored without depths, which are computed on demand"

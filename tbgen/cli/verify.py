@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,7 +60,7 @@ def run(
     :param proofs: file that lists completed proofs; new proofs are added
     :param json: print one JSON document about the tables
     """
-    from tbgen.probe.values import Values
+    from tbgen.tables.library import Library
     from tbgen.verify.directory import (  # needs numba, which --help does not need
         DirectoryProofDocument,
         ProofDocument,
@@ -74,7 +73,7 @@ def run(
         raise NoTablesError(directory, variant)
     reporter = TableProgress()
     completed = []
-    with reporter.line, closing(Values([directory], variant=variant)) as tables:
+    with reporter.line, Library(directory, variant) as tables:
         for proof in verify(
             selection,
             directory,

@@ -27,9 +27,7 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile
-from tbgen.tables import tables as packed
+from tbgen.tables.look_up_warmup import ensure_compiled
 from tbgen.text import counted
 
 _MAX_OCCURRENCES = 3
@@ -115,7 +113,6 @@ class EngineTables:
         self._say = say
         self._reported: set[str] = set()
         self._unreadable: set[Material] = set()
-        self._packed: dict[Material, bool] = {}
         self._kernels: dict[_Compiler, Future[None]] = {}
         """For each function that compiles kernels, the future that is done when loading them has ended."""
         self._read_lock = threading.Lock()
@@ -140,11 +137,11 @@ class EngineTables:
     def _open_all(self) -> None:
         self._is_open = True
         began = time.perf_counter()
-        packed_first = sorted(self.materials, key=lambda material: (not self._is_packed(material), material))
-        if packed_first:
+        derived_first = sorted(self.materials, key=lambda material: (not self._derives(material), material))
+        if derived_first:
             self._say(f"opening {counted(len(self.materials), 'table')} took {elapsed_text(began)}")
-            boards = map(_sample_board, packed_first)
-            self._load_code(packed.ensure_compiled, ((board, position_score(board)) for board in boards))
+            boards = map(_sample_board, derived_first)
+            self._load_code(ensure_compiled, ((board, position_score(board)) for board in boards))
 
     def close(self) -> None:
         """Wait until other threads have finished reading. Block further reads, which would delay the exit."""
@@ -154,7 +151,7 @@ class EngineTables:
     def is_loading_done(self) -> bool:
         """Whether loading the code of :meth:`values` has succeeded or failed. Reading this starts loading."""
         self.load()
-        code = self._kernels.get(packed.ensure_compiled)
+        code = self._kernels.get(ensure_compiled)
         return code is not None and code.done()
 
     def values(
@@ -167,7 +164,7 @@ class EngineTables:
         """
         white = "".join(man for man in men if man.isupper())
         black = "".join(man.upper() for man in men if man.islower())
-        if not is_ready(self._kernels.get(packed.ensure_compiled)):
+        if not is_ready(self._kernels.get(ensure_compiled)):
             return None
         with self._reading(Material.of_sides(white, black)[0]) as readable, self._read_lock:
             return self._base.probe_arrays(men, squares, side, accrued) if readable else None
@@ -314,8 +311,8 @@ class EngineTables:
         board = game.live
         if board.castling_rights:
             compiler: _Compiler = _compile_cell_kernels
-        elif self._is_packed(Material.of_board(board)[0]):
-            compiler = packed.ensure_compiled
+        elif self._derives(Material.of_board(board)[0]):
+            compiler = ensure_compiled
         else:
             return None
         return self._load_code(compiler, [(board.copy(stack=False), game.accrued)])
@@ -327,7 +324,7 @@ class EngineTables:
 
         :param states: positions with accrued scores. They are looked up one by one until a look-up succeeds.
         """
-        for_arrays = compiler is packed.ensure_compiled
+        for_arrays = compiler is ensure_compiled
 
         def work() -> None:
             compiler(self._say)
@@ -350,12 +347,11 @@ class EngineTables:
             self._kernels[compiler] = load_in_thread(f"the code {name}", work, self._say)
         return self._kernels[compiler]
 
-    def _is_packed(self, material: Material) -> bool:
-        for directory in () if material in self._packed else self._base.directories:
-            path = table_path(directory, material.name, self._base.rules)
-            with suppress(TbgenError), StoredFile(path, material=material) as file:
-                self._packed.setdefault(material, file.info.packed)
-        return self._packed.get(material, False)
+    def _derives(self, material: Material) -> bool:
+        """Return whether look-ups in a table need compiled code; False if the table cannot be read."""
+        with suppress(TbgenError):
+            return material in self.materials and self._base.table_file(material).info.derives
+        return False
 
     def _say_once(self, error: TbgenError) -> None:
         sentence = str(error)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import permutations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,11 @@ from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
 from tbgen.store import schema
 from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile, TableFile
 from tbgen.system.files import atomic_write, make_directory, open_nonblocking, write_errors
-from tbgen.tables.tables import AnyTable, open_table
-
-if TYPE_CHECKING:
-    from tbgen.tables.file import PackedFile
-    from tbgen.tables.structs import Levels, Model
+from tbgen.tables.coding import KIND_LEVELS, coding_of, exceptions_of
+from tbgen.tables.files import open_table
+from tbgen.tables.open_table import OpenTable
+from tbgen.tables.structs import Levels, Model
 
 VERSION: Final = 3
 """Version of the format, incremented by every change that an older reader would misread."""
@@ -75,7 +73,7 @@ def flat_path(directory: Path, material: str, variant: Variant) -> Path:
     return directory / f"{material}.{variant}{SUFFIX}"
 
 
-def is_flat_file_of(path: Path, table: StoredFile) -> bool:
+def is_flat_file_of(path: Path, table: OpenTable) -> bool:
     """Return whether a file's header, size and checksums are those of a table's undamaged flat file."""
     try:
         with open(path, "rb", opener=open_nonblocking) as file:
@@ -91,7 +89,7 @@ def is_flat_file_of(path: Path, table: StoredFile) -> bool:
     return np.array_equal(stated_checksums, np.fromiter(_page_checksums(path, end), "<u4"))
 
 
-def write_flat(table: AnyTable, path: Path) -> int:
+def write_flat(table: OpenTable, path: Path) -> int:
     """Write the flat file of a table. The file gets its final name once it is complete and checked.
 
     :returns: size of the file in bytes.
@@ -100,7 +98,7 @@ def write_flat(table: AnyTable, path: Path) -> int:
     """
     if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
-    sections = _plain_sections(table) if isinstance(table, TableFile) else _packed_sections(table)
+    sections = _packed_sections(table) if table.info.derives else _plain_sections(table)
     with atomic_write(path) as temporary, write_errors(path):
         with temporary.open("wb") as file:
             file.write(bytes(PAGE_BYTES))
@@ -123,13 +121,13 @@ def write_flat(table: AnyTable, path: Path) -> int:
     return size
 
 
-def _digest(table: StoredFile) -> bytes:
+def _digest(table: OpenTable) -> bytes:
     return bytes.fromhex(table.info.digest)
 
 
-def _header(table: StoredFile, size: int, extents: list[tuple[int, int]]) -> bytes:
+def _header(table: OpenTable, size: int, extents: list[tuple[int, int]]) -> bytes:
     info = table.info
-    fields = (_variant_number(info.variant), int(info.packed), table.stored_side if info.packed else 0)
+    fields = (_variant_number(info.variant), int(info.derives), table.stored_side or 0)
     head = _HEADER_STRUCT.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *fields, _digest(table))
     header = bytearray((head + b"".join(_EXTENT_STRUCT.pack(*e) for e in extents)).ljust(PAGE_BYTES, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_OFFSET, _header_checksum(header))
@@ -170,7 +168,7 @@ def _check_sections(path: Path, sections: Sections, extents: list[tuple[int, int
                 raise DamagedTableError(f"{path} differs from what was written: check the disk, try again")
 
 
-def _plain_sections(table: TableFile) -> dict[str, NDArray[Any]]:
+def _plain_sections(table: OpenTable) -> dict[str, NDArray[Any]]:
     """Return the sections of a plain table."""
     mask = table.data(schema.RUN_MASK).view("<u8")
     return {
@@ -205,7 +203,7 @@ def _four_bytes(numbers: NDArray[np.int64]) -> NDArray[np.uint32]:
     return numbers.astype("<u4")
 
 
-def _shared_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
+def _shared_sections(table: OpenTable) -> dict[str, NDArray[Any]]:
     """Return the sections that both forms have."""
     config = table.data(schema.EP_CONFIG).astype(np.int64)
     entries = config[:, 0] << 6 | config[:, 1]
@@ -243,14 +241,13 @@ def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
     return entries
 
 
-def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
+def _packed_sections(table: OpenTable) -> dict[str, NDArray[Any]]:
     """Return the sections of a packed table."""
-    from tbgen.tables.coding import KIND_LEVELS
-
-    coding, stream = table.coding, table.coding.stream
+    coding = coding_of(table)
+    stream = coding.stream
     models = coding.value_model, coding.depth_model, coding.function_model
     lengths = np.stack([stream.value_length, stream.depth_length, stream.function_length], axis=1)
-    exception_slots, exception_values, _ = table.exceptions()
+    exception_slots, exception_values, _ = exceptions_of(table)
     buckets = np.arange((table.info.size >> _EXCEPTION_BITS) + 2) << _EXCEPTION_BITS
     sections = {
         **_shared_sections(table),
@@ -272,7 +269,7 @@ def _packed_sections(table: "PackedFile") -> dict[str, NDArray[Any]]:
     return sections
 
 
-def _first_lines(model: "Model") -> NDArray[np.uint16]:
+def _first_lines(model: Model) -> NDArray[np.uint16]:
     """Return the first line of each context of the last level, uint16 (contexts,)."""
     by_node = model.first.reshape(-1, model.divided).T
     lines = np.broadcast_to((model.node - model.divided)[:, None], (len(model.node), by_node.shape[1])).copy()
@@ -281,7 +278,7 @@ def _first_lines(model: "Model") -> NDArray[np.uint16]:
     return lines.reshape(-1)
 
 
-def _context_entries(levels: "Levels", first_step: NDArray[np.uint16]) -> NDArray[np.uint32]:
+def _context_entries(levels: Levels, first_step: NDArray[np.uint16]) -> NDArray[np.uint32]:
     """Return the entries of a tree of contexts, level by level.
 
     The entry of a context is its first step if all contexts that refine it have this step. Otherwise it is

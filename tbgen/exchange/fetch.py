@@ -31,7 +31,6 @@ from tbgen.exchange.published import (
 )
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retry
 from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile
 from tbgen.system.files import (
     check_target,
     close_for_rename,
@@ -42,6 +41,7 @@ from tbgen.system.files import (
     write_errors,
 )
 from tbgen.system.locks import open_locked, remove_locked, try_lock
+from tbgen.tables.files import open_table
 from tbgen.text import size_text
 
 PARTIAL_SUFFIX: Final = ".part"
@@ -361,7 +361,7 @@ def _digest(path: Path, material: Material, variant: Variant, *, check_all: bool
     try:
         if check_all:
             return check_table(path, material, variant)
-        with StoredFile(path, material=material) as file:
+        with open_table(path, material) as file:
             return file.info.digest
     except (MissingTableError, DamagedTableError):
         return None

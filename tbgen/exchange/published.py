@@ -17,8 +17,8 @@ from tbgen.board.variant import Variant
 from tbgen.cells.file import CellFileError, check_cell, is_file_name
 from tbgen.errors import DamagedTableError, TbgenError, quote
 from tbgen.store.format import table_path
-from tbgen.store.inventory import Digest
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
+from tbgen.tables.inventory import Digest
 
 LIST_NAME: Final = "tbgen-set.json"
 MAX_LIST_BYTES: Final = 32 << 20
@@ -32,7 +32,7 @@ def check_table(path: Path, material: Material, variant: Variant) -> str:
 
     :raises DamagedTableError: if the table is damaged, or has another material or variant.
     """
-    with StoredFile(path, material=material) as table:
+    with open_table(path, material) as table:
         if table.info.variant is not variant:
             raise DamagedTableError(f"{path} contains a table for the rules {table.info.variant}")
         table.check()

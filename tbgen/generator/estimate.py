@@ -18,8 +18,8 @@ from tbgen.costs import (
 )
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, fresh_bytes
-from tbgen.store.format import accrued_form_of, is_packed
+from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, AccruedForm, fresh_bytes
+from tbgen.store.format import accrued_form_of
 from tbgen.system.memory import total_memory
 from tbgen.text import counted, size_text
 
@@ -91,7 +91,7 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
     return {
         material: plain_copy_size(material, variant)
         for material in {child for parent in todo for child in parent.successors() if child.men == parent.men}
-        if is_packed(material) and (material.pawns or material in todo)
+        if accrued_form_of(material) is AccruedForm.FUNCTIONS and (material.pawns or material in todo)
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tbgen import __version__
 from tbgen.board.material import Material
@@ -13,12 +13,10 @@ from tbgen.generator.estimate import Estimate, check_memory, combined_peak, esti
 from tbgen.index.layout import BLACK_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, Reporter
-from tbgen.store.format import TableInfo, accrued_form_of, is_packed, table_path
-from tbgen.store.writer import write_table
+from tbgen.store.format import TableInfo, accrued_form_of, table_path
 from tbgen.system.memory import available_memory, peak_memory, resident_memory, trim_memory
-
-if TYPE_CHECKING:
-    from tbgen.tables.sources import Sources
+from tbgen.tables.files import write_table
+from tbgen.tables.library import Library, PlainCopies
 
 
 def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None:
@@ -91,12 +89,10 @@ def build_table(
 
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
-    from tbgen.tables.sources import Sources
-
     compile_kernels(reporter, [material])
     ensure_memory([estimate(material, variant, threads)])
-    with Sources(directory, variant, threads) as sources:
-        return solve_and_write(material, directory, sources, reporter.progress, variant, threads)
+    with Library(directory, variant, threads=threads, copies=PlainCopies()) as library:
+        return solve_and_write(material, directory, library, reporter.progress, variant, threads)
 
 
 def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
@@ -107,20 +103,20 @@ def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None
     solver_warmup.ensure_compiled(reporter.note)
     if any(material.is_described for material in materials):
         described_warmup.ensure_compiled(reporter.note)
-    if any(map(is_packed, materials)):
+    if any(accrued_form_of(material) is AccruedForm.FUNCTIONS for material in materials):
         packed_warmup.ensure_compiled(reporter.note)
 
 
 def solve_and_write(
     material: Material,
     directory: Path,
-    sources: "Sources",
+    library: Library,
     progress: Progress,
     variant: Variant,
     threads: int,
     copies: Collection[Material] = (),
 ) -> BuiltTable:
-    """Build one table from sources that contain its sub-tables.
+    """Build one table from a library that contains its sub-tables.
 
     The caller checks locks, memory and disk space.
 
@@ -137,7 +133,7 @@ def solve_and_write(
 
     start, times = perf_counter(), StageTimes()
     with times.timed("sub-tables"):
-        sub_tables = sources.sub_tables_of(material)
+        sub_tables = library.sub_tables_of(material)
     form, layout = accrued_form_of(material), layout_of(material)
     path = table_path(directory, material.name, variant)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
@@ -166,6 +162,6 @@ def solve_and_write(
             content=None if finder is None else packed_content(table, finder.stored_positions(), threads),
         )
         if finder is not None and material in copies:
-            sources.copies.write(table, info, threads)
-    sources.put(table)
+            library.copies.write(table, info, threads)
+    library.put(table)
     return BuiltTable(info, times.layer_count, perf_counter() - start, dict(times.seconds), peak_memory())

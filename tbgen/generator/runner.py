@@ -33,9 +33,10 @@ from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.index.layout import check_nodes, layout_of
 from tbgen.progress import Reporter
 from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile
 from tbgen.system.files import remove_leftovers, remove_own_leftovers
 from tbgen.system.locks import NoLocksError, lock, open_locked, try_lock
+from tbgen.tables.files import open_table
+from tbgen.tables.library import Library, PlainCopies, remove_copies
 
 LOCK_NAME: Final = ".tbgen.lock"
 """Name of the lock file for r-mobility. The file is never removed; the system releases the lock when the
@@ -141,11 +142,9 @@ def build(
         ensure_memory(estimates, memory)
         check_disk(estimates, directory, schedule.copies)
         compile_kernels(reporter, todo)
-        from tbgen.tables.sources import Sources
-
-        with Sources(directory, variant, threads) as sources:
+        with Library(directory, variant, threads=threads, copies=PlainCopies()) as library:
             build_one = partial(
-                solve_and_write, directory=directory, sources=sources, variant=variant, copies=schedule.copies
+                solve_and_write, directory=directory, library=library, variant=variant, copies=schedule.copies
             )
             limits = partial(limits_of, jobs, threads, memory)
             return _LocalBuild(schedule, directory, variant, reporter, build_one, limits, memory).run()
@@ -176,8 +175,6 @@ def prepared_build(
             yield todo
         finally:
             if todo:
-                from tbgen.tables.copies import remove_copies
-
                 remove_copies(directory, variant)
 
 
@@ -311,7 +308,7 @@ def _is_kept(material: Material, directory: Path, variant: Variant, forced: bool
     """Return whether a table exists and is not to be replaced; ``forced`` files are replaced."""
     path = table_path(directory, material.name, variant)
     try:
-        with StoredFile(path, material=material):
+        with open_table(path, material):
             return not forced
     except (MissingTableError, DamagedTableError) as error:
         if isinstance(error, DamagedTableError) and (path.is_dir() or not forced):

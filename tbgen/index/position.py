@@ -32,6 +32,19 @@ PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter 
 """The python-chess piece type of each man of :data:`tbgen.board.kinds.MEN`."""
 
 
+class Place(NamedTuple):
+    """The place of a position in a table.
+
+    :ivar ep_square: the target square of a legal en passant capture, as the table stores it; -1 if no such
+        capture is legal.
+    """
+
+    layout: Layout
+    side: Side
+    slot: Slot
+    ep_square: int
+
+
 class Position(NamedTuple):
     """A position, located in its table."""
 

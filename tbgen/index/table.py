@@ -4,7 +4,7 @@ The solver reads fresh values and depths (docs/glossary.md) of sub-tables from s
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Protocol
 
@@ -15,7 +15,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.index.arrays import joined_ranges
-from tbgen.index.codes import LAST_RUN
+from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import Layout, Side, layout_of
 from tbgen.system.memory import unload
 
@@ -98,9 +98,17 @@ class ValueFunctions:
         return values
 
 
+def _no_codes() -> NDArray[np.uint8]:
+    return np.zeros(0, np.uint8)
+
+
+def _no_plies() -> NDArray[np.uint16]:
+    return np.zeros(0, np.uint16)
+
+
 @dataclass(slots=True)
 class Table:
-    """All values and depths of one material in one variant.
+    """All values and depths of one material in one variant; or the fresh ones alone, by default.
 
     V and D are the value and depth of a position P with an accrued score A, and W is the fresh value
     (docs/glossary.md).
@@ -117,7 +125,7 @@ class Table:
     """Shape (2, size): code of the fresh value W of every canonical legal position, else ``NONE``."""
     depth: NDArray[np.uint16]
     """Shape (2, size): fresh depth D in plies, 0 for slots without a position."""
-    run_mask: NDArray[np.uint64]
+    run_mask: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((2, 2, 0), np.uint64))
     """Shape (2, 2, size // 64), by holder of A (0 White, 1 Black) and side to move: bit i % 64 of word i //
     64 is set if slot i has runs. Without runs, V(P, A) = A for all accrued scores of that holder. The shape
     is (2, 2, 0) if the table does not store values of accrued scores.
@@ -125,18 +133,18 @@ class Table:
     A run gives V(P, A) and D(P, A) for A of its rank and above, up to the next run of the position. The last
     run ends at the rank where the value becomes W(P). Below the rank of the first run, V(P, A) = A.
     """
-    run_rank: NDArray[np.uint8]
+    run_rank: NDArray[np.uint8] = field(default_factory=_no_codes)
     """Shape (runs,): rank of A at which each run begins, plus ``LAST_RUN`` for a slot's last run; ordered by
     holder, side, slot and rank."""
-    run_value: NDArray[np.uint8]
+    run_value: NDArray[np.uint8] = field(default_factory=_no_codes)
     """Shape (runs,): code of V(P, A), ``NONE`` for A itself at depth 0, or ``FRESH`` for W(P) and D(P)."""
-    run_depth: NDArray[np.uint16]
+    run_depth: NDArray[np.uint16] = field(default_factory=_no_plies)
     """Shape (runs,): D(P, A) in plies; 0 if the value is ``NONE`` or ``FRESH``."""
-    ep_config: NDArray[np.int32]
+    ep_config: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
     """Shape (n, 2): phase and target square of every possible en passant capture."""
-    ep_value: NDArray[np.uint8]
+    ep_value: NDArray[np.uint8] = field(default_factory=lambda: _no_codes().reshape(0, 0))
     """Shape (n, phase_size): code of W of the positions with that en passant right, else ``NONE``."""
-    ep_depth: NDArray[np.uint16]
+    ep_depth: NDArray[np.uint16] = field(default_factory=lambda: _no_plies().reshape(0, 0))
     """Shape (n, phase_size): D in plies of the positions with that en passant right."""
     functions: ValueFunctions | None = None
     """In a packed table, which has no runs, the values V(P, A), if it stores them."""
@@ -181,6 +189,25 @@ class Table:
     def max_depth(self) -> int:
         """Greatest depth of the table in plies, including accrued scores and en passant positions."""
         return max(map(greatest, (self.depth, self.ep_depth, self.run_depth)))
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes of the arrays, without functions."""
+        runs = self.run_mask.nbytes + self.run_rank.nbytes + self.run_value.nbytes + self.run_depth.nbytes
+        return self.value.nbytes + self.depth.nbytes + runs + self.ep_value.nbytes + self.ep_depth.nbytes
+
+    def fresh_only(self) -> "Table":
+        """Return the fresh values and depths alone, for caches."""
+        return Table(self.material, self.variant, self.value, self.depth)
+
+    def read_slots(self, side: Side, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Implement :meth:`Source.read_slots`."""
+        slots = slice(start, start + len(value))
+        value[:], depth[:] = self.value[side, slots], self.depth[side, slots]
+
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Implement :meth:`EnPassantSource.read_en_passant`."""
+        value[:], depth[:] = self.ep_value[row], self.ep_depth[row]
 
     def facts(self) -> dict[str, Any]:
         """Return what the file states about the table, in the order of the manifest (docs/format.md)."""
@@ -310,12 +337,15 @@ def solved_bytes(size: int, has_functions: bool) -> int:
 
 
 class Source(Protocol):
-    """A table whose fresh values and depths can be read by phase and side to move."""
+    """A table whose fresh values and depths can be read."""
 
-    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (phase size,) with the values and depths of one phase and side to move.
+    def read_slots(self, side: Side, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Fill arrays of shape (n,) with the values and depths of n consecutive slots of one phase.
 
         Only canonical slots have to be correct.
+
+        :param side: side to move.
+        :param start: the first slot.
         """
 
 
@@ -332,33 +362,81 @@ class SolvedTable(Source, EnPassantSource, Protocol):
     """A table that has been solved, including its en passant positions."""
 
 
-@dataclass(frozen=True)
-class ArraySource:
-    """A table in memory as a :class:`Source`: arrays of shape (2, size)."""
+_WORD_SLOTS: Final = 64
+"""Number of slots in a word of the mask of slots with runs."""
 
-    value: NDArray[np.uint8]
-    depth: NDArray[np.uint16]
 
-    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Implement :meth:`Source.read_side`."""
-        phase_slots = slice(phase * len(value), (phase + 1) * len(value))
-        value[:], depth[:] = self.value[side, phase_slots], self.depth[side, phase_slots]
+class RunIndex:
+    """A table in memory, with an index that finds the runs of its slots."""
+
+    def __init__(self, table: Table) -> None:
+        self.table: Final = table
+        self._mask = table.run_mask.reshape(4, -1)
+        counts = np.bitwise_count(self._mask).astype(np.int64)
+        self._slots_before = np.cumsum(counts).reshape(counts.shape) - counts
+        """Number of slots with runs before each word of the mask."""
+        self._first_runs = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
+        """The first run of each slot with runs; the last element is the number of runs."""
 
     @property
     def nbytes(self) -> int:
-        """Size of the arrays in bytes."""
-        return self.value.nbytes + self.depth.nbytes
+        """Size of the table and the index in bytes."""
+        return self.table.nbytes + self._slots_before.nbytes + self._first_runs.nbytes
 
+    def of_slots(
+        self, holder: NDArray[np.int64] | int, side: NDArray[np.uint8] | int, slots: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the runs of slots for the accrued scores of a holder, as two arrays of shape (n,).
 
-@dataclass(frozen=True)
-class ArrayTable(ArraySource):
-    """A table in memory as a :class:`SolvedTable`."""
+        For each run, the first array contains the index of its slot in ``slots``, and the second array
+        contains the index of the run. The runs of a slot are in order of rising rank.
+        """
+        row = 2 * holder + side
+        word = slots // _WORD_SLOTS
+        bit = (slots % _WORD_SLOTS).astype(np.uint64)
+        mask = self._mask[row, word]
+        one = np.uint64(1)
+        index = np.flatnonzero(mask >> bit & one)
+        earlier_in_word = np.bitwise_count(mask[index] & (one << bit[index]) - one)
+        set_bits_before = self._slots_before[row, word][index] + earlier_in_word
+        counts = self._first_runs[set_bits_before + 1] - self._first_runs[set_bits_before]
+        return np.repeat(index, counts), joined_ranges(self._first_runs[set_bits_before], counts)
 
-    ep_value: NDArray[np.uint8]
-    """Values of the en passant positions: shape (configurations, phase size)."""
-    ep_depth: NDArray[np.uint16]
-    """Depths of the en passant positions: shape (configurations, phase size)."""
+    def of_range(self, holder: int, side: int, start: int, size: int) -> tuple[NDArray[np.int64], slice]:
+        """Return the runs of consecutive slots: the slot of each run, relative to ``start``, and the runs.
 
-    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Implement :meth:`EnPassantSource.read_en_passant`."""
-        value[:], depth[:] = self.ep_value[row], self.ep_depth[row]
+        :param start: the first slot, a multiple of 64.
+        :param size: the number of slots, a multiple of 64.
+        """
+        row, first_word = 2 * holder + side, start // _WORD_SLOTS
+        words = self._mask[row, first_word : (start + size) // _WORD_SLOTS]
+        slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+        first_slot = int(self._slots_before[row, first_word])
+        ends = self._first_runs[first_slot : first_slot + slots.size + 1]
+        return np.repeat(slots, np.diff(ends)), slice(*ends[[0, -1]].tolist())
+
+    def look_up(
+        self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return the values and depths of states, as :meth:`tbgen.tables.open_table.OpenTable.look_up` does.
+
+        Slots without a position have the value NONE and the depth 0.
+        """
+        table = self.table
+        value, depth = table.value[side, slots], table.depth[side, slots].astype(np.int32)
+        rank = np.minimum(accrued, 255 - accrued)
+        rows = np.flatnonzero((accrued >= 0) & (rank <= np.minimum(value, 255 - value)))
+        if not len(rows):
+            return value, depth
+        code = accrued[rows]
+        stored = np.full(len(rows), NONE, np.uint8)
+        plies = np.zeros(len(rows), np.int32)
+        index, run = self.of_slots((code > NONE).astype(np.int64), side[rows], slots[rows])
+        counts = table.run_rank[run] % LAST_RUN <= rank[rows][index]
+        index, run = index[counts], run[counts]
+        stored[index], plies[index] = table.run_value[run], table.run_depth[run]  # a slot's last run wins
+        inherits = stored != FRESH
+        rows, code, stored, plies = rows[inherits], code[inherits], stored[inherits], plies[inherits]
+        value[rows] = np.where(stored == NONE, code, stored)
+        depth[rows] = plies
+        return value, depth

@@ -35,13 +35,12 @@ from tbgen.errors import MissingLayerError
 from tbgen.index.arrays import slots_of
 from tbgen.index.codes import FRESH, LAST_RUN, NO_SCORE
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, Slot, layout_of
-from tbgen.index.position import locate
+from tbgen.index.position import Place, locate
+from tbgen.index.table import AccruedForm, RunIndex
 from tbgen.probe.states import State
-from tbgen.probe.values import Place
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.words import Codes
-from tbgen.store.table_file import LoadedTable
-from tbgen.tables.file import PackedFile
+from tbgen.tables.open_table import OpenTable
 
 if TYPE_CHECKING:
     from tbgen.probe.values import Values
@@ -132,9 +131,10 @@ class TableStates:
 
     has_depths: Final = True
 
-    def __init__(self, table: LoadedTable, cell: Cell, side: Side) -> None:
+    def __init__(self, index: RunIndex, cell: Cell, side: Side) -> None:
         _, self._swapped = cell.material()
-        self._table = table
+        self._index, self._table = index, index.table
+        table = index.table
         self._side = SIDES[side ^ self._swapped]
         self._ranks = ranks_of(cell)[side]
         is_position = self._ranks != NO_RANK
@@ -167,7 +167,7 @@ class TableStates:
 
     @cached_property
     def _runs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        return [self._table.runs(holder, self._side, self._slots) for holder in SIDES]
+        return [self._index.of_slots(holder, self._side, self._slots) for holder in SIDES]
 
     def _recolour(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
         """Return values and depths from the table, converted to the colours of the cell."""
@@ -201,6 +201,7 @@ def slots_in_table(cell: Cell) -> NDArray[np.int64]:
 class PackedStates:
     """Values, without depths, of a cell's positions with one side to move, from a packed table.
 
+    :param table: the table, which stores functions for ``stored_side``.
     :param cell: a cell in which all men of the side to move are mobile.
     :param get_fresh: function that returns the fresh values of the positions that a zeroing route leads to.
 
@@ -209,10 +210,12 @@ class PackedStates:
 
     has_depths: Final = False
 
-    def __init__(self, file: PackedFile, cell: Cell, side: Side, get_fresh: Callable[[Route], Block]) -> None:
+    def __init__(
+        self, table: OpenTable, stored_side: Side, cell: Cell, side: Side, get_fresh: Callable[[Route], Block]
+    ) -> None:
         self._side = side
         _, self._swapped = cell.material()
-        self._stored_side = SIDES[file.side ^ self._swapped]
+        self._stored_side = SIDES[stored_side ^ self._swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         blocks = {route: get_fresh(route) for route in routes if self._is_needed(cell, route)}
@@ -224,7 +227,7 @@ class PackedStates:
         self._fresh = [terminal_values(side, self._ranks[side]) for side in SIDES]
         stored_ranks = self._ranks[self._stored_side]
         slots = np.flatnonzero((stored_ranks >= FIRST_LAYER) & (stored_ranks != NO_RANK))
-        value, functions = file.look_up_stored(slots_in_table(cell)[slots])
+        value, functions = table.functions_at(slots_in_table(cell)[slots])
         self._functions = functions.without_unused()
         by_capture = game.best_exits(self._stored_side).value[slots]
         self._fresh[self._stored_side][slots] = np.where(value == NONE, by_capture, self._recolour(value))
@@ -310,27 +313,33 @@ class RightlessValues:
     """
 
     def __init__(self, values: "Values") -> None:
-        self._values = values
+        self._values, self._library = values, values.library
         self._layered = values.variant.layered
-        self._loaded: dict[Material, LoadedTable] = {}
+        self._loaded: dict[Material, RunIndex] = {}
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
         """Return the code of V(P, A) for each state."""
-        self._values.prefetch(self._values.questions_of(states))
+        self._values.library.prefetch(self._values.questions_of(states))
         return [code_of(self._values.stored_goal(state).value) for state in states]
 
     def states_after_quiet(self, route: Route) -> PackedStates | TableStates:
         """Return the states after a quiet route, for any accrued score; they inherit this score."""
         cell = route.destination
-        file = self._values.packed_table(cell.material()[0]) if self._layered else None
-        if file is None or not file.info.stores_accrued:
-            return self._states_in_memory(route, needs_accrued=self._layered)
-        return PackedStates(file, cell, side_after(route), lambda zeroing: self.fresh_after(zeroing)[0])
+        if not self._layered:
+            return self._states_in_memory(route, needs_accrued=False)
+        table = self._library.table(cell.material()[0])
+        if table.info.accrued_form is not AccruedForm.FUNCTIONS:
+            return self._states_in_memory(route, needs_accrued=True)
+        assert table.stored_side is not None, "functions are those of one side"
+        side = side_after(route)
+        return PackedStates(
+            table, table.stored_side, cell, side, lambda zeroing: self.fresh_after(zeroing)[0]
+        )
 
     def fresh_after(self, route: Route) -> tuple[Block, bool]:
         """Return the fresh values and depths after a zeroing route, and whether these depths are valid."""
         cell = route.destination
-        is_large = cell.men > _MAX_LOADED_MEN or self._values.packed_table(cell.material()[0]) is not None
+        is_large = cell.men > _MAX_LOADED_MEN or self._library.table(cell.material()[0]).info.derives
         if is_large and cell.size <= _MAX_ONE_BY_ONE:
             return Block(self._fresh_one_by_one(route), np.zeros(cell.size, np.uint16)), False
         return self._states_in_memory(route, needs_accrued=False).fresh_block(), True
@@ -343,15 +352,15 @@ class RightlessValues:
         assert route.ep_square is None, "tables in memory have no en passant positions"
         material, _ = route.destination.material()
         loaded = self._loaded.get(material)
-        if loaded is None or (needs_accrued and not loaded.stores_accrued):
+        if loaded is None or (needs_accrued and not loaded.table.stores_accrued):
             # Only one large table at a time is kept in memory.
             self._loaded = {key: table for key, table in self._loaded.items() if key.men <= _MAX_LOADED_MEN}
-            if needs_accrued and not self._values.table(material).info.stores_accrued:
+            if needs_accrued and not self._library.table(material).info.stores_accrued:
                 raise MissingLayerError(
                     f"{material} was built without accrued scores, and what castling rights are worth "
                     "depends on them: build it again (tbgen build --force)"
                 )
-            loaded = self._loaded[material] = LoadedTable(self._values.plain_table(material))
+            loaded = self._loaded[material] = self._library.loaded(material)
         return TableStates(loaded, route.destination, side_after(route))
 
     def _fresh_one_by_one(self, route: Route) -> NDArray[np.uint8]:
@@ -365,8 +374,8 @@ class RightlessValues:
             layout = layout_of(material)
             mover = SIDES[side ^ swapped]
             places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[slots].tolist()]
-            self._values.prefetch((place, NO_SCORE) for place in places)
-            codes = [self._values.fresh_entry(place)[0] for place in places]
+            self._library.prefetch((place, NO_SCORE) for place in places)
+            codes = [self._library.fresh_entry(place)[0] for place in places]
             value[slots] = [255 - code for code in codes] if swapped else codes
         else:
             boards = [board_after(route, slot) for slot in slots.tolist()]

@@ -14,10 +14,9 @@ from tbgen.errors import MissingLayerError, UsageError, quote
 from tbgen.index.arrays import slots_of
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.probe.values import Values
-from tbgen.store.table_file import TableFile
 from tbgen.system.memory import processor_count
-from tbgen.tables.tables import AnyTable
+from tbgen.tables.library import Library
+from tbgen.tables.open_table import OpenTable
 
 Codes: TypeAlias = NDArray[np.uint8]
 Depths: TypeAlias = NDArray[np.int32]
@@ -43,11 +42,11 @@ _BETWEEN: Final = np.array(
 class ArrayProbes:
     """Looks up many positions at once. Plain tables are loaded into memory and cached there.
 
-    :param lookup: looks up single positions, and opens the tables.
+    :param library: the tables.
     """
 
-    def __init__(self, lookup: Values) -> None:
-        self._lookup = lookup
+    def __init__(self, library: Library) -> None:
+        self._library = library
 
     def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return the values and depths that :meth:`tbgen.Tablebase.probe_arrays` describes."""
@@ -70,25 +69,26 @@ class ArrayProbes:
             codes = codes[rows]
             if swapped:
                 codes = np.where(codes == NONE, NONE, 255 - codes).astype(np.uint8)
-            table = self._lookup.table(layout.material)
+            table = self._library.table(layout.material)
             fresh, depth[rows] = self._look_up_legal(table, movers, slots, codes)
             value[rows] = 255 - fresh if swapped else fresh
         return value, depth
 
-    def look_up_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
+    def look_up_slots(self, table: OpenTable, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return the values and depths that :meth:`tbgen.probe.positions.PositionTable.look_up` describes."""
+        material, library = table.layout.material, self._library
         slots = _integer_array("slots", slots, (None,), "ui")  # a boolean mask is rejected
-        if slots.size and (slots.min() < 0 or slots.max() >= file.info.size):
-            raise UsageError(f"{file.layout.material} has no slots below 0 or above {file.info.size - 1}")
+        if slots.size and (slots.min() < 0 or slots.max() >= table.info.size):
+            raise UsageError(f"{material} has no slots below 0 or above {table.info.size - 1}")
         slots, side = slots.astype(np.int64), _byte_array("side", side, slots.shape, 1)
         codes = _accrued_codes(accrued, len(slots))
         value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN_DEPTH, np.int32)
-        rows = np.flatnonzero(self._lookup.load(file).value[side, slots] != NONE)
-        value[rows], depth[rows] = self._look_up_legal(file, side[rows], slots[rows], codes[rows])
+        rows = np.flatnonzero(library.loaded(material).table.value[side, slots] != NONE)
+        value[rows], depth[rows] = self._look_up_legal(table, side[rows], slots[rows], codes[rows])
         return value, depth
 
     def _look_up_legal(
-        self, table: AnyTable, side: Codes, slots: NDArray[np.int64], accrued: Codes
+        self, table: OpenTable, side: Codes, slots: NDArray[np.int64], accrued: Codes
     ) -> tuple[Codes, Depths]:
         """Return values and depths of legal positions at canonical slots of a table, in the table's colours.
 
@@ -101,11 +101,11 @@ class ArrayProbes:
         if (accrued != NONE).any():
             inherited = np.where(_has_effect(table.layout, side, slots, accrued), accrued, none)
         stored = table.info.stores_accrued
-        value, depth = self._lookup.look_up(table, side, slots, inherited if stored else none)
+        value, depth = table.look_up(side, slots, inherited if stored else none)
         if not stored:
             rank = np.minimum(inherited, 255 - inherited)
             kept = np.flatnonzero((inherited >= 0) & (rank <= np.minimum(value, 255 - value)))
-            if len(kept) and self._lookup.variant.layered:
+            if len(kept) and self._library.variant.layered:
                 raise MissingLayerError(
                     f"{table.layout.material} was built without accrued scores: build it again "
                     "(tbgen build --force)"
@@ -153,10 +153,11 @@ def _has_effect(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: 
 
     :raises UsageError: if an accrued score ends the game, but its position does not.
     """
-    from tbgen.tables.decoder import ranks_of
-    from tbgen.tables.tables import ensure_compiled
+    from tbgen.tables.look_up_warmup import ensure_compiled
 
     ensure_compiled()
+    from tbgen.tables.look_up import ranks_of
+
     ranks = np.zeros(len(slots), np.int64)
     accrued_rank = np.minimum(accrued, 255 - accrued)
     for mover in SIDES:

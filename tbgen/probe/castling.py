@@ -250,7 +250,7 @@ class CastlingSolver:
         """
         castling_cell = castling_cell_of(board)
         # The table of the position itself is opened first: if it is missing, the error names this table.
-        self._values.table(castling_cell.cell.material()[0])
+        self._values.library.table(castling_cell.cell.material()[0])
         ensure_compiled()
         kept_bytes = sum(layers.nbytes for layers in self._layers.values())
         if castling_cell not in self._layers and kept_bytes > _MAX_KEPT_BYTES:

@@ -325,7 +325,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
         moves = successors(values, board, accrued)
         best = _first_with_goal(Goal(goal.value, depth - 1), moves, depth_of)
         if best is None:
-            folders = " and ".join(map(str, values.directories))
+            folders = " and ".join(map(str, values.library.directories))
             raise DamagedTableError(
                 f"the tables in {folders} contradict each other; find which with: tbgen verify"
             )

@@ -21,7 +21,7 @@ from tbgen.index.position import any_board_of, locate, validate
 from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read_position
-from tbgen.store.table_file import TableFile
+from tbgen.tables.open_table import OpenTable
 
 BLOCK_SLOTS: Final = 1 << 20
 """Number of slots to decode together. Their values and depths take 3 MiB."""
@@ -114,7 +114,7 @@ class PositionTable:
     :param side: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
-    def __init__(self, tablebase: object, file: TableFile, arrays: ArrayProbes) -> None:
+    def __init__(self, tablebase: object, file: OpenTable, arrays: ArrayProbes) -> None:
         self._tablebase, self._file, self._arrays = tablebase, file, arrays
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
@@ -254,7 +254,7 @@ class PositionTable:
     def _block(self, side: int, start: int, selector: _Selector) -> Positions:
         size = min(BLOCK_SLOTS, self.layout.size - start)
         value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
-        self._file.read_slots(side, start, value, depth)
+        self._file.read_slots(Side(side), start, value, depth)
         rows = np.flatnonzero(selector(value, depth))
         return Positions(
             self.layout, np.full(len(rows), side, np.uint8), start + rows, value[rows], depth[rows]

@@ -44,15 +44,15 @@ from tbgen.probe.states import (
     AnyPosition,
     AnyScore,
     ProbeResult,
-    State,
     locate_state,
     read_position,
     result_of,
     state_of,
 )
-from tbgen.probe.values import CACHE_BYTES, MAX_OPEN_FILES, CastlingLookup, Values
+from tbgen.probe.values import CastlingLookup, Values
 from tbgen.store.format import tables_in
-from tbgen.tables.tables import AnyTable
+from tbgen.tables.library import CACHE_BYTES, MAX_OPEN_FILES, Library
+from tbgen.tables.open_table import OpenTable
 
 if TYPE_CHECKING:
     from tbgen.probe.arrays import ArrayProbes
@@ -133,65 +133,6 @@ def _zip_with_scores(positions: Iterable[AnyPosition], accrued: Iterable[AnyScor
             shorter, longer = ("positions", "accrued scores")[:: 1 if position is end_mark else -1]
             raise UsageError(f"there are more {longer} than {shorter}, which are {index}: give as many")
         yield position, score
-
-
-def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResult:
-    """Implement :meth:`tbgen.Tablebase.probe`."""
-    _, state = state_of(position, accrued, values.variant)
-    return result_of(state, values.goal(state))
-
-
-def probe_many(
-    values: Values, questions: Iterator[Question], batch_size: int = BATCH_SIZE
-) -> Iterator[ProbeResult | TbgenError]:
-    """Yield a result or an error for each question. At most ``batch_size`` questions are read ahead."""
-    while head := list(islice(questions, min(batch_size, _MAX_ONE_BY_ONE + 1))):
-        if len(head) <= _MAX_ONE_BY_ONE:
-            for question in head:
-                yield result_or_error(probe, values, *question)
-            continue
-        # Only the states are kept, because the boards take much more memory.
-        batch = chain(head, islice(questions, batch_size - len(head)))
-        states = [_state_or_error(*question, values.variant) for question in batch]
-        for state, goal in zip(states, values.goals(states), strict=True):
-            if isinstance(state, TbgenError):
-                yield state
-            else:
-                yield goal if isinstance(goal, TbgenError) else result_of(state, goal)
-
-
-def moves_many(
-    values: Values, questions: Iterator[Question], batch_size: int = MOVES_BATCH_SIZE
-) -> Iterator[list[RankedMove] | TbgenError]:
-    """Yield ranked moves or an error for each question. At most ``batch_size`` questions are read ahead."""
-    while batch := list(islice(questions, batch_size)):
-        yield from _moves_of_batch(values, batch)
-
-
-def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[RankedMove] | TbgenError]:
-    starts = [result_or_error(state_of, *question, values.variant) for question in batch]
-    reached = [
-        []
-        if isinstance(start, TbgenError) or start[1].position.terminal
-        else reached_states(start[0], start[1].accrued, values.variant)
-        for start in starts
-    ]
-    results = iter(values.goals([move.state for own_states in reached for move in own_states]))
-    for start, own_states in zip(starts, reached, strict=True):
-        own_results = list(islice(results, len(own_states)))
-        goals = [result for result in own_results if not isinstance(result, TbgenError)]
-        if isinstance(start, TbgenError):
-            yield start
-        elif len(goals) < len(own_results):
-            yield next(result for result in own_results if isinstance(result, TbgenError))
-        else:
-            board, state = start
-            yield ranked_moves(board, sort_successors(board, state.accrued, own_states, goals))
-
-
-def _state_or_error(position: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
-    result = result_or_error(state_of, position, accrued, variant)
-    return result if isinstance(result, TbgenError) else result[1]
 
 
 class ViewValue:
@@ -394,14 +335,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     stalemate, the position score replaces the accrued score. The same happens in r-mobility if an en
     passant capture is legal, because such a position is the first after a reset.
 
-    :param directories: directories of tables, searched in this order. By default, or for None, the directory
-        is ``$TBGEN_DIR``, else ``data``.
-    :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
-    :param max_open_files: maximum number of table files to keep open.
-    :param cache_bytes: maximum number of bytes of decoded chunks to keep.
-    :param depths: whether to compute depths with accrued scores if tables do not store them. This may take
-        minutes and several GiB of memory for each score. If False, these depths are None.
-    :param check: whether to compare each table with its digest when its file is opened.
+    The parameters are those of :func:`open_tablebase`, and ``max_open_files``, the maximum number of table
+    files to keep open.
 
     :ivar directories: the directories of tables, in the order of search.
     :ivar directory: the first of the directories.
@@ -418,31 +353,22 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         check: bool = False,
     ) -> None:
         paths = [directory for directory in directories if directory is not None]
-        values_type: type[Values] = Values
+        options: dict[str, Any] = {
+            "max_open_files": max_open_files,
+            "cache_bytes": cache_bytes,
+            "check": check,
+        }
+        self._library = Library(paths, Variant(rules), **options)
+        layers = None
         if depths:
-            from tbgen.probe.depths import ValuesWithAllDepths
+            from tbgen.probe.depths import Layers
 
-            values_type = ValuesWithAllDepths
-        self._values = values_type(
-            paths,
-            variant=Variant(rules),
-            max_open_files=max_open_files,
-            cache_bytes=cache_bytes,
-            check=check,
-            make_castling_lookup=_castling_lookup,
-        )
-        self.directories: Final = self._values.directories
+            layers = Layers(self._library)
+        self._values = Values(self._library, depths=layers, make_castling_lookup=_castling_lookup)
+        self.directories: Final = self._library.directories
         self.directory: Final = self.directories[0]
-        self.rules: Final = self._values.variant
-        self._reopen: Final = partial(
-            type(self),
-            *paths,
-            rules=rules,
-            max_open_files=max_open_files,
-            cache_bytes=cache_bytes,
-            depths=depths,
-            check=check,
-        )
+        self.rules: Final = self._library.variant
+        self._reopen: Final = partial(type(self), *paths, rules=rules, depths=depths, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._reopen, ()
@@ -463,14 +389,14 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """Close all files, each as soon as no other thread is reading it. Later calls raise a ValueError."""
         self._values.close()
 
-    def table_file(self, material: Material | str) -> AnyTable:
+    def table_file(self, material: Material | str) -> OpenTable:
         """Return the open file of a table. Closing the tablebase closes the file.
 
         :raises UsageError: if the text does not name a material.
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if the file cannot be used.
         """
-        return self._values.table(_material(material))
+        return self._library.table(_material(material))
 
     def probe(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult:
         """Return the value and the depth of a position.
@@ -486,7 +412,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        return probe(self._values, position, accrued)
+        _, state = state_of(position, accrued, self._values.variant)
+        return result_of(state, self._values.goal(state))
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return the result of :meth:`probe`, or None if no value is available.
@@ -595,13 +522,53 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             a type that :meth:`probe` rejects.
         :raises UsageError: at the end of the shorter iterable, if the lengths differ.
         """
-        return probe_many(self._values, with_scores(positions, accrued))
+        return self._probe_batches(with_scores(positions, accrued))
+
+    def _probe_batches(self, questions: Iterator[Question]) -> Iterator[ProbeResult | TbgenError]:
+        """Yield a result or an error for each question. At most ``BATCH_SIZE`` questions are read ahead."""
+        while head := list(islice(questions, min(BATCH_SIZE, _MAX_ONE_BY_ONE + 1))):
+            if len(head) <= _MAX_ONE_BY_ONE:
+                for question in head:
+                    yield result_or_error(self.probe, *question)
+                continue
+            # Only the states are kept, because the boards take much more memory.
+            batch = chain(head, islice(questions, BATCH_SIZE - len(head)))
+            located = (result_or_error(state_of, *question, self._values.variant) for question in batch)
+            states = [found if isinstance(found, TbgenError) else found[1] for found in located]
+            for state, goal in zip(states, self._values.goals(states), strict=True):
+                if isinstance(state, TbgenError):
+                    yield state
+                else:
+                    yield goal if isinstance(goal, TbgenError) else result_of(state, goal)
 
     def moves_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[list[RankedMove] | TbgenError]:
         """Yield, for each position, the moves of :meth:`moves` or its error; see :meth:`probe_many`."""
-        return moves_many(self._values, with_scores(positions, accrued))
+        return self._moves_batches(with_scores(positions, accrued))
+
+    def _moves_batches(self, questions: Iterator[Question]) -> Iterator[list[RankedMove] | TbgenError]:
+        """Yield moves or an error for each question; at most ``MOVES_BATCH_SIZE`` are read ahead."""
+        variant = self._values.variant
+        while batch := list(islice(questions, MOVES_BATCH_SIZE)):
+            starts = [result_or_error(state_of, *question, variant) for question in batch]
+            reached = [
+                []
+                if isinstance(start, TbgenError) or start[1].position.terminal
+                else reached_states(start[0], start[1].accrued, variant)
+                for start in starts
+            ]
+            results = iter(self._values.goals([move.state for states in reached for move in states]))
+            for start, states in zip(starts, reached, strict=True):
+                own_results = list(islice(results, len(states)))
+                goals = [result for result in own_results if not isinstance(result, TbgenError)]
+                if isinstance(start, TbgenError):
+                    yield start
+                elif len(goals) < len(own_results):
+                    yield next(result for result in own_results if isinstance(result, TbgenError))
+                else:
+                    board, state = start
+                    yield ranked_moves(board, sort_successors(board, state.accrued, states, goals))
 
     def probe_arrays(
         self, men: str, squares: Any, side: Any, accrued: Any = None
@@ -640,7 +607,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     def _arrays(self) -> "ArrayProbes":
         from tbgen.probe.arrays import ArrayProbes
 
-        return ArrayProbes(self._values)
+        return ArrayProbes(self._library)
 
     @overload
     def view(self, name: Literal["classical"]) -> ClassicalTables: ...
@@ -681,7 +648,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """
         from tbgen.probe.positions import PositionTable
 
-        return PositionTable(self, self._values.plain_table(_material(material)), self._arrays)
+        return PositionTable(self, self._library.plain(_material(material)), self._arrays)
 
 
 def _material(material: Material | str) -> Material:

@@ -42,7 +42,7 @@ from tbgen.report.records import count_omitted_lines, overall_records, records_o
 from tbgen.report.scan import CountArray, TableCounts, count_images, scan_table
 from tbgen.report.source import TableSource, open_source
 from tbgen.store.format import Directories
-from tbgen.tables.copies import temporary_copies
+from tbgen.tables.library import PlainCopies
 
 if TYPE_CHECKING:
     from tbgen.report.site import Site
@@ -122,12 +122,19 @@ def _accrued_counts(
 
 
 def read_material(
-    plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
+    plan: ReportPlan,
+    material: Material,
+    clock: TimedProgress,
+    copies: PlainCopies,
+    *,
+    depths: bool,
+    threads: int,
 ) -> MaterialReport:
     """Return the report of a material from its tables or from saved data, as planned.
 
     Tables stay in memory until they have been compared.
 
+    :param copies: the plain copies of packed tables.
     :param depths: whether to compute depths that lines need and that tables do not store.
 
     :raises TbgenError: if a file of data cannot be used.
@@ -140,7 +147,9 @@ def read_material(
 
         @cache
         def source_of(variant: Variant) -> TableSource:
-            table = open_source(plan.directories, material, variant, threads=threads, progress=clock.progress)
+            table = open_source(
+                plan.directories, material, variant, copies=copies, threads=threads, progress=clock.progress
+            )
             return stack.enter_context(table)
 
         for task in plan.tasks_of(material):
@@ -325,9 +334,9 @@ def save_report(
     plan = replace(full_plan, tasks=remaining, comparisons=stale)
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
-    with temporary_copies(plan.directories[0]):
+    with PlainCopies(plan.directories[0]) as copies:
         for material in plan.materials:
-            tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
+            tables, difference = read_material(plan, material, clock, copies, depths=depths, threads=threads)
             # The difference is saved first, so that no saved table lacks it if a later step fails.
             if difference is not None:
                 data.save_difference(difference)
@@ -366,9 +375,11 @@ def _make_report(
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
-    with temporary_copies(plan.directories[0]):
+    with PlainCopies(plan.directories[0]) as copies:
         for material in plan.materials:
-            new_tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
+            new_tables, difference = read_material(
+                plan, material, clock, copies, depths=depths, threads=threads
+            )
             if site is not None:
                 clock.begin(material, {})
                 clock.progress("writing", None, 0)

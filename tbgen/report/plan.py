@@ -12,10 +12,10 @@ from tbgen.board.variant import Variant
 from tbgen.costs import BASE_MEMORY, RATES, Cost, layers_memory, memory_of, seconds_of, unpacking_memory
 from tbgen.errors import MissingTableError, TbgenError, UsageError, build_command
 from tbgen.index.layout import layout_of
-from tbgen.index.table import fresh_bytes
+from tbgen.index.table import AccruedForm, fresh_bytes
 from tbgen.report.data import SavedData
 from tbgen.store.format import Directories, directories_of, find_table, tables_in
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
 
 UNPACKING_STEP: Final = "unpacking"
 LINES_STEP: Final = "lines"
@@ -45,12 +45,12 @@ class NothingToReportError(TbgenError):
 
 def _reading_task(directories: Sequence[Path], material: Material, variant: Variant, layers: bool) -> Task:
     """Return the task of reading one table, with its estimated cost."""
-    with StoredFile(find_table(directories, material.name, variant), material=material) as file:
+    with open_table(find_table(directories, material.name, variant), material) as file:
         info = file.info
-    layers = layers and info.has_layers
+    layers = layers and info.accrued_form is AccruedForm.FUNCTIONS
     steps = ["counted"]
     memory = fresh_bytes(info.size) + memory_of("runs", info.runs)
-    if info.packed:
+    if info.derives:
         steps = [UNPACKING_STEP, *steps]
         memory = max(memory, unpacking_memory(layout_of(material)))
     if layers:

@@ -20,6 +20,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.index.codes import FRESH
 from tbgen.index.layout import IMAGE, SIDES, Layout, Side
+from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, silent
 from tbgen.report.blocks import (
     ScanBlock,
@@ -145,8 +146,8 @@ class TableCounts:
         """Numbers of positions by the square of Black's king, shape (2, 2 sides, 64, 256 codes)."""
         self.states: CountArray = np.zeros((2, 2, 2, ACCRUED_COLUMN_COUNT), np.int64)
         """Numbers of states, shape (2, 2 sides, 2 holders, columns)."""
-        stored = not self.info.variant.layered or self.info.stores_runs
-        self.has_accrued = stored or (with_layers and self.info.has_layers)
+        stored = not self.info.variant.layered or self.info.accrued_form is AccruedForm.RUNS
+        self.has_accrued = stored or (with_layers and self.info.accrued_form is AccruedForm.FUNCTIONS)
         """Whether accrued scores are counted."""
         self.en_passant_rows = [(phase, square) for phase, square in source.table.ep_config.tolist()]
         """Pawn placement and target square of each row of en passant positions."""
@@ -257,7 +258,11 @@ def scan_table(
     blocks = blocks_of(source.layout)
     size = source.layout.size
     symmetric_slots = find_symmetric_slots(source.layout)
-    ranks = np.zeros((2, size), np.uint8) if with_layers and source.info.has_layers else None
+    ranks = (
+        np.zeros((2, size), np.uint8)
+        if with_layers and source.info.accrued_form is AccruedForm.FUNCTIONS
+        else None
+    )
 
     def scan(block: tuple[int, int]) -> int:
         _scan_block(source, block_at(source.layout, *block), symmetric_slots, counts, ranks)

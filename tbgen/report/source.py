@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +14,18 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.codes import LAST_RUN
+from tbgen.index.table import RunIndex
 from tbgen.progress import Progress, silent
-from tbgen.store.format import TableInfo, find_table
-from tbgen.store.table_file import TableFile
-from tbgen.tables.tables import open_table
+from tbgen.store.format import TableInfo
+from tbgen.tables.library import Library, PlainCopies
+from tbgen.tables.open_table import Given
 
 if TYPE_CHECKING:
     from tbgen.index.table import Table
     from tbgen.retro.layer_solvers import EveryLayer
-    from tbgen.tables.sources import Sources
 
 
 _logger = logging.getLogger(__name__)
-
-_WORD_SLOTS: Final = 64
-"""Number of slots in a word of the mask of slots with runs."""
 
 FreshResults = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 """Codes of the fresh values, and fresh depths, of consecutive slots; not to be modified."""
@@ -55,18 +52,14 @@ class TableSource:
     """A table in memory; several threads can read parts of it at once.
 
     :param info: the facts that the table's file states.
-    :param sources: the sub-tables of a packed table, from which its layers are solved.
+    :param library: the tables, among them the sub-tables from which layers are solved.
     """
 
-    def __init__(self, info: TableInfo, table: Table, sources: Sources | None = None) -> None:
+    def __init__(self, info: TableInfo, table: Table, library: Library) -> None:
         self.info = info
         self.layout = table.layout
-        self.table, self._sources = table, sources
-        counts = np.bitwise_count(table.run_mask)
-        self._slots_before_word = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
-        """Number of slots with runs before each word of the mask."""
-        self._ends = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
-        """0, followed by the index after the last run of each slot with runs."""
+        self.table, self._library = table, library
+        self._index = RunIndex(table)
 
     def fresh_results(self, side: int, start: int, size: int) -> FreshResults:
         """Return fresh values and depths of consecutive slots."""
@@ -81,27 +74,21 @@ class TableSource:
         """
         if not self.table.run_mask.size:
             return None
-        words = self.table.run_mask[holder, side, start // _WORD_SLOTS : (start + size) // _WORD_SLOTS]
-        slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        first_slot = int(self._slots_before_word[holder, side, start // _WORD_SLOTS])
-        ends = self._ends[first_slot : first_slot + slots.size + 1]
-        part = slice(*ends[[0, -1]].tolist())
+        slot_of_run, part = self._index.of_range(holder, side, start, size)
         rank = self.table.run_rank[part]
-        slot_of_run = np.repeat(slots, np.diff(ends))
         first_rank = (rank % LAST_RUN).astype(np.int16)
         return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[part])
 
     def layers(self, threads: int) -> EveryLayer:
         """Return a context manager that solves the table again and provides its layers.
 
-        The table must be a packed table of a variant with layers.
+        The table must have functions (``AccruedForm.FUNCTIONS``).
         """
         from tbgen.retro.layer_solvers import EveryLayer
         from tbgen.retro.solver_warmup import ensure_compiled
 
-        assert self._sources is not None
         ensure_compiled(_logger.warning)
-        return EveryLayer(self.table, self._sources.sub_tables_of(self.table.material), threads=threads)
+        return EveryLayer(self.table, self._library.sub_tables_of(self.table.material), threads=threads)
 
 
 @contextmanager
@@ -110,6 +97,7 @@ def open_source(
     material: Material,
     variant: Variant,
     *,
+    copies: PlainCopies | None = None,
     threads: int = 2,
     progress: Progress = silent,
 ) -> Iterator[TableSource]:
@@ -117,24 +105,16 @@ def open_source(
 
     Unpacking a packed table needs time, memory and compiled code. Checksums are verified, but not the digest.
 
-    :param directories: directories of tables; a table is read from the first that has it. Plain copies of
-        packed sub-tables are made in the first directory.
+    :param directories: directories of tables; a table is read from the first that has it.
+    :param copies: plain copies of packed sub-tables, which the caller removes; None for copies beside the
+        tables, which are removed at the end.
     :raises MissingTableError: if the table, or a sub-table of a packed table, does not exist.
     :raises DamagedTableError: if the table cannot be used.
     """
-    with open_table(find_table(directories, material.name, variant), material) as file:
-        if isinstance(file, TableFile):
-            table = file.read()
-            if np.bitwise_count(table.run_mask).sum() != np.count_nonzero(table.run_rank >= LAST_RUN):
-                raise file.damaged("its runs do not fit their mask")
-            file.check_facts(table)
-            yield TableSource(file.info, table)
-            return
-    from tbgen.tables.sources import Sources
-
-    # Plain sub-tables are read directly, packed ones from plain copies.
-    first_directory, *others = directories
-    with Sources(first_directory, variant, threads, others) as sources:
-        table = sources.unpack(material, progress)
-        file.check_facts(table, with_accrued=False)
-        yield TableSource(file.info, table, sources)
+    with Library(directories, variant, threads=threads, copies=copies) as library:
+        opened = library.table(material)
+        table = opened.read(Given(threads=threads), functions=False, progress=progress)
+        if np.bitwise_count(table.run_mask).sum() != np.count_nonzero(table.run_rank >= LAST_RUN):
+            raise opened.damaged("its runs do not fit their mask")
+        opened.check_facts(table, with_accrued=not opened.info.derives)
+        yield TableSource(opened.info, table, library)

@@ -9,7 +9,7 @@ from typing import Final
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
-from tbgen.index.table import ArrayTable, Source
+from tbgen.index.table import Source
 from tbgen.retro import solver_warmup
 from tbgen.retro.solver import solve
 
@@ -43,4 +43,4 @@ def _compile_wide_kernels() -> None:
 def _sources() -> dict[Material, Source]:
     """Return the sub-tables of ``_SMALLEST_MATERIAL``."""
     table = solve(solver_warmup.SMALLEST_MATERIAL, {}, Variant.R_MOBILITY)
-    return {table.material: ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)}
+    return {table.material: table}

@@ -22,7 +22,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.index.layout import SIDES, Layout, Side
-from tbgen.index.table import ArrayTable, SolvedTable, Source, Table
+from tbgen.index.table import SolvedTable, Source, Table
 from tbgen.index.zeroing import (
     Block,
     batches_of,
@@ -55,8 +55,7 @@ class EveryLayer(AbstractContextManager["EveryLayer"]):
 
     def __init__(self, table: Table, sources: Mapping[Material, Source], *, threads: int = 2) -> None:
         self._layout = layout = table.layout
-        solved = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        self._loader = PoolLoader(layout, sources, solved)
+        self._loader = PoolLoader(layout, sources, table)
         self._phases_per_batch = max_phases_of_batch(layout)
         self._crew = Crew(threads, StageTimes())
         parts = min(threads, MAX_PARTS) if self._phases_per_batch == 1 else 1

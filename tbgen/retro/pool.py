@@ -301,7 +301,7 @@ class PoolLoader:
         """
         part = slice(begin, begin + layout.phase_size)
         value, depth = self.pool.value[part], self.pool.depth[part]
-        source.read_side(phase, side, value, depth)
+        source.read_slots(side, phase * layout.phase_size, value, depth)
         expand(layout, phase, value, depth)
 
 

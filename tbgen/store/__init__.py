@@ -1,1 +1,1 @@
-"""Tables on disk: one HDF5 file per material and variant (docs/format.md)."""
+"""The files of tables: schema, facts, checksums, chunks and writing, in HDF5 (docs/format.md)."""

@@ -292,7 +292,7 @@ class DatasetFile:
         self._cache = ChunkCache(CACHE_BYTES) if cache is None else cache
         self._file = self._open()
         try:
-            self._guard(self._load)
+            self.guard(self._load)
         except BaseException:
             self._file.close()
             raise
@@ -312,11 +312,11 @@ class DatasetFile:
 
         :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
-        lines = self._guard(
+        lines = self.guard(
             lambda: [self._manifest_line_of(schema, threads) for schema in self.schema.datasets]
         )
         computed = manifest_of(self.schema, self._facts(), lines)
-        stated = self._guard(self._stated_manifest)
+        stated = self.guard(self._stated_manifest)
         if computed.text != stated.text:
             raise self.damaged(f"its {computed.first_difference(stated)} does not match its digest")
 
@@ -325,7 +325,7 @@ class DatasetFile:
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        return self._guard(lambda: self._arrays[dataset_schema].read(threads))
+        return self.guard(lambda: self._arrays[dataset_schema].read(threads))
 
     def read_part(self, dataset_schema: DatasetSchema, row: int, start: int, out: NDArray[Any]) -> None:
         """Fill a one-dimensional array with elements of one row of a dataset, from index ``start``.
@@ -335,7 +335,7 @@ class DatasetFile:
 
         :raises DamagedTableError: if a chunk does not decode.
         """
-        self._guard(lambda: self._arrays[dataset_schema].read_part(row, start, out))
+        self.guard(lambda: self._arrays[dataset_schema].read_part(row, start, out))
 
     def array(self, dataset_schema: DatasetSchema) -> ChunkedArray:
         """Return the reader of a dataset that is not raw."""
@@ -396,7 +396,7 @@ class DatasetFile:
         data = self._file[dataset_schema.name]
         return manifest_line(dataset_schema.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 
-    def _guard(self, read: Callable[[], Result]) -> Result:
+    def guard(self, read: Callable[[], Result]) -> Result:
         """Call ``read``, and convert any exception that a damaged file can cause to DamagedTableError."""
         try:
             return read()

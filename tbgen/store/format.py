@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
@@ -126,11 +126,6 @@ def accrued_form_of(material: Material) -> AccruedForm:
     return AccruedForm.FUNCTIONS if material.men >= max(_MIN_PACKED_MEN, _MIN_PACKABLE_MEN) else _PLAIN_FORM
 
 
-def is_packed(material: Material) -> bool:
-    """Return whether the table of a material is packed."""
-    return accrued_form_of(material) is AccruedForm.FUNCTIONS
-
-
 @dataclass(frozen=True, slots=True)
 class TableInfo:
     """The facts that one table file states."""
@@ -166,8 +161,8 @@ class TableInfo:
     """Parameters of the build."""
     bytes: int
     """Size of the file."""
-    packed: bool
-    """Whether the table is packed rather than plain."""
+    form: Literal["plain", "packed"]
+    """The form of the file, for display."""
 
     @classmethod
     def of_attributes(cls, path: Path, attributes: Mapping[str, Any], size: int) -> "TableInfo":
@@ -176,12 +171,11 @@ class TableInfo:
         :raises KeyError, ValueError, TypeError: if an attribute is missing or malformed.
         """
         values = TABLE.decode(attributes)
-        packed = values.pop("format") == PACKED.format
         del values["complete"]  # always 1 in tables that can be read
         return cls(
             path=path,
             bytes=size,
-            packed=packed,
+            form="packed" if values.pop("format") == PACKED.format else "plain",
             variant=Variant(values.pop("rules")),
             stores_accrued=bool(values.pop("accrued")),
             manifest=Manifest(values.pop("manifest")),
@@ -189,27 +183,20 @@ class TableInfo:
         )
 
     @property
-    def stores_runs(self) -> bool:
-        """Whether the values and depths for accrued scores are stored as runs, as in plain tables.
-
-        Packed tables store functions instead, without depths.
-        """
-        return self.stores_accrued and not self.packed
+    def derives(self) -> bool:
+        """Whether values are derived from stored ones: look-ups need compiled code, and reading the whole
+        table needs the sub-tables."""
+        return self.form == "packed"
 
     @property
-    def has_layers(self) -> bool:
-        """Whether the values and depths for accrued scores that the table does not store can be found by
-        solving layers again.
+    def accrued_form(self) -> AccruedForm:
+        """The form in which the table stores the values for accrued scores.
 
-        This is so for packed tables of a variant with layers. Such tables lack all depths for accrued scores,
-        and the values of one side to move.
+        With functions, it lacks all depths for accrued scores, and the values of one side to move. They can
+        be found by solving layers again.
         """
-        return self.stores_accrued and self.packed and self.variant.layered
-
-    @property
-    def form(self) -> str:
-        """``plain`` or ``packed``."""
-        return "packed" if self.packed else "plain"
+        stored = AccruedForm.FUNCTIONS if self.derives else AccruedForm.RUNS
+        return stored if self.stores_accrued else AccruedForm.NOTHING
 
     def facts(self) -> dict[str, Any]:
         """Return the facts that the manifest repeats, by attribute name."""
@@ -221,7 +208,7 @@ class TableInfo:
 
     def sizes(self) -> dict[str, int]:
         """Return the lengths of those named axes of datasets that follow from the facts."""
-        masked = self.size if self.stores_runs else 0
+        masked = self.size if self.accrued_form is AccruedForm.RUNS else 0
         return {
             "size": self.size,
             "phase_size": self.phase_size,

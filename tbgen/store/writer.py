@@ -1,7 +1,5 @@
 """Writing a table file: it is compressed on all threads, read back for a check, and given its final name."""
 
-import contextlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,13 +9,11 @@ import h5py
 import numpy as np
 from zlib_ng import zlib_ng
 
-from tbgen.index.table import Table
 from tbgen.store.checksum import fletcher32
-from tbgen.store.dataset import AnyArray, Corner, Dataset, table_datasets
+from tbgen.store.dataset import AnyArray, Corner, Dataset
 from tbgen.store.dataset_file import DatasetFile, map_batches
-from tbgen.store.format import GZIP_LEVEL, TableInfo, layer_files_beside
-from tbgen.store.schema import TABLE, Schema, manifest_of
-from tbgen.store.table_file import StoredFile
+from tbgen.store.format import GZIP_LEVEL
+from tbgen.store.schema import Schema, manifest_of
 from tbgen.system.files import atomic_write, write_errors
 from tbgen.system.memory import unload
 
@@ -33,51 +29,6 @@ class FileContent(NamedTuple):
     """The datasets to store in the file."""
     described_datasets: Sequence[Dataset]
     """The datasets that the manifest describes."""
-
-
-def plain_content(table: Table) -> FileContent:
-    """Return the content of a table file in plain form, without the attributes about the build.
-
-    :raises ValueError: if arrays of the table contradict each other.
-    """
-    stored = table_datasets(table)
-    return FileContent(TABLE, table.facts(), stored, stored)
-
-
-def write_table(
-    table: Table,
-    path: Path,
-    *,
-    version: str,
-    build_seconds: float,
-    parameters: Mapping[str, Any] | None = None,
-    threads: int = 2,
-    content: FileContent | None = None,
-) -> TableInfo:
-    """Write a table. The file gets its final name once it is complete and checked.
-
-    Layer files beside an older table of this name are removed.
-
-    :param version: version of tbgen.
-    :param parameters: parameters of the build, as JSON values.
-    :param content: content of the file; None for :func:`plain_content`.
-    :raises TbgenError: if the directory is not writable or the disk is full; no temporary file remains.
-    :raises ValueError: if arrays of the table contradict each other.
-    """
-    content = plain_content(table) if content is None else content
-    attributes = {
-        **content.attributes,
-        "tbgen_version": version,
-        "build_seconds": float(build_seconds),
-        "parameters": json.dumps(dict(parameters or {}), sort_keys=True),
-    }
-    content = content._replace(attributes=attributes)
-    write_datasets(path, content, lambda written: StoredFile(written, material=table.material), threads)
-    for layer in layer_files_beside(path):
-        with contextlib.suppress(OSError):  # remaining layers of another table are never read
-            layer.unlink()
-    with StoredFile(path) as file:
-        return file.info
 
 
 def write_datasets(

@@ -1,1 +1,1 @@
-"""Packed tables: one side to move is stored in a few bits per position, the other side is derived."""
+"""Tables on disk, plain and packed: opening, look-ups, reading, packing, unpacking, copies and inventory."""

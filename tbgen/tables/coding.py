@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS
-from tbgen.board.material import MAX_MEN
-from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, WHITE_TO_MOVE, Layout, Side
-from tbgen.retro.geometry import BIT, IMAGES
+from tbgen.board.material import MAX_MEN, Material
+from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
+from tbgen.index.table import ValueFunctions
+from tbgen.index.zeroing import blocks_after_promotions
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray
 from tbgen.store.schema import DatasetSchema, slots_of
+from tbgen.tables.open_table import OpenTable
 from tbgen.tables.structs import (
     DEPTH_LEVELS,
     FIRST_SYMBOL,
@@ -44,6 +46,8 @@ from tbgen.tables.structs import (
 )
 
 T = TypeVar("T")
+
+_MIRRORED: Final = np.array(IMAGE[MIRROR_FILES], np.int64)
 
 _WHOLE_VALUES: Final = [int(kind.value) for kind in KINDS]
 """The value of each kind in whole pawns. Changing a value would change which positions tables store."""
@@ -104,7 +108,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)
-    pawns, images = (_pawns_of(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements]))
+    pawns, images = (_pawns_of(layout, squares) for squares in (placements, _MIRRORED[placements]))
     return Rows(
         side=int(side),
         kinds=np.array(layout.kinds, np.int64),
@@ -125,7 +129,10 @@ def rows_of(layout: Layout, side: Side) -> Rows:
 def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the squares of White's and Black's pawns as bitboards, uint64 (n, 2)."""
     colours = placements[:, : layout.white_pawns], placements[:, layout.white_pawns :]
-    return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
+    return np.stack(
+        [np.bitwise_or.reduce(np.uint64(1) << squares.astype(np.uint64), axis=1) for squares in colours],
+        axis=1,
+    )
 
 
 def make_buffers() -> Buffers:
@@ -287,3 +294,66 @@ def decoding_of(rows: Rows, array_of: Callable[[DatasetSchema], AnyArray]) -> Co
         entry_accrued=array_of(schema.FUNCTION_ACCRUED),
         entry_value=array_of(schema.FUNCTION_VALUE),
     )
+
+
+def coding_of(table: OpenTable) -> Coding:
+    """Return the data needed to decode a packed table.
+
+    :raises DamagedTableError: if they contradict each other.
+    """
+    return table.guard(lambda: _checked_coding(table))
+
+
+def _checked_coding(table: OpenTable) -> Coding:
+    start = table.data(schema.FUNCTION_START)
+    if (len(start) > 1) != table.info.stores_accrued:
+        raise table.damaged("its functions of accrued scores contradict its attributes")
+    if len(start) and (start[0] or start[-1] != table.info.runs or (start[1:] < start[:-1]).any()):
+        raise table.damaged("its functions do not begin and end with their entries")
+    assert table.stored_side is not None, "the table is packed"
+    coding = decoding_of(rows_of(table.layout, table.stored_side), table.data)
+    stream = coding.stream
+    lengths = stream.value_length, stream.depth_length, stream.function_length
+    if sum(int(length.sum(dtype=np.int64)) for length in lengths) != len(stream.data):
+        raise table.damaged(f"its {schema.BLOCK_DATA.name} has another length")
+    return coding
+
+
+def exception_slots_of(table: OpenTable) -> NDArray[np.int64]:
+    """Return the slots of the exceptions of a packed table, ascending."""
+    slots = slots_of(table.data(schema.EXCEPTION_STEP))
+    count = table.array(schema.EXCEPTION_VALUE).shape[0]
+    if len(slots) != count or (count and slots[-1] >= table.layout.size):
+        raise table.damaged("its exceptions are not those of its slots")
+    return slots
+
+
+def exceptions_of(table: OpenTable) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
+    """Return slots, values and depths of the exceptions of a packed table: positions with the derived side to
+    move whose derived result would be wrong."""
+    values, depths = table.data(schema.EXCEPTION_VALUE), table.data(schema.EXCEPTION_DEPTH)
+    return exception_slots_of(table), values, depths.astype(np.uint16)
+
+
+def functions_of(table: OpenTable, coding: Coding, function_numbers: NDArray[np.uint32]) -> ValueFunctions:
+    """Return the functions of a packed table.
+
+    :param function_numbers: the decoded function number of each slot.
+    :raises DamagedTableError: if no function has one of these numbers.
+    """
+    if int(function_numbers.max(initial=0)) >= len(coding.entry_start) - 1:
+        raise table.damaged("it has positions with functions that do not exist")
+    side = SIDES[coding.rows.side]
+    return ValueFunctions(
+        side, function_numbers, coding.entry_start, coding.entry_accrued, coding.entry_value
+    )
+
+
+def materials_after_promotions(layout: Layout, phase: int, side: Side) -> set[Material]:
+    """Return the materials after promotions of ``side`` from a phase. They have as many men as the table."""
+    white = layout.white_pawns
+    placement = layout.placements[phase]
+    pawns = placement[white:] if side else placement[:white]
+    if not any(square < 16 if side else square >= 48 for square in pawns):
+        return set()
+    return {material for material, _ in blocks_after_promotions(layout, [phase])}

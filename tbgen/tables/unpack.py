@@ -4,6 +4,7 @@ A phase is all positions with the pawns on the same squares. In each phase, the 
 Then the other side to move, the derived side, is derived from it.
 """
 
+import logging
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
+from tbgen.compiler.cache import compiling
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import Part, equal_parts, parts_of_size
 from tbgen.index.layout import SIDES, Side
@@ -24,7 +26,6 @@ from tbgen.index.table import Source, Table
 from tbgen.index.zeroing import (
     Block,
     blocks_after_captures,
-    blocks_after_promotions,
     phase_groups,
     phases_after_pawn_steps,
 )
@@ -44,12 +45,23 @@ from tbgen.retro.workspace import (
     workspace_of,
 )
 from tbgen.system.memory import discard, zeros
-from tbgen.tables.coding import BLOCKS, BLOCKS_PER_TASK
-from tbgen.tables.file import PackedFile
+from tbgen.tables.coding import (
+    BLOCKS,
+    BLOCKS_PER_TASK,
+    exceptions_of,
+    functions_of,
+    materials_after_promotions,
+)
 from tbgen.tables.kernels.derive import PhaseData, derive_all, fill_stored_side, find_ranks, find_usable
 from tbgen.tables.kernels.encode import decode_blocks
+from tbgen.tables.open_table import OpenTable
 from tbgen.tables.pack import DERIVING
-from tbgen.tables.structs import CAPTURE_FLAG, Content
+from tbgen.tables.structs import CAPTURE_FLAG, Coding, Content
+
+KERNEL_FAMILY: Final = __name__
+"""Name of the unpacking kernels in the cache."""
+
+_logger = logging.getLogger(__name__)
 
 _PARTS_PER_THREAD: Final = 4
 """Minimum number of parts of a phase for each thread."""
@@ -57,12 +69,19 @@ _MAX_WORDS_PER_PART: Final = 1 << 15
 """Maximum number of words of a part. The memory for exits, moves and ranks of a part is released with it."""
 
 
+def compiling_unpacker() -> AbstractContextManager[bool]:
+    """Return a context in which the unpacking kernels may be compiled. It warns if they are not in the
+    cache."""
+    return compiling(KERNEL_FAMILY, "that unpack tables", "about half a minute", _logger.warning)
+
+
 def unpack(
-    file: PackedFile,
+    file: OpenTable,
+    coding: Coding,
     sources: Mapping[Material, Source],
+    threads: int,
     *,
     functions: bool = True,
-    threads: int = 2,
     progress: Progress = silent,
 ) -> Table:
     """Return the content of a packed table: the fresh values and depths for both sides to move, and the
@@ -77,14 +96,12 @@ def unpack(
     :raises TbgenError: if the temporary file cannot be written.
     """
     layout = file.layout
-    empty = np.zeros(0, np.uint8)
     phases = range(len(layout.placements))
-    no_runs = np.zeros((2, 2, 0), np.uint64), empty, empty, np.zeros(0, np.uint16)
     functions = functions and file.info.stores_accrued
     with ExitStack() as files:
         unpacked = files.enter_context(closing(_unpacked_phases(file, functions))) if layout.pawns else None
         function_numbers = zeros(layout.size if functions else 0, np.uint32)
-        unpacker = files.enter_context(_Unpacker(file, sources, threads, function_numbers))
+        unpacker = files.enter_context(_Unpacker(file, coding, sources, threads, function_numbers))
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
             # The targets of promotions occupy memory that phases of later groups will overwrite.
@@ -104,64 +121,55 @@ def unpack(
         else:
             unpacker.clear_other_slots(0)
             value, depth = unpacker.finish()
-    table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
-    table.functions = file.accrued_functions(function_numbers) if functions else None
+    table = Table(layout.material, file.info.variant, value, depth)
+    table.ep_config, table.ep_value, table.ep_depth = file.en_passant_arrays()
+    table.functions = functions_of(file, coding, function_numbers) if functions else None
     return table
 
 
-def _unpacked_phases(file: PackedFile, has_functions: bool) -> SolvedPhases:
+def _unpacked_phases(file: OpenTable, has_functions: bool) -> SolvedPhases:
     with suppress(TbgenError):
         return SolvedPhases(file.layout, file.path, has_functions)
     return SolvedPhases(file.layout, None, has_functions)
 
 
 def unpack_side(
-    file: PackedFile,
+    file: OpenTable,
+    coding: Coding,
     sources: Mapping[Material, Source],
+    threads: int,
     phase: int,
     side: Side,
     value: NDArray[np.uint8],
     depth: NDArray[np.uint16],
-    *,
-    threads: int = 2,
 ) -> None:
     """Copy the fresh values and depths of one phase of a packed table with ``side`` to move.
 
     They are written to ``value`` and ``depth``, shape (phase size,), at the canonical slots of positions.
 
-    :param sources: the tables that captures lead to, and the tables of :func:`promotion_materials`.
+    :param sources: the tables that captures lead to and, with the derived side to move, those of
+        :func:`tbgen.tables.coding.materials_after_promotions`.
     :raises DamagedTableError: if a block does not decode.
     """
-    phases_after_steps: set[int] = set() if side == file.side else phases_after_pawn_steps(file.layout, phase)
+    stored_side = SIDES[coding.rows.side]
+    phases_after_steps: set[int] = (
+        set() if side == stored_side else phases_after_pawn_steps(file.layout, phase)
+    )
     captures = blocks_after_captures(file.layout, {phase, *phases_after_steps})
-    with _Unpacker(file, sources, threads, np.zeros(0, np.uint32), captures) as unpacker:
-        if side == file.side:
+    with _Unpacker(file, coding, sources, threads, np.zeros(0, np.uint32), captures) as unpacker:
+        if side == stored_side:
             unpacker.decode_and_fill(phase)
         else:
             unpacker.read_en_passant(phases_after_steps)
             for phase_after_step in phases_after_steps:
                 unpacker.decode_and_fill(phase_after_step)
-                unpacker.expand(file.side)
-            if promotion_materials(file, phase, side):
+                unpacker.expand(stored_side)
+            if materials_after_promotions(file.layout, phase, side):
                 unpacker.load_targets([phase])
             unpacker.decode([phase])
             unpacker.fill_stored_side(phase)
             unpacker.derive()
         unpacker.move_side(side, phase, value, depth)
-
-
-def promotion_materials(file: PackedFile, phase: int, side: Side) -> set[Material]:
-    """Return the materials after promotions of the derived side whose tables :func:`unpack_side` needs.
-
-    They have as many men as the material of the file.
-    """
-    layout = file.layout
-    white = layout.white_pawns
-    placement = layout.placements[phase]
-    pawns = placement[white:] if side else placement[:white]
-    if side == file.side or not any(square < 16 if side else square >= 48 for square in pawns):
-        return set()
-    return {material for material, _ in blocks_after_promotions(layout, [phase])}
 
 
 class _Unpacker(AbstractContextManager["_Unpacker"]):
@@ -178,18 +186,19 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
 
     def __init__(
         self,
-        file: PackedFile,
+        file: OpenTable,
+        coding: Coding,
         sources: Mapping[Material, Source],
         threads: int,
         function_numbers: NDArray[np.uint32],
         needed_blocks: Collection[Block] | None = None,
     ) -> None:
         layout = file.layout
-        self._file = file
+        self._file, self._coding = file, coding
         self._function_numbers = function_numbers
         self._layout = layout
-        self._side = file.side
-        self.derived = SIDES[1 - file.side]
+        self._side = SIDES[coding.rows.side]
+        self.derived = SIDES[1 - self._side]
         self._loader = PoolLoader(layout, sources, needed_blocks=needed_blocks)
         self._threads = ThreadPoolExecutor(threads)
         frame = frame_of(layout)
@@ -226,7 +235,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
     @cached_property
     def _stored_exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
         """Slots of the exceptions of the derived side, ascending, and their values and depths."""
-        return self._file.exceptions()
+        return exceptions_of(self._file)
 
     def read_en_passant(self, phases: Container[int]) -> None:
         """Read the values and depths of the en passant positions of some phases."""
@@ -252,8 +261,8 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
-        coding = self._file.coding
-        blocks = self._file.block_count // len(self._layout.placements)
+        coding = self._coding
+        blocks = coding.stream.value_length.size // len(self._layout.placements)
         parts = parts_of_size(group[0] * blocks, (group[-1] + 1) * blocks, BLOCKS_PER_TASK)
         undamaged = self._threads.map(
             lambda part: decode_blocks(coding, content, False, BLOCKS.buffers, *part), parts

@@ -17,14 +17,13 @@ from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.documents import Document
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.index.table import AccruedForm, ArraySource, Source, Table, fresh_bytes
+from tbgen.index.table import AccruedForm, Source, Table, fresh_bytes
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.cache import LruCache
 from tbgen.store.format import BLOCK_SLOTS, table_path
 from tbgen.store.schema import RUN_START
-from tbgen.store.table_file import TableFile
-from tbgen.tables.copies import PlainCopies, temporary_copies
-from tbgen.tables.tables import AnyTable, read_table
+from tbgen.tables.library import PlainCopies
+from tbgen.tables.open_table import Given, OpenTable
 from tbgen.verify.consistency import first_runs, table_problem
 from tbgen.verify.game import has_score_resets
 from tbgen.verify.plan import (
@@ -46,12 +45,12 @@ if TYPE_CHECKING:
 
 
 class OpenTables(Protocol):
-    """The open tables of a directory, such as :class:`tbgen.probe.values.Values`.
+    """The open tables of a directory, such as :class:`tbgen.tables.library.Library`.
 
     A probe opens its tables in the same way, so the proof covers exactly the data that probes read.
     """
 
-    def table(self, material: Material) -> AnyTable:
+    def table(self, material: Material) -> OpenTable:
         """Return the open table of a material.
 
         :raises MissingTableError: if it has not been built.
@@ -63,7 +62,7 @@ class ProvedTables:
     """Proved tables that other tables depend on.
 
     Small tables are cached in memory. If there is space, a large packed table that a later table depends on
-    gets a plain copy on disk (:mod:`tbgen.tables.copies`), because unpacking takes ten times as long as
+    gets a plain copy on disk (:mod:`tbgen.tables.library`), because unpacking takes ten times as long as
     reading a copy.
 
     :param order: the tables to prove, in this order.
@@ -73,8 +72,9 @@ class ProvedTables:
         self, tables: OpenTables, order: Iterable[Material], threads: int, reporter: TimedProgress
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
+        self.copies = PlainCopies()
         self._remaining = list(order)
-        self._cache = LruCache[ArraySource](CACHE_BYTES, lambda source: source.nbytes)
+        self._cache = LruCache[Table](CACHE_BYTES, lambda table: table.nbytes)
 
     def remove_from_remaining(self, material: Material) -> None:
         """Remove a table from the list of tables that remain to be proved."""
@@ -92,12 +92,12 @@ class ProvedTables:
         """Keep a proved table in memory or as a plain copy, for the tables that depend on it."""
         material = table.material
         if fresh_bytes(table.layout.size) <= MAX_CACHED_TABLE_BYTES:
-            self._cache.put(material, ArraySource(table.value, table.depth))
+            self._cache.put(material, table.fresh_only())
         elif any_depends_on(self._remaining, material):
             file = self.tables.table(material)
-            if file.info.packed:
+            if file.info.derives:
                 with suppress(TbgenError):  # if there is no copy, the table is unpacked again
-                    _copies(file).write(table, file.info, self.threads)
+                    self.copies.write(table, file.info, self.threads)
 
     def _source(self, material: Material, files: ExitStack) -> Source:
         """Return a proved table as a source."""
@@ -105,18 +105,18 @@ class ProvedTables:
         if cached is not None:
             return cached
         file = self.tables.table(material)
-        copy = _copies(file).open(material, file.info)
+        copy = self.copies.open(file.info)
         if copy is not None:
             files.enter_context(copy).check(self.threads)
             return copy
         table = read_checked(file, partial(self.sources, material, files), self.threads, self.reporter)
         self.keep(table)
-        copy = _copies(file).open(material, file.info)
-        return ArraySource(table.value, table.depth) if copy is None else files.enter_context(copy)
+        copy = self.copies.open(file.info)
+        return table.fresh_only() if copy is None else files.enter_context(copy)
 
 
 def read_checked(
-    file: AnyTable, sources: Callable[[], Mapping[Material, Source]], threads: int, reporter: TimedProgress
+    file: OpenTable, sources: Callable[[], Mapping[Material, Source]], threads: int, reporter: TimedProgress
 ) -> Table:
     """Read a table into memory, and check its digest, the consistency of its arrays, and its attributes.
 
@@ -128,21 +128,17 @@ def read_checked(
     def progress(step: str, done: int | None, total: int) -> None:
         reporter.progress(task, done, total)
 
-    table = read_table(file, sources, threads, progress)
+    table = file.read_checked(Given(sources() if file.info.derives else None, threads), progress)
     problem = table_problem(table)
     if problem is not None:
         raise file.damaged(problem)
     file.check_facts(table)
-    if isinstance(file, TableFile) and table.stores_accrued:
+    if table.accrued_form is AccruedForm.RUNS:
         _check_starts(file, table)
     return table
 
 
-def _copies(file: AnyTable) -> PlainCopies:
-    return PlainCopies(file.path.parent, file.info.variant)
-
-
-def _check_starts(file: TableFile, table: Table) -> None:
+def _check_starts(file: OpenTable, table: Table) -> None:
     """Check that the file stores the correct index of the first run of every block."""
     stored = file.data(RUN_START)
     starts = first_runs(table)[..., :: BLOCK_SLOTS // 64]
@@ -276,8 +272,8 @@ def verify(
     prove = partial(
         verify_table, sample=sample, seed=seed, threads=threads, limit=max_findings, progress=timed.progress
     )
-    with temporary_copies(directory):
-        proved_tables = ProvedTables(tables, order, threads, timed)
+    proved_tables = ProvedTables(tables, order, threads, timed)
+    with proved_tables.copies:
         for task in plan.tasks:
             material = task.material
             timed.begin(material, task.cost.steps)
@@ -303,7 +299,7 @@ def verify(
 
 
 def _prove(
-    file: AnyTable, proved_tables: ProvedTables, prove: Callable[..., VerifyResult] | None
+    file: OpenTable, proved_tables: ProvedTables, prove: Callable[..., VerifyResult] | None
 ) -> VerifyResult | None:
     """Read one table whose sub-tables are proved, prove it, and keep it if nothing is wrong.
 
@@ -319,7 +315,7 @@ def _prove(
             without_runs = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
             with _layer_maker(table, sub_tables, proved_tables) if without_runs else nullcontext() as maker:
                 result = prove(
-                    table, sub_tables, layer_maker=maker, reader=file if file.info.packed else None
+                    table, sub_tables, layer_maker=maker, reader=file if file.info.derives else None
                 )
     if result is None or result.ok:
         proved_tables.keep(table)

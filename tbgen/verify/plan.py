@@ -27,10 +27,10 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, fresh_bytes
 from tbgen.index.zeroing import max_slots_of_batch
 from tbgen.store.format import TableInfo, table_path
-from tbgen.store.table_file import StoredFile
 from tbgen.system.files import check_target, write_file
 from tbgen.system.memory import available_memory
-from tbgen.tables.copies import PlainCopies, tables_to_unpack
+from tbgen.tables.files import open_table
+from tbgen.tables.library import PlainCopies, tables_to_unpack
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import sub_table_slots
 
@@ -219,16 +219,16 @@ def plan_proofs(
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
     later_tables = list(infos)
-    ready = {each for each, info in infos.items() if info is None or _needs_no_unpacking(directory, info)}
+    ready = {each for each, info in infos.items() if info is None or _needs_no_unpacking(info)}
     tasks = []
     for material, info in infos.items():
         later_tables = [each for each in later_tables if each != material]
         earlier_proof = None if info is None else proofs.find(material, variant, info.digest, sample)
-        if info is None or (earlier_proof is not None and not info.packed):
+        if info is None or (earlier_proof is not None and not info.derives):
             tasks.append(ProofTask(material, earlier_proof))
             continue
         packed = tables_to_unpack(material.successors(), ready.__contains__)
-        packed += [material] if info.packed else []
+        packed += [material] if info.derives else []
         steps = {unpack_step(each): seconds_of("unpacking", layout_of(each).size, threads) for each in packed}
         memory = [BASE_MEMORY + unpacking_memory(layout_of(each)) for each in packed]
         if earlier_proof is None:
@@ -238,7 +238,7 @@ def plan_proofs(
         ready |= copied
         cost = Cost(steps, max(memory), sum(plain_copy_size(each, variant) for each in copied))
         form = AccruedForm.FUNCTIONS if info.stores_accrued else AccruedForm.NOTHING
-        scratch = scratch_size(material, form) if info.packed else 0
+        scratch = scratch_size(material, form) if info.derives else 0
         tasks.append(ProofTask(material, earlier_proof, cost, scratch))
     return ProofPlan(directory, tuple(tasks))
 
@@ -250,19 +250,19 @@ def unpack_step(material: Material) -> str:
 
 def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | None:
     try:
-        with StoredFile(table_path(directory, material.name, variant), material=material) as file:
+        with open_table(table_path(directory, material.name, variant), material) as file:
             return file.info
     except TbgenError:
         return None
 
 
-def _needs_no_unpacking(directory: Path, info: TableInfo) -> bool:
+def _needs_no_unpacking(info: TableInfo) -> bool:
     """Return whether a table need not be unpacked for other tables, because it is plain, has a plain copy, or
     will be cached."""
-    if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_TABLE_BYTES:
+    if not info.derives or fresh_bytes(info.size) <= MAX_CACHED_TABLE_BYTES:
         return True
     try:
-        copy = PlainCopies(directory, info.variant).open(Material.parse(info.material), info)
+        copy = PlainCopies().open(info)
     except TbgenError:
         return False
     if copy is not None:
@@ -278,15 +278,15 @@ def any_depends_on(materials: Iterable[Material], material: Material) -> bool:
 def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
     layout = layout_of(material)
-    makes_layers = info.variant.layered and not info.stores_runs
+    makes_layers = info.variant.layered and info.accrued_form is not AccruedForm.RUNS
     slots = max_slots_of_batch(layout)
     memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout)
     # For a packed table with pawns, only the batch and the phases after pawn moves are in memory.
-    slots = min(layout.size, (1 + 2 * layout.pawns) * slots) if info.packed and layout.pawns else layout.size
+    slots = min(layout.size, (1 + 2 * layout.pawns) * slots) if info.derives and layout.pawns else layout.size
     memory += fresh_bytes(slots)
-    if info.packed and makes_layers:  # with pawns, function numbers keep four bytes
+    if info.derives and makes_layers:  # with pawns, function numbers keep four bytes
         memory += memory_of("functions", slots) * (2 if layout.pawns else 1)
-    if info.stores_runs:
+    if info.accrued_form is AccruedForm.RUNS:
         memory += memory_of("runs", info.runs)
     elif makes_layers:
         memory += layers_memory(layout)

@@ -95,7 +95,7 @@ class SubTables:
         layout = layout_of(material)
         part = slice(begin, begin + layout.phase_size)
         value, depth = self.value[part], self.depth[part]
-        self._source_of(material).read_side(phase, side, value, depth)
+        self._source_of(material).read_slots(side, phase * layout.phase_size, value, depth)
         if layout.solved_pairs:  # other pairs of kings have no canonical slots
             slots = layout.phase_size // (64 * layout.king_slots)
             others = set(range(64 * layout.king_slots))
@@ -144,13 +144,15 @@ class SubTableSource:
     tables: SubTables
     material: Material
 
-    def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays with the values and depths of a phase with ``side`` to move.
+    def read_slots(self, side: Side, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Fill arrays with the values and depths of consecutive slots of a phase; see
+        :class:`tbgen.index.table.Source`.
 
         :raises KeyError: if the phase has not been read with that side to move.
         """
-        start = int(self.tables.start[self.tables.first_block[self.material] + phase, side])
-        if start < 0:
+        phase, slot_in_phase = divmod(start, layout_of(self.material).phase_size)
+        block_start = int(self.tables.start[self.tables.first_block[self.material] + phase, side])
+        if block_start < 0:
             raise KeyError(self.material, phase, side)
-        part = slice(start, start + len(value))
+        part = slice(block_start + slot_in_phase, block_start + slot_in_phase + len(value))
         value[:], depth[:] = self.tables.value[part], self.tables.depth[part]

@@ -20,7 +20,7 @@ from tbgen.documents import Document, field_docstrings, schema_components
 from tbgen.probe import probe_document
 from tbgen.probe.probe_document import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
-from tbgen.store import inventory
+from tbgen.tables import inventory
 from tbgen.web import lookups, payloads
 from tbgen.web.configuration import (
     MAX_BODY_BYTES,

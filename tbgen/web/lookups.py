@@ -20,7 +20,7 @@ from tbgen.probe import probe_document
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import View
-from tbgen.store.inventory import CountedTableDocument
+from tbgen.tables.inventory import CountedTableDocument
 from tbgen.web import payloads
 from tbgen.web.admission import stop_if_client_left
 from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH

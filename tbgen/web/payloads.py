@@ -19,7 +19,7 @@ from tbgen.probe.probe_document import (
     PositionDocument,
     RefusalDocument,
 )
-from tbgen.store.inventory import TableDocument
+from tbgen.tables.inventory import TableDocument
 from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 
 

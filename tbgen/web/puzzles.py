@@ -21,7 +21,6 @@ from tbgen.index.position import board_of, random_positions
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
 from tbgen.store.schema import VALUE
-from tbgen.store.table_file import TableFile
 from tbgen.web.admission import stop_if_client_left
 from tbgen.web.lookups import first_answer, position
 from tbgen.web.payloads import DayText, Level, LevelText, MaterialText, PositionMovesDocument, PuzzleDocument
@@ -94,7 +93,6 @@ def _pick_slots(
     """Return, from one chunk of a table, slots whose positions meet the conditions of
     :func:`picked_positions`."""
     file = stock.tables.table_file(material)
-    assert isinstance(file, TableFile)
     array = file.array(VALUE)
     size = layout_of(material).size
     start = rng.next_below(array.chunks_per_row) * array.chunk_size
@@ -216,7 +214,7 @@ def _positions_of_day(
     """
     seed_text = f"{day} {stock.variant} {level or ''} {required_material or ''}"
     materials = _materials(stock, required_material)
-    unpacked = (entry.material for entry in stock.entries() if entry.info and not entry.info.packed)
+    unpacked = (entry.material for entry in stock.entries() if entry.info and not entry.info.derives)
     plain_materials = [material for material in unpacked if material in materials]
     if plain_materials:
         yield from picked_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)

@@ -21,10 +21,11 @@ from tbgen.exchange.publish import chosen_tables, publish
 from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.games.standings.record import explorer_query
-from tbgen.store.inventory import MAX_EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
 from tbgen.store.schema import TABLE, DatasetSchema
-from tbgen.store.table_file import StoredFile
 from tbgen.system.files import make_directory, write_file
+from tbgen.tables.files import open_table
+from tbgen.tables.inventory import MAX_EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
+from tbgen.tables.open_table import OpenTable
 from tbgen.web.live_state import EventFiles, LiveState, game_document
 from tbgen.web.page_files import POLICY, page_files
 
@@ -220,16 +221,16 @@ def _table_document(path: Path, material: Material) -> bytes:
 
     :raises UsageError: if the table is packed.
     """
-    with StoredFile(path, material=material) as table:
+    with open_table(path, material) as table:
         info = table.info
-        if info.packed:
+        if info.derives:
             raise UsageError(f"{path} is packed, and the page of a site reads plain tables: leave it out")
         counted = Entry(material, info, tuple(table.counts()), deepest_state(table)).document()
         pieces = {dataset.name: _pieces(table, dataset) for dataset in TABLE.datasets}
         return encoded(SiteTableDocument.of(counted, info, datasets=pieces))
 
 
-def _pieces(table: StoredFile, schema: DatasetSchema) -> PiecesDocument:
+def _pieces(table: OpenTable, schema: DatasetSchema) -> PiecesDocument:
     array = table.array(schema)
     pieces = list(_joined_places(array.places.tolist()))
     return PiecesDocument(array.dtype.str.lstrip("<|"), array.chunk_size, array.chunks_per_row, pieces)

@@ -22,8 +22,8 @@ from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.position import any_board_of, random_positions
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path
-from tbgen.store.inventory import MAX_EXPECTED_MEN, Entry, inventory
-from tbgen.tables.tables import ensure_compiled
+from tbgen.tables.inventory import MAX_EXPECTED_MEN, Entry, inventory
+from tbgen.tables.look_up_warmup import ensure_compiled
 from tbgen.web.admission import stop_if_client_left
 from tbgen.web.replies import Refusal
 
@@ -64,7 +64,7 @@ class Stock:
     def compile_kernels(self) -> None:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
         for entry in self.entries():
-            if entry.info is not None and entry.info.packed:
+            if entry.info is not None and entry.info.derives:
                 ensure_compiled()  # first: compiling while a table is being opened would block other threads
                 with suppress(TbgenError):  # the error is raised again at a client's request
                     self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
@@ -152,7 +152,7 @@ class Stock:
         counts = [entry.counts[mover] for mover in sides]
         if not any(counts if value is None else (side.get(value) for side in counts)):
             return
-        if entry.info.packed:
+        if entry.info.derives:
             yield from self._samples_of_packed(material, value, side)
             return
         for _ in range(_MAX_SAMPLES):

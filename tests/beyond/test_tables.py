@@ -22,8 +22,6 @@ from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.zeroing import en_passant_configs, phases_after_pawn_steps
-from tbgen.tables.file import PackedFile
-from tbgen.tables.unpack import promotion_materials
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.exit_contract import check_source
 from tests.support.packed_tables import PackedTables
@@ -110,7 +108,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
 ) -> None:
     """These may also count as large, and are then decoded one at a time."""
     monkeypatch.setattr(solver_tables, "MAX_PROBED_SLOTS", 64**2)
-    monkeypatch.setattr("tbgen.tables.sources._MAX_SMALL_PHASE_SLOTS", 64**2)
+    monkeypatch.setattr("tbgen.tables.packed_table._MAX_SMALL_PHASE_SLOTS", 64**2)
     for each in (name, *(name.replace("P", piece, 1) for piece in "QRBN")):
         shutil.copy(packed(each), own)
     for path in tables.glob("K[QRBN]vK[QRBN].r.h5"):
@@ -126,8 +124,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
             for side in SIDES:
                 assert some.has_phase(material, phase, side)
                 file = packed_ones.table_file(material)
-                assert isinstance(file, PackedFile)
-                taken += len(promotion_materials(file, phase, side))
+                taken += len(file.needs(phase, side))
                 assert is_same(
                     some.get_phase(material, phase, side), plain.get_phase(material, phase, side), there=True
                 )

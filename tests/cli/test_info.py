@@ -14,8 +14,7 @@ from tbgen.board.material import all_materials
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tbgen.store.schema import PACKED
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.tables.files import open_table, write_table
 from tbgen.text import size_text
 from tests.support.commands import Capture, answer, document, said
 from tests.support.packed_tables import PackedTables
@@ -116,7 +115,7 @@ def test_the_manifest(capsys: Capture, reference_dir: Path, tmp_path: Path) -> N
     assert (found["fresh"], found["digest"]) == (last[2], last[4])
     for name in ("KvK", "KNvK"):
         shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
-    with TableFile(table_path(reference_dir, "KBvK", Variant.R_MOBILITY)) as file:
+    with open_table(table_path(reference_dir, "KBvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask, table.run_rank = np.zeros((2, 2, 0), np.uint64), table.run_rank[:0]
     table.run_value, table.run_depth = table.run_value[:0], table.run_depth[:0]

@@ -13,7 +13,7 @@ from tbgen.board.variant import Variant
 from tbgen.generator import build, estimate, missing_tables
 from tbgen.generator.runner import build_lock
 from tbgen.store.format import layer_files_beside, table_path, tables_in
-from tbgen.store.writer import write_table
+from tbgen.tables.files import write_table
 from tbgen.verify.proof import compile_kernels
 from tests.support.builds import Diary
 from tests.support.commands import Capture, answer, document, failure, logged_answer, said

@@ -12,13 +12,13 @@ import chess
 import chess.engine
 import pytest
 
+from tbgen.engine import table_advice as asking
 from tbgen.engine.game import SearchGame
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import Thinker
 from tbgen.games.outcome import Doubt
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.tables import tables as asking
 from tests.support.engines import Talk, talk
 from tests.support.paths import ROOT
 
@@ -258,7 +258,7 @@ def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.Monke
         return look_up(*given)
 
     monkeypatch.setattr("tbgen.engine.loading._REPORT_SECONDS", 0.01)
-    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: packed)
+    monkeypatch.setattr(EngineTables, "_derives", lambda *_: packed)
     monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling the kernels"))
     monkeypatch.setattr(Tablebase, "get", slowly)
     with talk(small, ready=False) as engine:
@@ -278,7 +278,7 @@ def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.Monke
 
 def test_without_waiting_it_is_ready_at_once(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = threading.Event()
-    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(EngineTables, "_derives", lambda *_: True)
     monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling") or compiled.wait())
     with talk(small, ready=False) as engine:
         said = engine.say("setoption name Wait value false", "isready")
@@ -296,7 +296,7 @@ def test_code_that_cannot_be_loaded_is_not_waited_for(small: Path, monkeypatch: 
     def fail(_: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: True)
+    monkeypatch.setattr(EngineTables, "_derives", lambda *_: True)
     monkeypatch.setattr(asking, "ensure_compiled", fail)
     with talk(small, ready=False) as engine:
         assert engine.move(f"position fen {KBK}", "go depth 2") in ("g5h4", "g5h5", "g5h6")

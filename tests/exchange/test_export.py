@@ -14,7 +14,7 @@ from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, Tb
 from tbgen.exchange import export as flat
 from tbgen.exchange.export import ExportedTable, export
 from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.open_table import OpenTable
 from tests.support.builds import without_accrued
 
 R = [Variant.R_MOBILITY]
@@ -108,7 +108,7 @@ def test_a_file_that_the_disk_has_changed_does_not_get_its_name(
 ) -> None:
     header = flat._header
 
-    def spoilt(table: StoredFile, size: int, extents: list[tuple[int, int]]) -> bytes:
+    def spoilt(table: OpenTable, size: int, extents: list[tuple[int, int]]) -> bytes:
         (temporary,) = (tmp_path / "flat").iterdir()
         with temporary.open("r+b") as file:
             file.seek(extents[flat.SECTIONS.index("value")][0])

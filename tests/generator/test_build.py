@@ -17,8 +17,8 @@ from tbgen.generator import build, missing_tables
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
 from tbgen.store.format import accrued_form_of, table_path, tables_in
-from tbgen.store.table_file import TableFile
 from tbgen.system.files import temporary_path
+from tbgen.tables.files import open_table
 from tests.support.builds import Diary, digest, stored_as
 from tests.support.commands import logged_answer
 
@@ -70,16 +70,17 @@ def test_two_builds_give_the_same_digest(own: Path) -> None:
 
 def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Apart from the accrued scores, the table is the same."""
-    with TableFile(table_path(own, "KBvK", R)) as file:
+    with open_table(table_path(own, "KBvK", R)) as file:
         assert (file.info.stores_accrued, file.info.runs) == (1, 56_507)
-        value, depth = file.read_fresh()
+        before = file.read()
     with stored_as(AccruedForm.NOTHING):
         (built,) = build([KBVK], own, Diary(), variant=R, force=True)
     assert not built.info.stores_accrued
-    with TableFile(table_path(own, "KBvK", R)) as file:
+    with open_table(table_path(own, "KBvK", R)) as file:
         file.check()
         assert (file.info.stores_accrued, file.info.runs) == (0, 0)
-        assert np.array_equal((value, depth), file.read_fresh())
+        after = file.read()
+    assert np.array_equal((before.value, before.depth), (after.value, after.depth))
     (table,) = json.loads(logged_answer(capsys, "info", "KBvK", "--json", "--dir", str(own)))["tables"]
     assert (table["accrued"], table["runs"]) == (False, 0)
     text = logged_answer(capsys, "info", "KBvK", "--dir", str(own))

@@ -16,7 +16,7 @@ from tbgen.errors import TbgenError
 from tbgen.generator import build
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.store.format import tables_in
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.builds import Diary, digest, logged
 from tests.support.damage import killed
 from tests.support.exhaustive import exhaustive
@@ -42,7 +42,7 @@ def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
         (leftover,) = tmp_path.glob(f"{name}.r.h5.tmp-*")
         if moment != "replace":
             with pytest.raises(TbgenError, match=r"interrupted|damaged|truncated"):
-                TableFile(leftover)
+                open_table(leftover)
         there = [material.name for material in tables_in(tmp_path, R)]
         assert all(digest(tmp_path, name) == digest(three_men, name) for name in there)
         assert name not in there

@@ -23,7 +23,7 @@ from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
 from tbgen.retro import solver
 from tbgen.store.format import table_path, tables_in
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
 from tests.support.builds import Diary, digest, logged, stored_as, with_free
 from tests.support.commands import failure, logged_answer
 from tests.support.exhaustive import exhaustive
@@ -109,7 +109,7 @@ def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed: PackedTables) 
     assert sorted(os.listdir(tmp_path)) == FILES
     digests = {table.info.material: table.info.digest for table in built}
     for name in ("KQvK", "KPvK"):
-        with StoredFile(packed(name)) as file:
+        with open_table(packed(name)) as file:
             assert file.info.digest == digests[name]
 
 

@@ -14,7 +14,7 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.index.table import Table, free_men_text, pawns_text
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.native.conftest import Build
 from tests.support.exhaustive import exhaustive
 from tests.support.native import FAST, exported
@@ -78,5 +78,5 @@ def states_of(table: Table, every: Path, flat: Path) -> int:
 
 @pytest.mark.parametrize("name", exhaustive([*map(str, all_materials(3)), "KBNvK", "KQvKR", "KPvKP"]))
 def test_every_state(name: str, tables: Path, every: Path, tmp_path: Path) -> None:
-    with TableFile(table_path(tables, name, Variant.R_MOBILITY)) as file:
+    with open_table(table_path(tables, name, Variant.R_MOBILITY)) as file:
         assert states_of(file.read(), every, exported(tables, tmp_path, [name]) / "flat") > 10_000

@@ -16,7 +16,8 @@ from tbgen.board.score import NONE, GScore
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.store import schema
 from tbgen.system.memory import processor_count
-from tbgen.tables.file import PackedFile
+from tbgen.tables.files import open_table
+from tbgen.tables.packed_table import PackedTable
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import PackedTables
 
@@ -69,22 +70,10 @@ def test_plain_tables(men: str, tables: Path) -> None:
         compared(opened, men, sample(200, 5000))
 
 
-@pytest.mark.parametrize("men", ["KQk", "kpK", "bKnk", "PKpk"])
-def test_packed_tables(men: str, packed: PackedTables, tables: Path) -> None:
-    """Zeroing moves lead to plain tables, to packed ones, to the table itself, and to en passant rights."""
-    for name in ("KQvK", "KPvK", "KBvKN", "KPvKP"):
-        packed(name)
-    with tbgen.open_tablebase(packed.directory, tables) as opened:
-        compared(opened, men, sample(200, 5000))
-
-
-def test_whole_game_mobility(packed: PackedTables, whole_game_tables: Path) -> None:
+def test_whole_game_mobility(whole_game_tables: Path) -> None:
     with tbgen.open_tablebase(whole_game_tables, rules="wg") as opened:
         for men in ("KNk", "PKpk"):
             compared(opened, men, sample(150, 5000))
-    packed("KNvK", opened.rules)
-    with tbgen.open_tablebase(packed.directory, whole_game_tables, rules="wg") as opened:
-        compared(opened, "KNk", sample(150, 5000))
 
 
 def test_every_position_of_a_table(three_men: Path) -> None:
@@ -178,7 +167,7 @@ def test_damaged_and_missing_tables(packed: PackedTables, three_men: Path, tmp_p
     squares, side, _ = at_random("KPk", 2000)
     with tbgen.open_tablebase(tmp_path) as tables, pytest.raises(MissingTableError, match=r"KvK|KQvK"):
         tables.probe_arrays("KPk", squares, side)
-    with PackedFile(path) as file:
+    with open_table(path) as file:
         dataset = file._file[schema.BLOCK_DATA.name]
         offset, size = dataset.id.get_offset(), dataset.shape[0]
     data = bytearray(path.read_bytes())
@@ -195,7 +184,7 @@ def test_damaged_and_missing_tables(packed: PackedTables, three_men: Path, tmp_p
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no such call")
 def test_large_batches_keep_to_the_processors_of_the_process() -> None:
     before = os.sched_getaffinity(0)
-    assert PackedFile.threads <= len(before)
+    assert PackedTable.default_threads <= len(before)
     os.sched_setaffinity(0, [min(before)])
     try:
         assert processor_count() == 1

@@ -17,8 +17,8 @@ from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.index.zeroing import en_passant_configs, targets_of
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.probe.values import Values
-from tbgen.tables.decoder import ExitFinder
+from tbgen.tables.library import Library
+from tbgen.tables.look_up import ExitFinder
 from tbgen.tables.structs import DAMAGED
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
@@ -72,7 +72,7 @@ def test_where_zeroing_moves_lead(name: str) -> None:
     Packed tables ask about positions without such a right.
     """
     layout = layout_of(Material.parse(name))
-    finder, seen = ExitFinder(layout, Values([], variant=Variant.R_MOBILITY).fresh_after), Counter[str]()
+    finder, seen = ExitFinder(layout, Library([], Variant.R_MOBILITY)), Counter[str]()
     swaps = [target.swapped for target in targets_of(layout).values()]
     for board, side, slot, ep_square in positions(layout, name, 800):
         if ep_square >= 0:
@@ -101,7 +101,7 @@ def test_where_zeroing_moves_lead(name: str) -> None:
 def test_exits_are_the_best_of_all_zeroing_moves(name: str, tablebase: Tablebase) -> None:
     material, several = Material.parse(name), 0
     layout = layout_of(material)
-    exits = ExitFinder(layout, tablebase._values.fresh_after)
+    exits = ExitFinder(layout, tablebase._library)
     for board, side, slot, ep_square in positions(layout, f"exits of {name}", 300):
         for captures_only in (False, True):
             found = [tablebase.probe(after, "G26.5") for after in zeroing(board, captures_only)]
@@ -123,7 +123,7 @@ def test_a_table_that_an_exit_needs(tmp_path: Path) -> None:
     near = locate(chess.Board("8/8/8/3K4/8/8/6k1/6B1 b - - 0 1"))
     away = locate(chess.Board("8/8/8/3K4/8/6k1/8/B7 b - - 0 1"))
     with open_tablebase(tmp_path) as tables:
-        exits = ExitFinder(layout, tables._values.fresh_after)
+        exits = ExitFinder(layout, tables._library)
         (none, lost), error = exits(near.side, np.array([away.slot, near.slot]), False)
     assert (none[0], lost[0]) == (NONE, DAMAGED)
     assert isinstance(error, MissingTableError)

@@ -26,8 +26,9 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError, result_or_error
+from tbgen.probe import tablebase as module
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import Tablebase, moves_many, open_tablebase, probe_many, with_scores
+from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.store.dataset_file import ChunkedArray
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive, sample
@@ -70,7 +71,12 @@ def alike(many: Iterable[object], ones: Iterable[object]) -> bool:
     )
 
 
-def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
+def set_batches(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(module, "BATCH_SIZE", size)
+    monkeypatch.setattr(module, "MOVES_BATCH_SIZE", size)
+
+
+def test_many_are_as_one_by_one(tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers do not depend on the size of batches."""
     boards, scores = random_questions(1, sample(120, 6000), all_materials(4))
     rng = random.Random(1)
@@ -82,20 +88,19 @@ def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
     assert alike(tablebase.moves_many(boards[:60], scores[:60]), moves)
     assert [] in moves
     for size in (1, 2, 7, 1000):
-        asked = with_scores(boards[:60], scores[:60])
-        assert alike(probe_many(tablebase._values, asked, size), one[:60])
-        asked = with_scores(boards[:60], scores[:60])
-        assert alike(moves_many(tablebase._values, asked, size), moves)
+        set_batches(monkeypatch, size)
+        assert alike(tablebase.probe_many(boards[:60], scores[:60]), one[:60])
+        assert alike(tablebase.moves_many(boards[:60], scores[:60]), moves)
     fresh = [board for board in boards if board.is_valid()]
     assert alike(tablebase.probe_many(fresh), map(partial(result_or_error, tablebase.probe), fresh))
 
 
-def test_endless_iterables(tablebase: Tablebase) -> None:
+def test_endless_iterables(tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
     boards, scores = random_questions(5, 30, all_materials(3))
-    asked = with_scores(cycle(boards), cycle(scores))
-    many = list(islice(probe_many(tablebase._values, asked, 50), 120))
-    assert alike(many, list(tablebase.probe_many(boards, scores)) * 4)
-    assert next(probe_many(tablebase._values, with_scores((board for board in cycle(BAD)), None), 50))
+    once = list(tablebase.probe_many(boards, scores))
+    set_batches(monkeypatch, 50)
+    assert alike(list(islice(tablebase.probe_many(cycle(boards), cycle(scores)), 120)), once * 4)
+    assert next(tablebase.probe_many(board for board in cycle(BAD)))
     assert list(tablebase.probe_many([])) == list(tablebase.moves_many(iter(()), ())) == []
 
 

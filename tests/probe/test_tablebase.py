@@ -177,7 +177,7 @@ def test_the_size_of_the_cache(reference_dir: Path) -> None:
     with open_tablebase(reference_dir, cache_bytes=0) as small, open_tablebase(reference_dir) as large:
         for fen in (KBK, f"{KINGS} 0 1"):
             assert small.moves(fen) == large.moves(fen)
-            assert small._values._cache.size == 0 < large._values._cache.size
+            assert small._library.cache.size == 0 < large._library.cache.size
 
 
 def test_other_processes_get_the_tablebase(whole_game_tables: Path) -> None:

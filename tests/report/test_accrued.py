@@ -11,8 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.position import locate
 from tbgen.report.model import AccruedCounts, AccruedView, Sides, TableReport
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.tables.files import open_table, write_table
 from tests.support.report_positions import Position
 from tests.support.reports import report_table
 from tests.support.table_states import layers_of
@@ -52,7 +51,7 @@ def view_of(directory: Path, name: str) -> AccruedView:
 
 def check_states(directory: Path, name: str, found: list[Position], report: TableReport) -> None:
     """Check every state, with position scores from python-chess, and runs read as in docs/format.md."""
-    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
+    with open_table(table_path(directory, name, Variant.R_MOBILITY)) as file:
         table = file.read()
     score = np.full(table.value.shape, NONE, np.uint8)
     images, shares = (np.zeros(table.value.shape) for _ in range(2))
@@ -101,7 +100,7 @@ def test_wiping_out(three_men: Path) -> None:
 
 def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
     """The report of such a table lacks the view, and is otherwise unchanged."""
-    with TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as file:
+    with open_table(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask = np.zeros((2, 2, 0), np.uint64)
     for name in ("run_rank", "run_value", "run_depth"):

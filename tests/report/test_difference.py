@@ -21,8 +21,7 @@ from tbgen.report.model import SIDES
 from tbgen.report.site import Site
 from tbgen.report.source import open_source
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.tables.files import open_table, write_table
 from tests.support.report_positions import positions
 from tests.support.reports import parsed, report_table
 
@@ -31,7 +30,7 @@ KINGS = Material.parse("KvK")
 
 def other_table(source: Path, directory: Path, change: Callable[[NDArray[np.uint8]], None]) -> Path:
     """A directory with a table of KvK in which some values have been changed."""
-    with TableFile(table_path(source, "KvK", Variant.R_MOBILITY), material=KINGS) as file:
+    with open_table(table_path(source, "KvK", Variant.R_MOBILITY), material=KINGS) as file:
         table = file.read()
     value = table.value.copy()
     change(value)

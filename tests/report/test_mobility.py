@@ -23,7 +23,7 @@ from tbgen.report.blocks import (
     mobility,
 )
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.slots import board_at
 
@@ -35,8 +35,9 @@ from tests.support.slots import board_at
 def test_rank_and_captures(name: str, tables: Path) -> None:
     material, rng = Material.parse(name), random.Random(name)
     layout = layout_of(material)
-    with TableFile(table_path(tables, name, Variant.R_MOBILITY), material=material) as file:
-        value, depth = file.read_fresh()
+    with open_table(table_path(tables, name, Variant.R_MOBILITY), material=material) as file:
+        table = file.read()
+        value, depth = table.value, table.depth
     blocks = blocks_of(layout)
     for start, size in rng.sample(blocks, min(2, len(blocks))):
         block = block_at(layout, start, size)

@@ -14,7 +14,7 @@ from tbgen.index.layout import layout_of
 from tbgen.report import plan_report, read_report, save_report
 from tbgen.report.records import count_omitted_lines
 from tbgen.store.format import table_path
-from tbgen.tables.copies import COPIES_FOLDER
+from tbgen.tables.library import COPIES_FOLDER
 from tests.support.exhaustive import exhaustive
 from tests.support.narrator import Narrator
 from tests.support.packed_tables import PackedTables

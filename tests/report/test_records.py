@@ -18,8 +18,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.report.model import Record
 from tbgen.report.records import overall_records, records_of, with_line
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.tables.files import open_table, write_table
 from tests.support.exhaustive import exhaustive
 from tests.support.reports import count_table
 
@@ -146,7 +145,7 @@ def test_missing_tables(three_men: Path, tmp_path: Path) -> None:
 
 def test_damaged_tables(three_men: Path, tmp_path: Path) -> None:
     """A line that contradicts its table is an error."""
-    with TableFile(table_path(three_men, "KBvK", Variant.R_MOBILITY)) as file:
+    with open_table(table_path(three_men, "KBvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     record = next(r for r in records(three_men, "KBvK") if str(r.value) == "G1.5")
     shutil.copy(table_path(three_men, "KvK", Variant.R_MOBILITY), tmp_path)

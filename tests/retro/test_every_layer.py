@@ -7,7 +7,6 @@ import pytest
 
 from tbgen.board.score import NONE, GScore, Rank
 from tbgen.index.layout import SIDES
-from tbgen.index.table import ArrayTable
 from tbgen.retro.kernels.phase import LayerPart
 from tbgen.retro.layer_solvers import EveryLayer, LayerSolver
 from tests.support.exhaustive import exhaustive
@@ -38,7 +37,6 @@ def test_layers_are_those_solved_alone(
     only_first, name = name.startswith("first"), name.split()[-1]
     table = plain(tables, name)
     layout = table.layout
-    whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
     sources = {sub: source_of(plain(tables, sub.name)) for sub in table.material.successors()}
     seen = 0
     with EveryLayer(table, sources, threads=3) as every:
@@ -47,7 +45,7 @@ def test_layers_are_those_solved_alone(
         )
         for batch in every.batches[:3] if only_first else every.batches:
             alone = {
-                phase - batch[0]: LayerSolver(whole, layout, phase, sources, threads=2)
+                phase - batch[0]: LayerSolver(table, layout, phase, sources, threads=2)
                 for phase in range(*batch)
                 if phase % stride == 0
             }

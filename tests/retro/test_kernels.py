@@ -12,7 +12,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, layout_of
-from tbgen.index.table import ArraySource, Source, Table
+from tbgen.index.table import Source, Table
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.best_exits import NO_EXIT
 from tbgen.retro.kernels.canonical import mark_canonical
@@ -43,7 +43,7 @@ from tbgen.retro.workspace import (
 )
 from tbgen.store.format import table_path
 from tbgen.store.schema import slots_in
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing
 from tests.support.slots import board_at
@@ -145,9 +145,9 @@ def around_and_own(layout: Layout, tables: Path) -> tuple[PoolLoader, Table]:
     """The pool of a table, and the table."""
     sources: dict[Material, Source] = {}
     for material in [*layout.material.successors(), layout.material]:
-        with TableFile(table_path(tables, material.name, Variant.R_MOBILITY)) as file:
+        with open_table(table_path(tables, material.name, Variant.R_MOBILITY)) as file:
             table = file.read()
-        sources[material] = ArraySource(table.value, table.depth)
+        sources[material] = table
     expand_all(layout, table.value, table.depth)
     return PoolLoader(layout, sources), table
 

@@ -16,11 +16,10 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, layout_of
-from tbgen.probe.depths import ValuesWithAllDepths
+from tbgen.probe.depths import LayerFile, Layers, layer_path, write_layer
 from tbgen.store.cache import LruCache
 from tbgen.store.format import table_path
-from tbgen.store.layer import LayerFile, layer_path, write_layer
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.builds import without_accrued
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
@@ -83,7 +82,10 @@ BOARD = chess.Board("8/8/8/3k4/8/8/2N5/K7 w - - 0 1")
 
 
 def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
-    with TableFile(table_path(bare, "KNvK", R)) as file, TableFile(table_path(three_men, "KNvK", R)) as full:
+    with (
+        open_table(table_path(bare, "KNvK", R)) as file,
+        open_table(table_path(three_men, "KNvK", R)) as full,
+    ):
         assert (file.info.stores_accrued, file.info.runs, full.info.stores_accrued) == (0, 0, 1)
         table, other = file.read(), full.read()
     assert not table.stores_accrued
@@ -115,7 +117,7 @@ def test_a_damaged_layer_is_made_again(
     with open_tablebase(bare, depths=True) as tables:
         assert tables.probe(BOARD, "G1.5") == expected
     assert caplog.text.count("making them") == 2
-    with TableFile(table_path(bare, "KNvK", R)) as table, LayerFile(path, table, G15, 0) as layer:
+    with open_table(table_path(bare, "KNvK", R)) as table, LayerFile(path, table, G15, 0) as layer:
         layer.check()
 
 
@@ -125,7 +127,10 @@ def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
         tables.probe(BOARD, "G1.5")
         expected = tables.probe(BOARD, "G2.5")
     (path,) = bare.glob("*G1.5.layer.h5")
-    with TableFile(table_path(three_men, "KNvK", R)) as full, TableFile(table_path(bare, "KNvK", R)) as table:
+    with (
+        open_table(table_path(three_men, "KNvK", R)) as full,
+        open_table(table_path(bare, "KNvK", R)) as table,
+    ):
         LayerFile(path, table, G15, 0)
         for owner, accrued, phase in ((full, G15, 0), (table, -G15, 0), (table, G15, 1)):
             with pytest.raises(DamagedTableError, match="another layer"):
@@ -139,9 +144,8 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
     """Not even in a tablebase that has one of them open."""
     with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
-        values = tables._values
-        assert isinstance(values, ValuesWithAllDepths)
-        layers = values._layers
+        layers = tables._values._depths
+        assert isinstance(layers, Layers)
         ((key, layer),) = layers._open._items.items()
         assert isinstance(key, tuple)
         layers._open = LruCache(8, lambda _: 1)
@@ -196,7 +200,7 @@ def test_a_layer_that_cannot_be_kept_still_answers(
 def test_deep_layers_are_kept_exactly(bare: Path) -> None:
     """Depths beyond 255 plies need two bytes."""
     rng = np.random.default_rng(1)
-    with TableFile(table_path(bare, "KNvK", R)) as table:
+    with open_table(table_path(bare, "KNvK", R)) as table:
         shape = (2, table.info.phase_size)
         value = rng.integers(0, 256, shape).astype(np.uint8)
         depth = rng.integers(0, 1000, shape).astype(np.uint16)

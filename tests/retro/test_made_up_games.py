@@ -20,7 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import LimitError
 from tbgen.index import zeroing
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
-from tbgen.index.table import ArraySource, Table
+from tbgen.index.table import Table
 from tbgen.retro import pool as pools
 from tbgen.retro import ranks
 from tbgen.retro.kernels.phase import RUNS, empty_record
@@ -146,7 +146,12 @@ def test_depths_without_room_are_refused(wide: bool) -> None:
     value, depth = made_up(layout_of(sub), 5)
     depth[:] = MAX_DEPTH
     with pytest.raises(LimitError, match="KNvK: depths beyond 65000 plies"):
-        solve(material, {sub: ArraySource(value, depth)}, Variant.R_MOBILITY, wide=wide)
+        solve(
+            material,
+            {sub: Table(sub, Variant.R_MOBILITY, value, depth)},
+            Variant.R_MOBILITY,
+            wide=wide,
+        )
 
 
 def test_more_nodes_than_four_bytes_can_number_are_refused() -> None:

@@ -25,7 +25,7 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.retro.pool import PoolLoader
-from tbgen.tables.sources import Sources
+from tbgen.tables.library import Library
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import plain
 from tests.support.table_states import canonical_slots, squares_of
@@ -173,8 +173,8 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
     chosen = [
         number for number, group in enumerate(groups) if 0 < len(blocks_after_promotions(layout, group)) < 40
     ]
-    with Sources(tables, Variant.R_MOBILITY) as sources:
-        around = {material: sources.get(material) for material in layout.material.successors()}
+    with Library(tables, Variant.R_MOBILITY) as library:
+        around = library.sub_tables_of(layout.material)
         loader = PoolLoader(layout, around)
         gone: set[Block] = set()
         for number in (*chosen[:3], chosen[-1], len(groups) - 1):

@@ -26,7 +26,7 @@ from tbgen.retro.kernels.words import ZERO, Words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import StageTimes
 from tbgen.retro.workspace import make_workspace
-from tbgen.tables.sources import Sources
+from tbgen.tables.library import Library
 from tests.support.digests import digest_of, right_digests
 from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
@@ -77,8 +77,8 @@ def test_any_number_of_parts_gives_the_right_table(
         return work if kernel in (find_candidates, receive) else code
 
     monkeypatch.setattr(ranks, "with_fixed_types", observed)
-    with Sources(whole_game_tables, variant) as files:
-        sources = {sub: files.get(sub) for sub in material.successors()}
+    with Library(whole_game_tables, variant) as library:
+        sources = library.sub_tables_of(material)
         for threads in (1, 2, 3, 8, 16, 64):
             at_work.clear()
             # With little memory, full outboxes are emptied within a level.

@@ -8,8 +8,7 @@ import pytest
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.tables.files import open_table, write_table
 from tests.support.script_modules import load_script, ran
 
 check_records = load_script("check_records")
@@ -25,7 +24,7 @@ def test_three_men_agree(three_men: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_differences_are_found(three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A longer mate of White, one of Black who has nothing to mate with, and a position less."""
-    with TableFile(table_path(three_men, "KRvK", Variant.R_MOBILITY)) as file:
+    with open_table(table_path(three_men, "KRvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     longest = np.flatnonzero((table.value[0] == 0) & (table.depth[0] == 31))
     lost = np.flatnonzero((table.value[1] == 0) & (table.depth[1] == 6))

@@ -15,7 +15,7 @@ from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.store.format import CHUNK_BYTES, GZIP_LEVEL, table_path
 from tbgen.store.schema import TABLE
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.damage import Change, edit, other_versions, refused, replaced, set_attribute, shape_but
 from tests.support.exhaustive import sample
 
@@ -37,7 +37,7 @@ def test_what_is_no_file_is_refused_at_once(make: Callable[[Path], None], kind: 
     path = table_path(tmp_path, "KNvK", Variant.R_MOBILITY)
     make(path)
     with pytest.raises(DamagedTableError) as caught:
-        TableFile(path)
+        open_table(path)
     assert str(caught.value) == (
         f"{path} is {kind}, but has the name of a table: remove it, then build the table with: "
         f"tbgen build KNvK --dir {tmp_path}"
@@ -93,16 +93,16 @@ def test_altered_files_are_refused(path: Path) -> None:
         edit(path, change)
         if (change, word) in AT_ONCE:
             with pytest.raises(DamagedTableError, match=word):
-                TableFile(path)
+                open_table(path)
         refused(path, word)
 
 
 def test_a_table_under_another_name_is_refused(path: Path) -> None:
     other = path.rename(path.with_name("KBvK.r.h5"))
     with pytest.raises(DamagedTableError, match="contains KNvK"):
-        TableFile(other, material=Material.parse("KBvK"))
+        open_table(other, material=Material.parse("KBvK"))
     with pytest.raises(DamagedTableError, match="it contains values for the rules 'r'"):
-        TableFile(other.rename(path.with_name("KNvK.wg.h5")))
+        open_table(other.rename(path.with_name("KNvK.wg.h5")))
 
 
 def test_flipped_bits_of_chunks_are_noticed_by_single_look_ups(path: Path) -> None:
@@ -114,14 +114,14 @@ def test_flipped_bits_of_chunks_are_noticed_by_single_look_ups(path: Path) -> No
             damaged = bytearray(whole)
             damaged[chunk.byte_offset + byte] ^= 1 << bit
             path.write_bytes(damaged)
-            with TableFile(path) as file, pytest.raises(DamagedTableError, match="flipped bits"):
+            with open_table(path) as file, pytest.raises(DamagedTableError, match="flipped bits"):
                 file.fresh(Side(0), Slot(0))
 
 
 def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
     """A flip in bytes that HDF5 never reads may pass unnoticed; then all facts and data are unchanged."""
     whole = path.read_bytes()
-    with TableFile(path) as file:
+    with open_table(path) as file:
         info = file.info
     rng = np.random.default_rng(0)
     places = rng.integers(0, 8192, sample(50, 300)).tolist()
@@ -129,7 +129,7 @@ def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
         damaged = bytearray(whole)
         damaged[byte] ^= 1 << int(rng.integers(8))
         path.write_bytes(damaged)
-        with suppress(DamagedTableError), TableFile(path) as file:
+        with suppress(DamagedTableError), open_table(path) as file:
             file.check()
             assert file.info == info
 
@@ -155,15 +155,15 @@ def test_data_in_other_files_are_refused(way: str, path: Path) -> None:
 
     edit(path, replace)
     with pytest.raises(DamagedTableError, match="its value is stored in another file"):
-        TableFile(path)
+        open_table(path)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path, path: Path) -> None:
     with pytest.raises(MissingTableError, match="table KRvK is missing"):
-        TableFile(table_path(tmp_path, "KRvK", Variant.R_MOBILITY))
+        open_table(table_path(tmp_path, "KRvK", Variant.R_MOBILITY))
     with pytest.raises(TbgenError, match=f"{path} is not a directory"):
-        TableFile(table_path(path, "KNvK", Variant.R_MOBILITY))
+        open_table(table_path(path, "KNvK", Variant.R_MOBILITY))
     if os.geteuid() != 0:
         path.chmod(0)
         with pytest.raises(TbgenError, match="no permission to read"):
-            TableFile(path)
+            open_table(path)

@@ -12,10 +12,10 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
+from tbgen.probe.depths import layer_path, write_layer
 from tbgen.store.format import BLOCK_SLOTS, TableInfo, table_path
-from tbgen.store.layer import layer_path, write_layer
 from tbgen.store.schema import LAYER, PACKED, TABLE, AttributeType, Schema
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.paths import ROOT
 
 _DOCUMENT = (ROOT / "docs" / "format.md").read_text()
@@ -109,7 +109,7 @@ def test_tables_hold_what_the_schema_says(variant: Variant, whole_game_tables: P
 
 def test_layers_hold_what_the_schema_says(path: Path) -> None:
     accrued = GScore.parse("G3.5")
-    with TableFile(path) as table:
+    with open_table(path) as table:
         shape = 2, table.info.phase_size
         layer = layer_path(table, accrued, 0)
         write_layer(layer, table, accrued, 0, np.zeros(shape, np.uint8), np.full(shape, 300, np.uint16))
@@ -117,6 +117,6 @@ def test_layers_hold_what_the_schema_says(path: Path) -> None:
 
 
 def test_what_is_known_of_a_table_are_its_attributes() -> None:
-    named = {"variant": "rules", "stores_accrued": "accrued"}
-    known = {named.get(field.name, field.name) for field in fields(TableInfo)} - {"path", "bytes", "packed"}
-    assert known == TABLE.attributes.keys() - {"format", "complete"}
+    named = {"variant": "rules", "stores_accrued": "accrued", "form": "format"}
+    known = {named.get(field.name, field.name) for field in fields(TableInfo)} - {"path", "bytes"}
+    assert known == TABLE.attributes.keys() - {"complete"}

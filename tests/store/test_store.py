@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import fields, replace
-from itertools import product
 from pathlib import Path
 
 import chess
@@ -12,22 +11,19 @@ import pytest
 
 from tbgen import open_tablebase
 from tbgen.board.material import Material
-from tbgen.board.score import NONE, Code, GScore
+from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
-from tbgen.index.layout import SIDES, Slot
 from tbgen.index.position import locate
 from tbgen.index.table import Table
 from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
-from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES, table_path, tables_in
-from tbgen.store.inventory import LongestState, deepest_state, inventory
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
+from tbgen.store.format import table_path, tables_in
+from tbgen.tables.files import open_table, write_table
+from tbgen.tables.inventory import LongestState, deepest_state, inventory
 from tests.support.exhaustive import exhaustive
 from tests.support.random_tables import random_table, write
 from tests.support.reference_table import empty_table
-from tests.support.table_states import States
 
 
 @pytest.mark.parametrize(
@@ -47,39 +43,14 @@ def test_what_is_written_is_read(name: str, depths: int, density: float, tmp_pat
     assert info.positions == table.position_counts
     assert info.bytes == path.stat().st_size
     assert (info.tbgen_version, info.build_seconds, info.parameters) == ("0.1.0", 1.5, {"threads": 2})
-    with TableFile(path) as file:
+    with open_table(path) as file:
         file.check()
         assert file.info == info
         again = file.read()
-        value, depth = file.read_fresh()
     for field in fields(Table):
         written, read = getattr(table, field.name), getattr(again, field.name)
         assert np.array_equal(written, read)
         assert getattr(written, "dtype", None) == getattr(read, "dtype", None)
-    assert np.array_equal(value, table.value)
-    assert np.array_equal(depth, table.depth)
-
-
-@pytest.mark.parametrize("name", ["KvK", "KNvK"])
-def test_single_look_ups_agree_with_the_arrays(name: str, tmp_path: Path) -> None:
-    table = random_table(name, density=0.02)
-    path = table_path(tmp_path, name, Variant.R_MOBILITY)
-    write(table, path)
-    size, states, seen = table.layout.size, States(table), set[int]()
-    slots = [0, size - 1, *(k for k in (BLOCK_SLOTS - 1, BLOCK_SLOTS, 8 * CHUNK_BYTES) if k < size)]
-    slots += np.random.default_rng(1).integers(0, size, 300).tolist()
-    with TableFile(path, cache=ChunkCache(3 * CHUNK_BYTES)) as file:
-        for slot, side in product(map(Slot, slots), SIDES):
-            fresh = int(table.value[side, slot]), int(table.depth[side, slot])
-            assert file.fresh(side, slot) == fresh
-            for rank in (2, 3, 5, 7, 30):
-                if rank <= min(fresh[0], 255 - fresh[0]):
-                    for code in (Code(rank), Code(255 - rank)):
-                        found = file.accrued(side, slot, code)
-                        assert found == states.look_up(side, slot, -1, code)
-                        seen.add(found[0])
-        assert file.en_passant(4, 40, 0) == (NONE, 0)
-    assert seen >= {1, 3, 250, 2, 253}
 
 
 def test_the_digest_depends_on_the_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +103,7 @@ def test_the_checksum_is_that_of_hdf5(tmp_path: Path) -> None:
 
 
 def test_a_file_that_the_process_has_open_otherwise(path: Path) -> None:
-    with h5py.File(path), TableFile(path) as file:
+    with h5py.File(path), open_table(path) as file:
         file.check()
 
 
@@ -153,14 +124,6 @@ def test_the_cache_is_bounded() -> None:
     assert cache.get(1) is None
     cache.put(0, b"")
     assert (cache.get(0), cache.size) == (b"", 90)
-
-
-def test_counts(path: Path) -> None:
-    with TableFile(path) as file:
-        for counts, side in zip(file.counts(), random_table("KNvK").value, strict=True):
-            assert {score.code: count for score, count in counts.items()} == {
-                code: np.count_nonzero(side == code) for code in np.unique(side).tolist() if code != NONE
-            }
 
 
 def layout_version(raw: bytes, address: int) -> int:
@@ -207,5 +170,5 @@ def test_a_longest_state_with_an_en_passant_right(tmp_path: Path) -> None:
     table.ep_depth = np.zeros((1, table.layout.phase_size), np.uint16)
     table.ep_value[0, within], table.ep_depth[0, within] = 3, 9
     write(table, path := table_path(tmp_path, "KPvKP", Variant.R_MOBILITY))
-    with TableFile(path) as file:
+    with open_table(path) as file:
         assert deepest_state(file) == LongestState(board.fen(), None)

@@ -16,7 +16,7 @@ from tbgen.index.table import AccruedForm
 from tbgen.progress import SilentReporter
 from tbgen.store import format as form
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tests.support.exhaustive import sample
 
 
@@ -72,7 +72,7 @@ def with_free(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
 
 
 def digest(directory: Path, name: str) -> str:
-    with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
+    with open_table(table_path(directory, name, Variant.R_MOBILITY)) as file:
         file.check()
         return file.info.digest
 

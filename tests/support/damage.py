@@ -15,12 +15,12 @@ from tbgen.errors import DamagedTableError
 from tbgen.store.dataset import AnyArray
 from tbgen.store.format import GZIP_LEVEL
 from tbgen.store.schema import Schema
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 
 Change = Callable[[h5py.File], object]
 
 
-def refused(path: Path, *words: str, reader: Callable[..., Any] = TableFile) -> None:
+def refused(path: Path, *words: str, reader: Callable[..., Any] = open_table) -> None:
     """Check that opening and checking the file raises an error with these words, the file and a remedy."""
     with pytest.raises(DamagedTableError) as caught, reader(path, material=Material.parse("KNvK")) as file:
         file.check()

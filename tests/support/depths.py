@@ -6,7 +6,7 @@ import pytest
 
 from tbgen.board.score import Code
 from tbgen.index.layout import Side, Slot
-from tbgen.store.table_file import TableFile
+from tbgen.tables.plain_table import PlainTable
 
 
 def known(depth: int | None) -> int:
@@ -18,10 +18,10 @@ def known(depth: int | None) -> int:
 def forget_depths(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
     """From now on the tables of a directory do not know the depths of accrued scores that are not the value,
     as packed ones do not."""
-    look_up = TableFile.accrued
+    look_up = PlainTable.accrued
 
-    def without_depth(file: TableFile, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
+    def without_depth(file: PlainTable, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
         value, depth = look_up(file, side, slot, code)
         return value, depth if value == code or file.path.parent != directory else None
 
-    monkeypatch.setattr(TableFile, "accrued", without_depth)
+    monkeypatch.setattr(PlainTable, "accrued", without_depth)

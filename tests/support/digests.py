@@ -6,7 +6,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.table import Table
 from tbgen.store.dataset import Dataset
 from tbgen.store.schema import manifest_of
-from tbgen.store.writer import plain_content
+from tbgen.tables.files import plain_content
 from tests.support.paths import ROOT
 
 DESCRIBED = ROOT / "tests" / "data" / "described.r.txt"

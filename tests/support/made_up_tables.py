@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout
-from tbgen.index.table import ArraySource
+from tbgen.index.table import Table
 from tests.support.table_states import canonical_slots, squares_of
 
 Fresh = tuple[np.ndarray, np.ndarray]
@@ -27,5 +28,5 @@ def made_up(layout: Layout, seed: int, deepest: int = 60, ranks: int = 26) -> Fr
     return value[:, canonical], depth[:, canonical]
 
 
-def as_sources(fresh: Mapping[Material, Fresh]) -> dict[Material, ArraySource]:
-    return {material: ArraySource(*arrays) for material, arrays in fresh.items()}
+def as_sources(fresh: Mapping[Material, Fresh]) -> dict[Material, Table]:
+    return {material: Table(material, Variant.R_MOBILITY, *arrays) for material, arrays in fresh.items()}

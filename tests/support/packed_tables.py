@@ -8,17 +8,16 @@ from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
-from tbgen.store.writer import write_table
 from tbgen.tables.encode import packed_content
+from tbgen.tables.files import open_table, write_table
+from tbgen.tables.look_up_warmup import ensure_compiled
 from tbgen.tables.pack import NeedFinder, StoredPositions
-from tbgen.tables.tables import ensure_compiled
 from tests.support.solved_tables import source_of
 
 
 def plain(tables: Path, name: str, variant: Variant = Variant.R_MOBILITY) -> Table:
     """A table of a directory of plain ones."""
-    with TableFile(table_path(tables, name, variant)) as file:
+    with open_table(table_path(tables, name, variant)) as file:
         return file.read()
 
 

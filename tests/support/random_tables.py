@@ -9,7 +9,7 @@ from tbgen.board.score import NONE
 from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.table import Table
 from tbgen.store.format import TableInfo
-from tbgen.store.writer import write_table
+from tbgen.tables.files import write_table
 from tests.support.reference_table import empty_table
 
 

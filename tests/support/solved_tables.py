@@ -6,7 +6,7 @@ from functools import cache
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Layout
-from tbgen.index.table import ArraySource, Table
+from tbgen.index.table import Table
 from tbgen.retro import solver
 from tbgen.verify.sub_tables import SubTables
 
@@ -19,13 +19,13 @@ def solved(name: str, wide: bool | None = None, variant: Variant = Variant.R_MOB
 
 def around(
     name: str, wide: bool | None = None, variant: Variant = Variant.R_MOBILITY
-) -> dict[Material, ArraySource]:
+) -> dict[Material, Table]:
     """Return the sub-tables of a table as sources for its solver."""
     return {sub: source_of(solved(sub.name, wide, variant)) for sub in Material.parse(name).successors()}
 
 
-def source_of(table: Table) -> ArraySource:
-    return ArraySource(table.value, table.depth)
+def source_of(table: Table) -> Table:
+    return table.fresh_only()
 
 
 def sub_tables_of(layout: Layout, tables: Mapping[Material, Table]) -> SubTables:

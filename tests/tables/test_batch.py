@@ -18,13 +18,15 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import Side, Slot
-from tbgen.probe import values
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path
-from tbgen.tables import decoder as batch
-from tbgen.tables.decoder import Decoder
-from tbgen.tables.file import PackedFile, Question
-from tests.support.exhaustive import exhaustive, sample
+from tbgen.tables import library
+from tbgen.tables import look_up as batch
+from tbgen.tables.coding import exceptions_of
+from tbgen.tables.look_up import Decoder
+from tbgen.tables.open_table import Question
+from tbgen.tables.packed_table import PackedTable
+from tests.support.exhaustive import sample
 from tests.support.packed_tables import PackedTables
 from tests.support.random_boards import en_passant_board, random_board
 
@@ -54,11 +56,9 @@ def one_by_one(tables: Tablebase, asked: Asked) -> list[ProbeResult | TbgenError
     return found
 
 
-def compare(
-    directories: tuple[Path, ...], asked: Asked, rules: Variant = R
-) -> list[ProbeResult | TbgenError]:
+def compare(directories: tuple[Path, ...], asked: Asked) -> list[ProbeResult | TbgenError]:
     """Probe all states together and one by one, and return what both say."""
-    with open_tablebase(*directories, rules=rules) as one, open_tablebase(*directories, rules=rules) as other:
+    with open_tablebase(*directories) as one, open_tablebase(*directories) as other:
         expected, found = one_by_one(one, asked), list(other.probe_many(*asked))
     for mine, right, board, score in zip(found, expected, *asked, strict=True):
         if isinstance(right, TbgenError):
@@ -71,16 +71,16 @@ def compare(
 def count_single(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, Slot]]:
     """From now on, list the positions of packed tables that are decoded by themselves."""
     seen: list[tuple[Side, Slot]] = []
-    alone = PackedFile._look_up_one
+    alone = PackedTable._look_up_one
 
-    def decode(file: PackedFile, question: Question) -> object:
+    def decode(file: PackedTable, question: Question) -> object:
         side, slot, code = question
-        exceptions, _, _ = file.exceptions()
-        if side == file.side or slot not in exceptions or code != NO_SCORE:
+        exceptions, _, _ = exceptions_of(file)
+        if side == file.stored_side or slot not in exceptions or code != NO_SCORE:
             seen.append((side, slot))
         return alone(file, question)
 
-    monkeypatch.setattr(PackedFile, "_look_up_one", decode)
+    monkeypatch.setattr(PackedTable, "_look_up_one", decode)
     return seen
 
 
@@ -104,14 +104,6 @@ def test_many_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
                 for result in playing.probe_many(few[0][first : first + count], few[1][first : first + count])
             ]
             assert found == results[:40]
-
-
-@pytest.mark.parametrize("name", ["KPvK", *exhaustive(["KNvK", "KPvKP"])])
-def test_whole_game_mobility(name: str, whole_game_tables: Path, packed: PackedTables) -> None:
-    """In whole-game mobility no accrued scores are stored or looked up."""
-    directories = packed(name, Variant.WHOLE_GAME).parent, whole_game_tables
-    results = compare(directories, states((name,), sample(150, 1000)), Variant.WHOLE_GAME)
-    assert all(isinstance(found, ProbeResult) and found.depth is not None for found in results)
 
 
 def test_moves(tables: Path, packed: PackedTables) -> None:
@@ -151,7 +143,7 @@ def test_any_number_of_threads(tables: Path, packed: PackedTables, monkeypatch: 
     with open_tablebase(tables) as plain:
         right = one_by_one(plain, asked)
     for threads in (1, 2, 5):
-        monkeypatch.setattr(PackedFile, "threads", threads)
+        monkeypatch.setattr(PackedTable, "default_threads", threads)
         with open_tablebase(*directories, tables) as many:
             for mine, result in zip(many.probe_many(*asked), right, strict=True):
                 assert isinstance(mine, ProbeResult)
@@ -175,7 +167,7 @@ def test_promotions_that_cannot_be_best_are_hardly_looked_up(
         answer(coding, questions, keys, buffers, first, end)
 
     monkeypatch.setattr(batch, "_answer", count)
-    monkeypatch.setattr(values, "_MAX_ONE_BY_ONE", 100)
+    monkeypatch.setattr(library, "_MAX_ONE_BY_ONE", 100)
     rng = np.random.default_rng(0)
     squares = np.column_stack([*rng.integers(0, 64, (2, 1500)), rng.integers(40, 56, 1500)])
     rank = rng.integers(2, 12, 1500)

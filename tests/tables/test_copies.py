@@ -13,8 +13,7 @@ from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.store.format import table_path
-from tbgen.tables.copies import COPIES_FOLDER, PlainCopies, remove_copies, temporary_copies
-from tbgen.tables.sources import open_plain
+from tbgen.tables.library import COPIES_FOLDER, Library, PlainCopies, remove_copies
 from tests.support.packed_tables import PackedTables
 
 R = Variant.R_MOBILITY
@@ -44,10 +43,11 @@ def test_copies_that_others_made_stay(directory: Path) -> None:
     before, meanwhile = (directory / COPIES_FOLDER / f"{name}.r.h5" for name in ("KQvK", "KRvK"))
     before.parent.mkdir()
     before.touch()
-    with temporary_copies(directory), open_plain(directory, KNVK, R) as file:
+    with Library(directory, R) as library:
+        copy = library.plain(KNVK)
         meanwhile.touch()
-        assert not file.info.packed
-        assert file.path.exists()
+        assert not copy.info.derives
+        assert copy.path.exists()
     assert set(before.parent.iterdir()) == {before, meanwhile}
 
 
@@ -63,8 +63,7 @@ def test_a_build_removes_copies_of_its_rules_only(directory: Path, monkeypatch: 
         remove_copies(directory, R)
 
     monkeypatch.setattr(PlainCopies, "write", writing)
-    with open_plain(directory, KNVK, R) as file:
-        assert not file.info.packed
+    assert not Library(directory, R, copies=PlainCopies()).plain(KNVK).info.derives
     remove_copies(directory, R)
     assert [*other.parent.iterdir()] == [other]
 
@@ -75,4 +74,4 @@ def test_a_copy_that_cannot_be_written(directory: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(TbgenError, match="copy the tables to a directory where files can be written"):
-        open_plain(directory, KNVK, R)
+        Library(directory, R).plain(KNVK)

@@ -13,12 +13,11 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.index.layout import Slot
-from tbgen.probe.values import Values
 from tbgen.store.format import table_path
 from tbgen.store.schema import PACKED, TABLE
-from tbgen.store.table_file import TableFile
-from tbgen.tables.coding import ContextShares, model_of
-from tbgen.tables.file import PackedFile
+from tbgen.tables.coding import ContextShares, coding_of, exceptions_of, functions_of, model_of
+from tbgen.tables.files import open_table
+from tbgen.tables.library import Library
 from tbgen.tables.structs import MAX_CONTEXTS, TOTAL, VALUE_LEVELS
 from tests.support.damage import (
     Change,
@@ -46,17 +45,17 @@ def path(packed: PackedTables, tmp_path: Path) -> Path:
 def test_every_flipped_byte_is_noticed(path: Path) -> None:
     """The file is rejected, unless HDF5 never reads the flipped byte and the content is unchanged."""
     content, chance, noticed = path.read_bytes(), random.Random(0), 0
-    with PackedFile(path) as file:
+    with open_table(path) as file:
         file.check()
-        info, side = file.info, file.side
+        info, side = file.info, file.stored_side
     for at in chance.sample(range(len(content)), count := sample(60, 1000)):
         damaged = bytearray(content)
         damaged[at] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
         try:
-            with PackedFile(path, material=KNVK) as file:
+            with open_table(path, material=KNVK) as file:
                 file.check()
-                assert (file.info, file.side) == (info, side), at
+                assert (file.info, file.stored_side) == (info, side), at
         except DamagedTableError:
             noticed += 1
     assert noticed > count * 0.8
@@ -70,34 +69,37 @@ def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: P
         number = int(np.argmax(length))
     begin = offset + int(length[:number].sum())
     content = path.read_bytes()
-    values = Values([tables], variant=R, max_open_files=64, cache_bytes=1 << 24)
-    with TableFile(table_path(tables, "KNvK", R)) as plain:
-        value, depth = plain.read_fresh()
+    library = Library(tables, R)
+    with open_table(table_path(tables, "KNvK", R)) as plain:
+        table = plain.read()
+        value, depth = table.value, table.depth
     for at in [*range(0, int(length[number]), sample(200, 40)), int(length[number]) - 1]:
         damaged = bytearray(content)
         damaged[begin + at] ^= 16
         path.write_bytes(damaged)
-        with PackedFile(path, look_up_fresh=values.fresh_after) as file:
+        with open_table(path, successors=library) as file:
+            side = file.stored_side
+            assert side is not None
             # Every tenth position; those of one block of forty are refused.
-            slots, wrong = (np.flatnonzero(value[file.side] != NONE)[at // 40 % 10 :: 10].tolist(), 0)
+            slots, wrong = (np.flatnonzero(value[side] != NONE)[at // 40 % 10 :: 10].tolist(), 0)
             for slot in slots:
                 try:
-                    found = file.fresh(file.side, Slot(slot))
+                    found = file.fresh(side, Slot(slot))
                 except DamagedTableError:
                     wrong += 1
                 else:
-                    assert found == (value[file.side, slot], depth[file.side, slot])
+                    assert found == (value[side, slot], depth[side, slot])
             assert 0 < wrong < len(slots) / 10
-    values.close()
+    library.close()
 
 
 def test_a_file_that_is_replaced_is_read_as_it_was_opened(path: Path) -> None:
     whole = path.read_bytes()
-    with PackedFile(path) as file:
+    with open_table(path) as file:
         other = path.with_name("other")
         other.write_bytes(bytes(len(whole)))
         other.replace(path)
-        data = file.coding.stream.data.tobytes()
+        data = coding_of(file).stream.data.tobytes()
     assert data.strip(b"\0")
     assert data in whole
 
@@ -115,11 +117,13 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
     ):
         path.write_bytes(whole)
         edit(path, replaced(name, change))
-        with PackedFile(path) as file, pytest.raises(DamagedTableError):
-            print(file.coding, file.exceptions())
+        with open_table(path) as file, pytest.raises(DamagedTableError):
+            print(coding_of(file), exceptions_of(file))
     path.write_bytes(whole)
-    with PackedFile(path) as file, pytest.raises(DamagedTableError, match="functions that do not exist"):
-        file.accrued_functions(np.full(1, len(file.coding.entry_start) - 1, np.uint32))
+    with open_table(path) as file:
+        coding = coding_of(file)
+    with pytest.raises(DamagedTableError, match="functions that do not exist"):
+        functions_of(file, coding, np.full(1, len(coding.entry_start) - 1, np.uint32))
     many = MAX_CONTEXTS + 1
     ones, zeros, shares = np.ones(many, np.uint16), np.zeros(many, np.uint8), np.full(many, TOTAL, np.uint16)
     with pytest.raises(ValueError, match="too many"):
@@ -148,29 +152,25 @@ def test_altered_and_truncated_files_are_refused(path: Path) -> None:
     whole = path.read_bytes()
     for part in (0, 1, 100, 5000, -1):
         path.write_bytes(whole[:part])
-        refused(path, reader=PackedFile)
+        refused(path)
     for change, word in CHANGES:
         path.write_bytes(whole)
         edit(path, change)
-        refused(path, word, reader=PackedFile)
+        refused(path, word)
     path.write_bytes(whole)
     edit(path, set_attribute("format", np.bytes_(TABLE.format)))  # it says that it is plain
     edit(path, set_attribute("format_version", TABLE.version))
     with pytest.raises(DamagedTableError, match="damaged"):
-        TableFile(path)
+        open_table(path)
 
 
-def test_another_material_another_form_and_no_file(path: Path, tables: Path) -> None:
+def test_another_material_and_no_file(path: Path) -> None:
     other, whole = path.with_name("KBvK.r.h5"), path.with_name("KNvK.wg.h5")
     shutil.copy(path, other)
     shutil.copy(path, whole)
     with pytest.raises(DamagedTableError, match="it contains KNvK"):
-        PackedFile(other, material=Material.parse("KBvK"))
+        open_table(other, material=Material.parse("KBvK"))
     with pytest.raises(DamagedTableError, match="it contains values for the rules 'r'"):
-        PackedFile(whole)
-    with pytest.raises(DamagedTableError, match="it is packed, but a plain table is expected"):
-        TableFile(path)
-    with pytest.raises(DamagedTableError, match="it is a plain table, but a packed table was expected"):
-        PackedFile(table_path(tables, "KNvK", R))
+        open_table(whole)
     with pytest.raises(MissingTableError, match="table KRvK is missing"):
-        PackedFile(path.with_name("KRvK.r.h5"))
+        open_table(path.with_name("KRvK.r.h5"))

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.errors import LimitError
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.targets import Pool
 from tbgen.store.schema import BLOCK_DATA, BLOCK_FUNCTION_LENGTH
 from tbgen.tables import encode, pack
 from tbgen.tables.encode import Encoder
-from tbgen.tables.file import PackedFile
+from tbgen.tables.library import Library
 from tbgen.tables.pack import NeedFinder
 from tests.support import packed_tables
 from tests.support.exhaustive import sample
@@ -31,9 +32,10 @@ def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
     wanted = depth.copy()
     path = write(table, needed, tmp_path)
     assert np.array_equal(table.depth[needed.side], wanted)
-    with PackedFile(path, material=Material.parse("KRvK")) as file:
+    with Library([path.parent, three_men], Variant.R_MOBILITY) as library:
+        file = library.table(Material.parse("KRvK"))
         for slot in np.flatnonzero(said)[::7].tolist():
-            assert file.fresh(file.side, slot) == (value[slot], wanted[slot])
+            assert file.fresh(needed.side, slot) == (value[slot], wanted[slot])
     reader = Packed(path, three_men)
     for slot in np.flatnonzero(said)[:: sample(3000, 97)].tolist():
         _, half, _ = reader.block(reader.row_of(slot) // reader.rows)[slot]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tbgen import open_tablebase
-from tbgen.tables import packed_warmup as warmup
+from tbgen.tables import look_up_warmup, packed_warmup
 from tbgen.tables.kernels import encode, questions
 from tests.support.packed_tables import pack
 from tests.tables.test_batch import states
@@ -17,9 +17,9 @@ KERNELS = (
 
 def test_a_kernel_has_one_signature(three_men: Path, tmp_path: Path) -> None:
     """Single positions and batches, tables in files and in memory use the same compiled kernels."""
-    warmup.compile_questions()
-    warmup.compile_answers()
-    warmup.compile_encoding()
+    look_up_warmup.compile_questions()
+    look_up_warmup.compile_answers()
+    packed_warmup.compile_encoding()
     pack(three_men, "KPvK", tmp_path)
     boards, scores = states(("KPvK",), 200)
     with open_tablebase(tmp_path, three_men) as one, open_tablebase(tmp_path, three_men) as other:

@@ -12,9 +12,9 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.index.layout import Layout
-from tbgen.index.table import ArraySource
+from tbgen.index.table import Table
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
 from tbgen.verify.sub_tables import SubTables
 from tests.support.packed_tables import PackedTables
 
@@ -23,9 +23,9 @@ def around(directory: Path, layout: Layout) -> SubTables:
     """Return the sub-tables of a layout, from the tables of a directory, for a proof."""
 
     @cache
-    def source_of(material: Material) -> ArraySource:
-        with TableFile(table_path(directory, material.name, Variant.R_MOBILITY)) as file:
-            return ArraySource(*file.read_fresh())
+    def source_of(material: Material) -> Table:
+        with open_table(table_path(directory, material.name, Variant.R_MOBILITY)) as file:
+            return file.read().fresh_only()
 
     return SubTables(layout, source_of)
 

@@ -15,7 +15,7 @@ from tbgen.index.layout import Side
 from tbgen.index.table import AccruedForm, Source, Table
 from tbgen.retro.kernels.phase import LayerPart
 from tbgen.retro.layer_solvers import EveryLayer
-from tbgen.tables.sources import Sources
+from tbgen.tables.library import Library
 from tbgen.verify.proof import verify_table
 from tbgen.verify.report import VerifyResult
 from tests.support.builds import Silent, stored_as
@@ -54,10 +54,11 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
     material = Material.parse(name)
     table = plain(directory, name)
     assert not table.stores_accrued
-    with Sources(directory, Variant.R_MOBILITY) as sources:
-        sources_around = {sub: sources.get(sub) for sub in material.successors()}
-        with Tampered(tamper, table, sources_around) as layers:
-            return verify_table(table, around(directory, table.layout), layer_maker=layers)
+    with (
+        Library(directory, Variant.R_MOBILITY) as library,
+        Tampered(tamper, table, library.sub_tables_of(material)) as layers,
+    ):
+        return verify_table(table, around(directory, table.layout), layer_maker=layers)
 
 
 @pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KBvK", "KPvK"])])
@@ -122,8 +123,8 @@ class Forgetful(EveryLayer):
 def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
     table = plain(bare, "KPvK")
     with (
-        Sources(bare, Variant.R_MOBILITY) as sources,
-        Forgetful(table, {sub: sources.get(sub) for sub in table.material.successors()}) as layers,
+        Library(bare, Variant.R_MOBILITY) as library,
+        Forgetful(table, library.sub_tables_of(table.material)) as layers,
         pytest.raises(ValueError, match="do not cover each of the 24 phases once"),
     ):
         verify_table(table, around(bare, table.layout), layer_maker=layers)

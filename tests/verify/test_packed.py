@@ -16,13 +16,13 @@ from tbgen.board.variant import Variant
 from tbgen.index.codes import FRESH
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import Table, ValueFunctions
-from tbgen.probe.values import Values
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.store.format import table_path
 from tbgen.system import memory
-from tbgen.tables.file import PackedFile
+from tbgen.tables.files import open_table
+from tbgen.tables.library import Library
+from tbgen.tables.open_table import Given, OpenTable
 from tbgen.tables.pack import StoredPositions
-from tbgen.tables.unpack import unpack
 from tbgen.verify import consistency as packed
 from tbgen.verify.consistency import functions_problem
 from tbgen.verify.proof import verify_table
@@ -69,10 +69,10 @@ def put(tables: Path, tmp_path: Path) -> Put:
 
 def content(path: Path, tables: Path) -> Table:
     """Return the unpacked content of a packed table."""
-    with PackedFile(path) as file:
+    with open_table(path) as file:
         material = Material.parse(file.info.material)
         subs = {sub: source_of(plain(tables, sub.name)) for sub in material.successors()}
-        return unpack(file, subs)
+        return file.read(Given(subs))
 
 
 @pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KPvK", "KRvKB"])])
@@ -185,7 +185,7 @@ def test_counts_are_compared(
 class Liar:
     """Reads a table in memory and its layers, but answers the first question of a kind wrongly."""
 
-    def __init__(self, table: Table, file: PackedFile, kind: str) -> None:
+    def __init__(self, table: Table, file: OpenTable, kind: str) -> None:
         self._table, self._file, self._kind, self.lies = table, file, kind, 0
 
     def fresh(self, side: Side, slot: Slot) -> tuple[Code, int]:
@@ -195,7 +195,7 @@ class Liar:
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
         value, depth = self._file.accrued(side, slot, code)
-        if self._kind == "accrued" and side == self._file.side and not self.lies:
+        if self._kind == "accrued" and side == self._file.stored_side and not self.lies:
             self.lies += 1
             return Code(255 - value), depth
         return value, depth
@@ -210,13 +210,9 @@ def test_a_probe_that_says_something_else_is_found(
     subs = {sub: plain(tables, sub.name) for sub in material.successors()}
     sources = {sub: source_of(other) for sub, other in subs.items()}
     put(table, needed)
-    values = Values([tmp_path], variant=Variant.R_MOBILITY, max_open_files=8, cache_bytes=1 << 20)
-    file = values.table(material)
-    assert isinstance(file, PackedFile)
-    liar = Liar(table, file, kind)
-    with EveryLayer(table, sources) as layers:
+    with Library(tmp_path, Variant.R_MOBILITY) as library, EveryLayer(table, sources) as layers:
+        liar = Liar(table, library.table(material), kind)
         result = verify_table(table, sub_tables_of(table.layout, subs), layer_maker=layers, reader=liar)
-    values.close()
     assert result.wrong == liar.lies == 1
     (finding,) = result.findings
     assert finding.problem == "a probe returns another result"

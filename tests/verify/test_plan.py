@@ -12,10 +12,11 @@ from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.costs import BASE_MEMORY, Cost, layers_memory, unpacking_memory
 from tbgen.index.layout import layout_of
+from tbgen.index.table import AccruedForm
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
-from tbgen.store.table_file import StoredFile
-from tbgen.tables.sources import Sources
+from tbgen.tables.files import open_table
+from tbgen.tables.library import Library, PlainCopies
 from tbgen.verify import directory as proving
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
@@ -46,7 +47,7 @@ def directory(two_packed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def proofs_of(directory: Path, *names: str) -> Proofs:
     proofs = Proofs()
     for name in names:
-        with StoredFile(table_path(directory, name, R)) as file:
+        with open_table(table_path(directory, name, R)) as file:
             proofs.add(ProofRecord(Material.parse(name), R, file.info.digest, 1, 1, 1, 1.0))
     return proofs
 
@@ -74,8 +75,7 @@ def test_what_is_proved_takes_nothing_but_to_be_unpacked(directory: Path) -> Non
     own = {name: unpack_step(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [], "KNvK": [own["KNvK"]], "KNNvK": [own["KNNvK"], STATES]}
     assert plan.disk > 0
-    with Sources(directory, R) as sources:
-        sources.open(ORDER[1]).close()  # makes a copy
+    Library(directory, R, copies=PlainCopies()).plain(ORDER[1])  # makes a copy that stays
     every = plan_proofs(ORDER, directory, R, proofs=proofs_of(directory, *NAMES))
     assert (every.to_do, every.disk) == ([], 0)
     assert steps(every) == {"KvK": [], "KNvK": [own["KNvK"]], "KNNvK": [own["KNNvK"]]}
@@ -91,7 +91,7 @@ def test_a_table_that_cannot_be_read_takes_nothing(directory: Path) -> None:
 def test_layers_take_memory(tables: Path, directory: Path) -> None:
     """The proof of a packed table makes layers, which needs memory; a plain table stores runs instead."""
     plain, packed = (plan_proofs(ORDER, place, R).tasks[2].cost.memory for place in (tables, directory))
-    with StoredFile(table_path(tables, "KNNvK", R)) as file:
+    with open_table(table_path(tables, "KNNvK", R)) as file:
         runs = file.info.runs
     size = layout_of(ORDER[2]).size
     assert packed + 12 * runs - plain == layers_memory(layout_of(ORDER[2])) + 2 * size > 15 * size
@@ -109,7 +109,7 @@ def test_a_table_with_pawns_takes_a_temporary_file(packed: PackedTables, tmp_pat
 
 def test_memory_of_tables_with_pawns_depends_on_their_phases() -> None:
     """All tables of five men can be proved with 6 GiB."""
-    info = SimpleNamespace(variant=R, stores_runs=False, packed=True)
+    info = SimpleNamespace(variant=R, accrued_form=AccruedForm.FUNCTIONS, derives=True)
     memory = {
         material: planning._proof_memory(material, info)  # type: ignore[arg-type]
         for material in all_materials(5)

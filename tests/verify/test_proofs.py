@@ -10,7 +10,8 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
-from tbgen.store.table_file import TableFile
+from tbgen.tables.files import open_table
+from tbgen.tables.open_table import OpenTable
 from tbgen.verify.directory import verify as verify_tables
 from tbgen.verify.plan import ProofRecord, Proofs
 from tests.support.builds import Silent
@@ -108,8 +109,8 @@ def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: 
         def __init__(self) -> None:
             self.opened: set[Material] = set()
 
-        def table(self, material: Material) -> TableFile:
-            file = TableFile(table_path(directory, material.name, Variant.R_MOBILITY), material=material)
+        def table(self, material: Material) -> OpenTable:
+            file = open_table(table_path(directory, material.name, Variant.R_MOBILITY), material=material)
             if material in self.opened:
                 file.info = replace(file.info, digest="0" * 64)
             self.opened.add(material)
@@ -119,7 +120,7 @@ def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: 
     (proof,) = verify_tables([kings], directory, ReplacedTables(), Silent(), variant=variant, proofs=proofs)
     assert proof.proved
     assert proofs.find(kings, variant, "0" * 64, None) is None
-    with TableFile(table_path(directory, "KvK", variant)) as file:
+    with open_table(table_path(directory, "KvK", variant)) as file:
         assert proofs.find(kings, variant, file.info.digest, None) is not None
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from tbgen.board.variant import Variant
 from tbgen.cli.bars import TableProgress
 from tbgen.errors import TbgenError
 from tbgen.index.table import Table
-from tbgen.probe.values import Values
 from tbgen.progress import TimedProgress
 from tbgen.store.format import table_path
-from tbgen.tables.copies import COPIES_FOLDER, PlainCopies
+from tbgen.tables.library import COPIES_FOLDER, Library, PlainCopies
 from tbgen.verify import directory as proving
 from tbgen.verify import plan
 from tests.verify.conftest import Verify
@@ -64,8 +63,8 @@ def test_tables_that_others_rest_on_are_unpacked_once(unpacked: list[str], verif
 
 
 def test_a_plain_table_is_read_without_what_it_rests_on(tables: Path, unpacked: list[str]) -> None:
-    with closing(Values([tables], variant=Variant.R_MOBILITY, max_open_files=4, cache_bytes=0)) as values:
-        proved_tables = proving.ProvedTables(values, (), 1, TimedProgress(TableProgress(), 0, ()))
+    with Library(tables, Variant.R_MOBILITY) as library:
+        proved_tables = proving.ProvedTables(library, (), 1, TimedProgress(TableProgress(), 0, ()))
         with ExitStack() as files:
             proved_tables.sources(Material.parse("KNNvK"), files)
     assert unpacked == ["KNvK"]

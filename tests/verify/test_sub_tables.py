@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 from tbgen.board.material import Material
+from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.table import ArraySource
+from tbgen.index.table import Table
 from tbgen.verify.game import men_of, resets_of
 from tbgen.verify.sub_tables import SubTables, promoted_blocks
 
 
 @cache
-def made_up(material: Material) -> ArraySource:
+def made_up(material: Material) -> Table:
     random, shape = np.random.default_rng(material.men), (2, layout_of(material).size)
-    return ArraySource(random.integers(0, 256, shape, np.uint8), random.integers(0, 999, shape, np.uint16))
+    value, depth = random.integers(0, 256, shape, np.uint8), random.integers(0, 999, shape, np.uint16)
+    return Table(material, Variant.R_MOBILITY, value, depth)
 
 
 def layout_named(name: str) -> Layout:
@@ -48,9 +50,9 @@ def test_sources_hold_what_was_read(name: str) -> None:
             for phase, side in ((phase, side) for phase in range(len(other.placements)) for side in SIDES):
                 if material.men == layout.material.men and ((material, phase), side) not in there:
                     with pytest.raises(KeyError):
-                        tables.source(material).read_side(phase, side, value, depth)
+                        tables.source(material).read_slots(side, phase * other.phase_size, value, depth)
                     continue
-                tables.source(material).read_side(phase, side, value, depth)
+                tables.source(material).read_slots(side, phase * other.phase_size, value, depth)
                 right = made_up(material)
                 part = slice(phase * other.phase_size, (phase + 1) * other.phase_size)
                 for found, array in ((value, right.value), (depth, right.depth)):

@@ -21,7 +21,7 @@ from tbgen.index.table import AccruedForm, Table
 from tbgen.retro.solver import solve
 from tbgen.store import dataset
 from tbgen.store.format import table_path
-from tbgen.store.writer import write_table
+from tbgen.tables.files import write_table
 from tbgen.verify.consistency import table_problem
 from tbgen.verify.proof import Proof, places_of, verify_table
 from tbgen.verify.report import VerifyResult, board_at

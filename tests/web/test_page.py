@@ -12,7 +12,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.store.inventory import inventory
+from tbgen.tables.inventory import inventory
 from tests.support.browsing import PHONE, Visit
 from tests.web.conftest import Opener
 

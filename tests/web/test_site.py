@@ -17,7 +17,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, NoTablesError, TbgenError, UsageError
 from tbgen.exchange.fetch import plan_tables, read_list
 from tbgen.exchange.sources import source_of
-from tbgen.store.inventory import inventory
+from tbgen.tables.inventory import inventory
 from tbgen.web.site import write_site
 from tests.support.packed_tables import PackedTables
 

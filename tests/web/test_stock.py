@@ -160,7 +160,7 @@ def test_clients_are_told_that_kernels_are_compiled(
         done.set()
 
     monkeypatch.setattr(cache, "is_compiled", lambda _: done.is_set())
-    monkeypatch.setattr("tbgen.tables.packed_warmup.compile_look_up", compile_slowly)
+    monkeypatch.setattr("tbgen.tables.look_up_warmup.compile_answers", compile_slowly)
     fens = {"packed": "8/8/8/8/8/2k5/8/K6Q w - - 0 1", "plain": "8/8/8/4KBk1/8/8/8/8 b - - 0 1"}
     with TestClient(make_app(Settings((tmp_path, tables), precompiles=False))) as client:
 

@@ -22,7 +22,8 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import any_board_of
 from tbgen.store import schema
 from tbgen.store.format import BLOCK_SLOTS, TableInfo, layer_files_beside, table_path, tables_in
-from tbgen.store.table_file import StoredFile
+from tbgen.tables.files import open_table
+from tbgen.tables.open_table import OpenTable
 
 _BLOCK_BYTES: Final = BLOCK_SLOTS // 8
 
@@ -45,14 +46,14 @@ class LongestState(Document):
     """The accrued score; None for a fresh state."""
 
 
-def deepest_state(file: StoredFile) -> LongestState | None:
+def deepest_state(file: OpenTable) -> LongestState | None:
     """Return a state with the greatest depth in a plain table, if possible a fresh state.
 
     The result is None for a packed table, which stores no depths for accrued scores.
 
     :raises DamagedTableError: if the depths do not decode.
     """
-    if file.info.packed:
+    if file.info.derives:
         return None
     max_depth = file.info.max_depth
     depth = file.data(schema.DEPTH)
@@ -75,7 +76,7 @@ def _first_index(depths: NDArray[Any], depth: int) -> int | None:
     return int(indices[0]) if indices.size else None
 
 
-def _state_of_run(file: StoredFile, run: int) -> LongestState:
+def _state_of_run(file: OpenTable, run: int) -> LongestState:
     """Return the state at the beginning of a run.
 
     ``start`` contains the index of the first run of each block of slots. Each slot with a bit in the mask has
@@ -215,7 +216,7 @@ def _expected_materials(directory: Path, variant: Variant) -> list[Material]:
 def _entry(material: Material, directory: Path, variant: Variant, with_counts: bool) -> Entry:
     path = table_path(directory, material.name, variant)
     try:
-        with StoredFile(path, material=material) as file:
+        with open_table(path, material) as file:
             sizes = list(_file_sizes(layer_files_beside(path)))
             counts = tuple(file.counts()) if with_counts else None
             longest = deepest_state(file) if with_counts else None
@@ -235,7 +236,7 @@ def digest_line(entry: Entry, variant: Variant) -> str:
     info = entry.info
     if info is None:
         return f"{entry.material} {variant} {'missing' if entry.is_missing else 'damaged'}"
-    accrued_column = ("values" if info.packed else "stored") if info.stores_accrued else "left-out"
+    accrued_column = ("values" if info.derives else "stored") if info.stores_accrued else "left-out"
     return f"{entry.material} {variant} {info.manifest.fresh} {accrued_column} {info.digest}"
 
 

@@ -7,7 +7,7 @@ zeroing moves, which lead to sub-tables.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -28,7 +28,6 @@ from tbgen.index.zeroing import targets_of
 from tbgen.retro.geometry import MAX_TARGETS
 from tbgen.retro.kernels.targets import men_buffer
 from tbgen.retro.pool import make_targets
-from tbgen.store.table_file import Entry
 from tbgen.tables.coding import BLOCKS, PerThread, digit_order, rows_of, stored_side
 from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
 from tbgen.tables.kernels.rows import find_ranks
@@ -44,25 +43,13 @@ from tbgen.tables.kernels.zeroing import (
     find_exits,
     list_zeroing,
 )
+from tbgen.tables.open_table import Bounds, Entry, Moves, SuccessorTables
 from tbgen.tables.structs import FUNCTION, INDEX_BITS, UNANSWERED, Batch, Coding
 
-Moves: TypeAlias = NDArray[np.int64]
-"""int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;
-square of a legal en passant capture after the move, in the target's numbering; -1 if there is none."""
 Exits: TypeAlias = NDArray[np.int64]
 """int64 (n, 3): code of the value of the best zeroing moves, with the colours of this table, not of the
 sub-table; smallest and greatest depth in plies of the positions after these moves. The code is NONE if
 there are no zeroing moves, and DAMAGED if a value cannot be looked up."""
-Target: TypeAlias = tuple[Layout, Side]
-"""The layout of a table that moves lead to, and the side to move there."""
-Bounds: TypeAlias = NDArray[np.int64]
-"""int64 (n, 2): for each position, which of its values do not matter (``find_bounds``)."""
-FreshLookUp: TypeAlias = Callable[
-    [Sequence[Target], Moves, Bounds | None], tuple[NDArray[np.int64], TbgenError | None]
-]
-"""A function of the targets, in the order of their numbers, of moves, and of bounds for the positions after
-them. It returns an array, int64 (n, 2), and the first error or None. For each move, the array contains the
-code of W (DAMAGED if it cannot be looked up, NONE if it does not matter by the bounds) and D in plies."""
 
 _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
@@ -125,12 +112,12 @@ def destinations_of(layout: Layout) -> Destinations:
 class ExitFinder:
     """Finds the exits of positions of one table.
 
-    :param look_up_fresh: looks up the fresh values after zeroing moves.
+    :param successors: the tables after zeroing moves.
     """
 
-    def __init__(self, layout: Layout, look_up_fresh: FreshLookUp) -> None:
+    def __init__(self, layout: Layout, successors: SuccessorTables) -> None:
         self._destinations = destinations_of(layout)
-        self._look_up_fresh = look_up_fresh
+        self._successors = successors
         self.targets: Final = [
             (layout_of(target.material), SIDES[(1 - side) ^ target.swapped])
             for (side, *_), target in targets_of(layout).items()
@@ -173,7 +160,7 @@ class ExitFinder:
         """
         if not len(moves):
             return None
-        entries, error = self._look_up_fresh(self.targets, moves, bounds)
+        entries, error = self._successors.fresh_after(self.targets, moves, bounds)
         self.weigh_entries(side, moves, entries, exits)
         return error
 
