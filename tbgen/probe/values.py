@@ -147,8 +147,8 @@ class Values:
                 shape, side, slot, ep_square = state.position[:4]
                 part = (ep_square >= 0) << 1 | side
                 keys_by_layout[shape.layout].append((part << _SLOT_BITS | slot, index, state))
-        for keys in keys_by_layout.values():
-            self.library.prefetch(self.questions_of(state for _, _, state in keys))
+        for layout, keys in keys_by_layout.items():
+            self.library.prefetch_in(layout, self.questions_of(state for _, _, state in keys))
             for _, index, state in sorted(keys):
                 goals[index] = result_or_error(self.stored_goal, state)
         return goals

@@ -336,10 +336,14 @@ class Library(AbstractContextManager["Library"]):
         for question in questions:
             questions_by_layout[question[0].layout].append(question)
         for layout, group in questions_by_layout.items():
-            with suppress(TbgenError):  # a later look-up raises the error again
-                self.table(layout.material).prefetch(
-                    (place.side, place.slot, code) for place, code in group if place.ep_square < 0
-                )
+            self.prefetch_in(layout, group)
+
+    def prefetch_in(self, layout: Layout, questions: Iterable[tuple[Place, int]]) -> None:
+        """Do the work of :meth:`prefetch` for one table. A plain table does not read the questions."""
+        with suppress(TbgenError):  # a later look-up raises the error again
+            self.table(layout.material).prefetch(
+                (side, slot, code) for (_, side, slot, ep_square), code in questions if ep_square < 0
+            )
 
     def fresh_after(
         self, targets: Sequence[Target], moves: Moves, bounds: Bounds | None = None
@@ -369,8 +373,7 @@ class Library(AbstractContextManager["Library"]):
 
     def _is_looked_up_together(self, layout: Layout, count: int) -> bool:
         """Return whether to look up ``count`` positions of a table together."""
-        is_loaded = self.table(layout.material).is_loaded
-        return count > (_MAX_ONE_BY_ONE_LOADED if is_loaded else _MAX_ONE_BY_ONE)
+        return count > (_MAX_ONE_BY_ONE_LOADED if self.table(layout.material).is_loaded else _MAX_ONE_BY_ONE)
 
     def _fresh_one_by_one(
         self, targets: Sequence[Target], moves: Moves

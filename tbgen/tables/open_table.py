@@ -3,7 +3,7 @@
 import operator
 import os
 import shlex
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -122,7 +122,7 @@ class OpenedFile(NamedTuple):
     threads: int | None
 
 
-class OpenTable(DatasetFile):
+class OpenTable(DatasetFile, ABC):
     """An open table. :func:`tbgen.tables.files.open_table` returns it. Look-ups are thread-safe.
 
     Both forms of a table have the same methods and give the same answers, except that a packed table does
@@ -142,11 +142,11 @@ class OpenTable(DatasetFile):
     """The layout of the table."""
 
     def __init__(self, opening: OpenedFile) -> None:
-        where = self._where = opening.where
-        self._opened = opening.file
+        self._opening = opening
         self._threads = opening.threads or self.default_threads
-        super().__init__(where.path, opening.cache)
-        if where.material is not None and self.info.material != where.material.name:
+        super().__init__(opening.where.path, opening.cache)
+        expected = opening.where.material
+        if expected is not None and self.info.material != expected.name:
             self.close()
             raise self.damaged(f"it contains {self.info.material}")
 
@@ -310,10 +310,10 @@ class OpenTable(DatasetFile):
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that states the problem of the file and the command that builds it again."""
-        return self._where.damaged(problem)
+        return self._opening.where.damaged(problem)
 
     def _open(self) -> h5py.File:
-        return self._opened
+        return self._opening.file
 
     def _load(self) -> None:
         self.schema = schema = self.form_schema
@@ -324,7 +324,7 @@ class OpenTable(DatasetFile):
         if version > schema.version:
             raise DamagedTableError(
                 f"{self.path} has format version {version} and this tbgen reads version {schema.version}: "
-                f"install a newer tbgen, or build it again with: {self._where.command('--force')}"
+                f"install a newer tbgen, or build it again with: {self._opening.where.command('--force')}"
             )
         if version < schema.version:
             raise self.damaged(f"its format version {version} is that of an older tbgen")

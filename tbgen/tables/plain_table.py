@@ -122,8 +122,7 @@ class PlainTable(OpenTable):
         :raises DamagedTableError: if they differ, because tables built from them would be wrong.
         """
         value, depth = (self._read_checked(dataset) for dataset in (schema.VALUE, schema.DEPTH))
-        fresh_depth = depth.astype(np.uint16, copy=False)
-        return Table(self.layout.material, self.info.variant, value, fresh_depth)
+        return Table(self.layout.material, self.info.variant, value, depth.astype(np.uint16, copy=False))
 
     def _position_counts(self) -> NDArray[np.uint64]:
         return count_values(self.data(schema.VALUE))
