@@ -207,10 +207,6 @@ class Library(AbstractContextManager["Library"]):
         if self._owns_copies:
             self.copies.remove()
 
-    def path_of(self, material: Material) -> Path:
-        """Return the path of the table of a material or, if it does not exist, where it would be stored."""
-        return find_table(self.directories, material.name, self.variant)
-
     def table(self, material: Material) -> OpenTable:
         """Return an open table, which stays open as long as the caller keeps a reference.
 
@@ -224,7 +220,8 @@ class Library(AbstractContextManager["Library"]):
             table = self._tables.get(material)
             if table is None:
                 try:
-                    table = self._open(self.path_of(material), material)
+                    path = find_table(self.directories, material.name, self.variant)
+                    table = self._open(path, material)
                 except MissingTableError as error:
                     error.__context__ = None
                     directory, *others = self.directories

@@ -46,7 +46,7 @@ Bounds: TypeAlias = NDArray[np.int64]
 
 
 class Given(NamedTuple):
-    """What a table is read with.
+    """The sub-tables and threads with which a table is read.
 
     :ivar sub_tables: the sub-tables, if values are derived; None for those given when the table was opened.
     :ivar threads: number of threads that read or derive values; None for the number given at opening.
