@@ -10,6 +10,8 @@ from pathlib import Path
 
 import tbgen
 from tbgen.cli import main
+from tbgen.tables.look_up_warmup import ensure_compiled
+from tests.support.packed_tables import pack
 from tests.support.paths import MATCH
 from tests.test_extras import PACKAGES
 
@@ -66,7 +68,10 @@ LIGHT = {
     **{f".cli.{name}": {"numba", "matplotlib"} for name in COMMANDS.split()},
     **{name: {"numba", "matplotlib"} for name in (".probe.tablebase", ".probe.positions", ".web.app")},
     **{name: {"numba"} for name in (".engine.uci", ".beyond.structures", ".exchange.export")},
-    **{f".tables.{name}": {"numba"} for name in ("library", "packed_table", "look_up_warmup", "inventory")},
+    **{
+        f".tables.{name}": {"numba"}
+        for name in ("library", "packed_table", "look_up", "look_up_warmup", "inventory")
+    },
 }
 """Modules of tbgen, and what they load at no price."""
 
@@ -79,8 +84,8 @@ def test_light_modules_load_nothing_heavy() -> None:
         assert loaded(f"tbgen{name}") & heavy == set(), name
     for name in main.COMMANDS:
         assert loaded(f"tbgen.cli.{name}").isdisjoint({*PACKAGES, "PIL"}), name
-    for name in ("tables.library", "tables.packed_table", "exchange.export"):
-        solving = re.compile(r"tbgen\.(retro\..*|tables\.(encode|pack|unpack))")
+    for name in ("tables.library", "tables.look_up", "tables.packed_table", "exchange.export"):
+        solving = re.compile(r"tbgen\.(retro\.(?!geometry|targets).*|tables\.(encode|pack|unpack))")
         assert not list(filter(solving.fullmatch, loaded(f"tbgen.{name}"))), name
     for name in ("tbgen.verify.directory", "tbgen.verify.proof"):
         assert "numba" in loaded(name)
@@ -99,6 +104,9 @@ from tbgen.cli.main import main
 
 directory, place, games, fen = sys.argv[1:]
 assert main(["probe", fen, "--dir", directory]) == 0
+assert "llvmlite" not in sys.modules, "probe"
+assert main(["probe", "8/8/8/8/8/2k5/8/K6Q w - - 0 1", "--dir", f"{place}/packed"]) == 0
+assert "llvmlite" in sys.modules, "a packed table was probed"
 assert "numba" not in sys.modules, "probe"
 for words in (
     ["tag", games, f"{place}/out.pgn", "--jobs", "1"],
@@ -128,7 +136,11 @@ assert not {"numba", "matplotlib"} & set(sys.modules)
 
 
 def test_what_needs_no_compiler_loads_none(three_men: Path, tmp_path: Path) -> None:
-    """Plain tables are probed and exported, games adjudicated and work estimated, in one process."""
+    """Tables are probed and exported, games adjudicated and work estimated, in one process."""
+    (place := tmp_path / "packed").mkdir()
+    (place / "KvK.r.h5").symlink_to(three_men / "KvK.r.h5")
+    pack(three_men, "KQvK", place)
+    ensure_compiled()
     words = [str(three_men), str(tmp_path), MATCH, "8/8/8/4KBk1/8/8/8/8 b - - 0 1"]
     done = subprocess.run([sys.executable, "-c", COLD, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

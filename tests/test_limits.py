@@ -33,10 +33,9 @@ from tbgen.tables import look_up, pack
 from tbgen.tables.coding import block_rows_of, make_buffers, rows_of, stored_side
 from tbgen.tables.encode import _MAX_SLOT_BYTES
 from tbgen.tables.kernels.questions import ask
-from tbgen.tables.kernels.zeroing import MAX_ZEROING
 from tbgen.tables.look_up import empty_batch
 from tbgen.tables.pack import MAX_DERIVED_RANK, NeedFinder
-from tbgen.tables.structs import INDEX_BITS, MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS
+from tbgen.tables.structs import INDEX_BITS, MAX_BLOCK_ROWS, MAX_BLOCK_SLOTS, MAX_ZEROING
 from tbgen.verify import game
 from tests.support.made_up_tables import as_sources, made_up
 

@@ -62,6 +62,10 @@ class Struct:
         """The address of ``_memory``, valid during the lifetime of the structure."""
         return int(self._memory.ctypes.data)
 
+    def __index__(self) -> int:
+        """Return the address, the word that stands for the structure among the arguments of a kernel."""
+        return self.address
+
     def members(self) -> list[tuple[str, Any]]:
         """Return the names and values of the fields."""
         return [(field.name, getattr(self, field.name)) for field in fields(cast(Any, self))]

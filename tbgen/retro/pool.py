@@ -24,7 +24,6 @@ after promotions. Released memory must be written before it is read again; a deb
 (``tbgen.system.memory.CHECKS_MEMORY``) fills it with a pattern, and tests run with it.
 """
 
-import functools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -32,15 +31,12 @@ from tempfile import gettempdir
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS
-from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.index.layout import MIRROR_FILES, SIDES, TOUCHING_PAIRS, Layout, Side, layout_of
+from tbgen.index.layout import SIDES, TOUCHING_PAIRS, Layout, Side, layout_of
 from tbgen.index.table import EnPassantSource, SolvedTable, Source, solved_bytes
 from tbgen.index.zeroing import (
-    CAPTURED_PAWN,
     Block,
     block_slots,
     en_passant_configs,
@@ -49,12 +45,12 @@ from tbgen.index.zeroing import (
     promotion_places,
     targets_of,
 )
-from tbgen.retro.geometry import IMAGES
 from tbgen.retro.kernels.functions import FunctionNumbers, Numbers, write_renumbered
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import SweepResults
-from tbgen.retro.kernels.targets import Pool, Routes, Targets
+from tbgen.retro.kernels.targets import Pool, Routes
 from tbgen.retro.kernels.words import Codes, Plies
+from tbgen.retro.targets import make_targets
 from tbgen.retro.workspace import QUARTERS, expand, make_function_numbers, to_solver_order
 from tbgen.system.files import ScratchFile
 from tbgen.system.memory import discard, zeros
@@ -68,68 +64,6 @@ class Map(Protocol):
 
     def __call__(self, function: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]:
         """Call a function on all items; return its results in the order of the items."""
-
-
-@functools.cache
-def _phases_by_squares(layout: Layout) -> NDArray[np.int32]:
-    """Return an array in the form of ``Targets.rows``: coded phases, indexed by the squares of the pawns."""
-    rows = np.full(64**layout.pawns, -1, np.int32)
-    placements = np.array(layout.placements, np.int64)
-    white = layout.white_pawns
-    weights = 64 ** np.arange(layout.pawns)[::-1]
-    for symmetry in (MIRROR_FILES, 0):
-        squares = IMAGES[symmetry][placements]
-        squares[:, :white].sort(axis=1)
-        squares[:, white:].sort(axis=1)
-        rows[squares @ weights] = 2 * np.arange(len(placements)) + symmetry
-    return rows
-
-
-def make_targets(
-    layout: Layout, block_at: Mapping[Material, int], block_count: int, configs: Iterable[Sequence[int]]
-) -> Targets:
-    """Return the directory of the pool of a table. So far, only the table's own blocks have a place in the
-    pool.
-
-    :param block_at: index of the first block of each material.
-    :param block_count: number of blocks of all materials.
-    :param configs: phase and square of each en passant configuration of the table.
-    """
-    targets = targets_of(layout)
-    target_index = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
-    for index, move in enumerate(targets):
-        target_index[move] = index
-    source = np.zeros((len(targets), MAX_MEN), np.int64)
-    for row, target in zip(source, targets.values(), strict=True):
-        row[: len(target.source)] = target.source
-    layouts = [layout_of(target.material) for target in targets.values()]
-    pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
-    rows = {key: _phases_by_squares(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
-    rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
-    begin = np.full((block_count, 2), -1, np.int64)
-    own_begins = np.arange(len(layout.placements)) * layout.phase_size
-    begin[: len(own_begins)] = np.column_stack([own_begins, layout.size + own_begins])
-    ep_row = np.full((len(layout.placements), 16), -1, np.int32)
-    for config, (phase, square) in enumerate(configs):
-        ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
-    return Targets(
-        number=target_index,
-        swapped=_ints(target.swapped for target in targets.values()),
-        free_count=_ints(len(target.source) for target in targets.values()),
-        source=source,
-        pawn_count=_ints(each.pawns for each in layouts),
-        phase_size=_ints(each.phase_size for each in layouts),
-        block_at=_ints(block_at[target.material] for target in targets.values()),
-        start=begin,
-        rows_at=_ints(rows_at.get(key, 0) for key in pawns),
-        rows=np.concatenate([np.zeros(1, np.int32), *rows.values()]),
-        ep_row=ep_row,
-        ep_offset=2 * layout.size,
-    )
-
-
-def _ints(values: Iterable[int]) -> NDArray[np.int64]:
-    return np.array(list(values), np.int64)
 
 
 def no_routes() -> Routes:

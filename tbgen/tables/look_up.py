@@ -19,32 +19,32 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import NONE
-from tbgen.compiler.jit import python_of, with_fixed_types
+from tbgen.compiler.object_code import ObjectCode
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, squares_of
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.zeroing import targets_of
+from tbgen.index.zeroing import PROMOTED, targets_of
 from tbgen.retro.geometry import MAX_TARGETS
-from tbgen.retro.kernels.targets import men_buffer
-from tbgen.retro.pool import make_targets
+from tbgen.retro.targets import Men, make_targets
 from tbgen.tables.coding import BLOCKS, PerThread, digit_order, rows_of, stored_side
-from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
-from tbgen.tables.kernels.rows import find_ranks
-from tbgen.tables.kernels.zeroing import (
+from tbgen.tables.destinations import Destinations, ZeroingBuffers
+from tbgen.tables.open_table import Bounds, Entry, Moves, SuccessorTables
+from tbgen.tables.structs import (
     COLUMNS,
+    FUNCTION,
+    INDEX_BITS,
     MAX_ZEROING,
     ORIGIN,
     PASSED,
     SLOT,
     TARGET,
-    Destinations,
-    ZeroingBuffers,
-    find_exits,
-    list_zeroing,
+    UNANSWERED,
+    Batch,
+    Coding,
+    RankedPositions,
+    ZeroingMoves,
 )
-from tbgen.tables.open_table import Bounds, Entry, Moves, SuccessorTables
-from tbgen.tables.structs import FUNCTION, INDEX_BITS, UNANSWERED, Batch, Coding
 
 Exits: TypeAlias = NDArray[np.int64]
 """int64 (n, 3): code of the value of the best zeroing moves, with the colours of this table, not of the
@@ -53,9 +53,6 @@ there are no zeroing moves, and DAMAGED if a value cannot be looked up."""
 
 _POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
-
-_list_zeroing: Final = with_fixed_types(list_zeroing)
-_find_exits: Final = with_fixed_types(find_exits)
 
 _MAX_BATCH_POSITIONS: Final = 1 << 20
 """Maximum number of positions in one batch. Their questions take about 700 MiB of memory."""
@@ -70,6 +67,8 @@ _POSITIONS_PER_RANKING: Final = 1 << 12
 """Number of positions whose ranks one thread finds at a time."""
 _MAX_MOVES: Final = (MAX_MEN - 1) * MAX_TARGETS
 """Upper bound of the number of moves of the free men of one side."""
+_BUFFERED_POSITIONS: Final = 100
+"""Number of positions for whose zeroing moves each thread keeps memory."""
 _NO_SLOT: Final = np.iinfo(np.int64).max
 """A number greater than any slot."""
 
@@ -77,22 +76,38 @@ _QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
 """Maximum number of questions to answer about a position with bounds, for each round. One answer mostly
 proves that the value does not matter."""
 _FIRST: Final = np.zeros(1, np.int64)
+_INDICES: Final = np.arange(_MAX_MOVES)
+_NO_ROWS: Final = np.empty((0, 2), np.int64)
 
-_ask: Final = with_fixed_types(ask)
-_answer: Final = with_fixed_types(answer)
-_find_values: Final = with_fixed_types(find_values)
-_find_bounds: Final = with_fixed_types(find_bounds)
-_list_open_questions: Final = with_fixed_types(list_open_questions)
-_find_ranks: Final = with_fixed_types(find_ranks)
+KERNELS: Final = ObjectCode("tbgen.tables.look_up_warmup", "that look up positions", "about ten seconds")
+"""The kernels that look up positions."""
+_ask: Final = KERNELS.kernel("ask")
+_answer: Final = KERNELS.kernel("answer")
+_find_values: Final = KERNELS.kernel("find_values")
+_find_bounds: Final = KERNELS.kernel("find_bounds")
+_list_open_questions: Final = KERNELS.kernel("list_open_questions")
+_find_ranks: Final = KERNELS.kernel("find_ranks")
+_list_zeroing: Final = KERNELS.kernel("list_zeroing")
+_find_exits: Final = KERNELS.kernel("find_exits")
 
 
 def make_zeroing_buffers() -> ZeroingBuffers:
     """Return buffers for listing zeroing moves."""
     squares, child = np.zeros((2, MAX_MEN), np.int64)
-    return ZeroingBuffers(squares, python_of(men_buffer)(), child)
+    men = Men(np.zeros(PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.zeros(MAX_MEN, np.int64))
+    return ZeroingBuffers(squares, men, child)
+
+
+def empty_moves(positions: int) -> ZeroingMoves:
+    """Return a list for the zeroing moves of up to ``positions`` positions."""
+    move = np.empty((positions * MAX_ZEROING, COLUMNS), np.int64)
+    entry, bound = np.empty((2, positions * MAX_ZEROING, 2), np.int64)
+    slot, exits = np.empty(positions, np.int64), np.empty((positions, 3), np.int64)
+    return ZeroingMoves(slot=slot, exits=exits, move=move, entry=entry, bound=bound)
 
 
 _ZEROING: Final = PerThread(make_zeroing_buffers)
+_MOVES: Final = PerThread(lambda: empty_moves(_BUFFERED_POSITIONS))
 
 _spare_batches: Final[list[Batch]] = []
 """Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
@@ -138,8 +153,11 @@ class ExitFinder:
                 batches.append(self.moves(side, slots[start : start + _POSITIONS_PER_LIST], captures_only))
                 batches[-1][:, 0] += start
             return np.concatenate(batches)
-        moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
-        return moves[: _list_zeroing(self._destinations, side, slots, captures_only, _ZEROING.buffers, moves)]
+        positions = len(slots)
+        listed = _MOVES.buffers if positions <= _BUFFERED_POSITIONS else empty_moves(positions)
+        listed.slot[:positions] = slots
+        arguments = self._destinations, listed, _ZEROING.buffers, side, positions, captures_only
+        return listed.move[: _list_zeroing(*arguments)].copy()
 
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
@@ -166,7 +184,15 @@ class ExitFinder:
 
     def weigh_entries(self, side: Side, moves: Moves, entries: NDArray[np.int64], exits: Exits) -> None:
         """Weigh moves that have been looked up."""
-        _find_exits(self._destinations, side, moves, entries, exits)
+        count, positions = len(moves), len(exits)
+        if positions > _BUFFERED_POSITIONS or count > _BUFFERED_POSITIONS * MAX_ZEROING:
+            listed = ZeroingMoves(slot=_FIRST, exits=exits, move=moves, entry=entries, bound=_NO_ROWS)
+            _find_exits(self._destinations, listed, side, count)
+            return
+        listed = _MOVES.buffers
+        listed.move[:count], listed.entry[:count], listed.exits[:positions] = moves, entries, exits
+        _find_exits(self._destinations, listed, side, count)
+        exits[:] = listed.exits[:positions]
 
 
 class ExceptionalPositions(NamedTuple):
@@ -213,25 +239,29 @@ def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
     question_rank = np.empty(total, np.uint8)
     answers = np.full((total, 3), UNANSWERED, np.int32)
     positions = derived, slot, accrued, begin, end, rank, is_beaten, exits, is_exception, value, depth, layer
-    return Batch(*positions, question, question_rank, answers, capture_slot, capture)
+    bound, position, key = (
+        np.zeros((count, 2), np.int64),
+        np.zeros(count, np.int64),
+        np.empty(total, np.int64),
+    )
+    return Batch(*positions, bound, position, question, question_rank, answers, capture_slot, capture, key)
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
     """Return the position ranks of legal positions without en passant rights: int64 (n,)."""
     rows = rows_of(layout, side)
-    ranks = np.empty(len(slots), np.int64)
+    ranked = RankedPositions(slots.copy(), np.empty(len(slots), np.int64))
 
-    def find(start: int) -> None:
-        part = slice(start, start + _POSITIONS_PER_RANKING)
-        _find_ranks(rows, side, slots[part], BLOCKS.buffers.squares, ranks[part])
+    def find(part: Part) -> None:
+        _find_ranks(rows, ranked, BLOCKS.buffers, side, *part)
 
-    firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
-    if len(firsts) > 1:
+    parts = parts_of_size(0, len(slots), _POSITIONS_PER_RANKING)
+    if len(parts) > 1:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(find, firsts))
+            list(pool.map(find, parts))
     else:  # starting threads would take longer
-        list(map(find, firsts))
-    return ranks
+        list(map(find, parts))
+    return ranked.rank
 
 
 class Decoder:
@@ -305,8 +335,9 @@ class Decoder:
             batch.slot[:] = slots[part]
             with self._threads_for(count) as (mapper, parts):
                 self._ask(mapper, batch)
-                list(self._answers(mapper, batch, np.arange(count), parts))
-            _find_values(self._coding, batch, np.arange(count), False, BLOCKS.buffers)
+                list(self._answers(mapper, batch, _list_questions(batch, np.arange(count)), parts))
+            batch.position[:] = np.arange(count)
+            _find_values(self._coding, batch, BLOCKS.buffers, count, False)
             values[part] = batch.value
             functions[part] = batch.answer[:, FUNCTION]
         return values, functions
@@ -347,7 +378,11 @@ class Decoder:
         batch.is_derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         self._fill_in_exceptions(batch)
         _ask(self._coding.rows, batch, BLOCKS.buffers, 0, 1)
-        list(self._answers(map, batch, np.arange(batch.question_end[0]), 1))
+        count = int(batch.question_end[0])
+        keys = batch.key[:count]
+        keys[:] = batch.question[:count] << INDEX_BITS | _INDICES[:count]
+        keys.sort()
+        _answer(self._coding, batch, BLOCKS.buffers, 0, count)
         error = None
         if derived[0]:
             batch.exits[:], error = self._exit_finder(self._derived_side, slots, False)
@@ -386,27 +421,29 @@ class Decoder:
             np.append(derived, np.zeros(len(inner), np.bool_)), np.append(slots, inner[:, SLOT])
         )
         batch.accrued[:count], batch.accrued[count:] = accrued, NO_SCORE
+        if bounds is not None:
+            batch.bound[:] = bounds
         self._fill_in_exceptions(batch)
         with self._threads_for(len(batch.slot)) as (mapper, parts):
             self._ask(mapper, batch)
             if bounds is None:
                 indices = joined_ranges(batch.question_start, batch.question_end - batch.question_start)
-                answers = self._answers(mapper, batch, indices, parts)
+                answers = self._answers(mapper, batch, _list_questions(batch, indices), parts)
             errors.append(finder.weigh(side, moves[promotion == 0], batch.exits))
             if bounds is None:
                 list(answers)
             else:
-                indices = np.empty_like(batch.question)
                 for most in _QUESTIONS_PER_ROUND:
-                    listed = _list_open_questions(self._coding, batch, bounds, most, indices)
-                    list(self._answers(mapper, batch, indices[:listed], parts))
+                    listed = _list_open_questions(self._coding, batch, most)
+                    list(self._answers(mapper, batch, listed, parts))
         errors.append(self._find_values(batch, (~batch.is_derived).nonzero()[0]))
         finder.weigh_entries(side, inner, np.stack([batch.value, batch.depth], axis=1)[count:], batch.exits)
         # Better promotions come first: they often prove that the others do not matter.
-        for kind in np.unique(promotion[promotion > 0]).tolist():
+        for kind in sorted({*promotion[promotion > 0].tolist()}):  # np.unique would import numpy.ma
             promotions = moves[promotion == kind]
             limits = np.empty((len(promotions), 2), np.int64)
-            _find_bounds(self._coding, batch, promotions[:, ORIGIN].copy(), limits)
+            bounded = ZeroingMoves(_FIRST, batch.exits, promotions, entry=_NO_ROWS, bound=limits)
+            _find_bounds(self._coding, batch, bounded)
             errors.append(finder.weigh(side, promotions, batch.exits, limits))
         errors.append(self._find_values(batch, positions))
         error = next(filter(None, errors), None)
@@ -439,14 +476,14 @@ class Decoder:
         list(mapper(lambda part: _ask(rows, batch, BLOCKS.buffers, *part), tasks))
 
     def _answers(
-        self, mapper: Callable[..., Iterable[None]], batch: Batch, indices: NDArray[np.int64], parts: int
+        self, mapper: Callable[..., Iterable[None]], batch: Batch, listed: int, parts: int
     ) -> Iterable[None]:
-        """Answer the questions with these indices, in ``parts`` parts; they are answered when the returned
-        iterable ends."""
-        keys = batch.question[indices] << INDEX_BITS | indices
+        """Answer the questions with the first ``listed`` keys, in ``parts`` parts; they are answered when the
+        returned iterable ends."""
+        keys = batch.key[:listed]
         keys.sort()
         split = _split(keys, 128 * self._coding.rows.block_rows << INDEX_BITS, parts)
-        return mapper(lambda part: _answer(self._coding, batch, keys, BLOCKS.buffers, *part), split)
+        return mapper(lambda part: _answer(self._coding, batch, BLOCKS.buffers, *part), split)
 
     def _find_values(self, batch: Batch, positions: NDArray[np.int64]) -> TbgenError | None:
         """Find the values and depths of some positions, and the best captures by the stored side on which
@@ -454,7 +491,9 @@ class Decoder:
 
         Return the first error in the captures, or None.
         """
-        _find_values(self._coding, batch, positions, False, BLOCKS.buffers)
+        count = len(positions)
+        batch.position[:count] = positions
+        _find_values(self._coding, batch, BLOCKS.buffers, count, False)
         questions = (batch.capture_slot >= 0).nonzero()[0]
         if not len(questions):
             return None
@@ -466,8 +505,14 @@ class Decoder:
             batch.best_capture[questions] = exits[inverse]
         else:
             batch.best_capture[questions], error = self._exit_finder(self._stored_side, slots, True)
-        _find_values(self._coding, batch, positions, True, BLOCKS.buffers)
+        _find_values(self._coding, batch, BLOCKS.buffers, count, True)
         return error
+
+
+def _list_questions(batch: Batch, indices: NDArray[np.int64]) -> int:
+    """List the keys of the questions with these indices, and return their number."""
+    batch.key[: len(indices)] = batch.question[indices] << INDEX_BITS | indices
+    return len(indices)
 
 
 def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[Part]:

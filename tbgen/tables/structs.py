@@ -321,6 +321,10 @@ class Batch(Struct):
     accrued_value: Ints
     """int64 (n,): code of V(P, A). DAMAGED if it is unavailable or not needed. It is not needed for fresh
     states, nor where the rank of A exceeds the rank of W, because V(P, A) is then W."""
+    bound: Ints
+    """int64 (n, 2): which values do not matter to the caller, by the numbers of ``find_bounds``."""
+    position: Ints
+    """int64 (n,): the positions whose values are found next."""
 
     question: Ints
     """int64 (questions,): the encoded questions."""
@@ -332,3 +336,49 @@ class Batch(Struct):
     """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
     best_capture: Ints
     """int64 (questions, 3): the best captures of the position asked about, in the form of ``exits``."""
+    key: Ints
+    """int64 (questions,): the keys of the questions that are answered next: each is a question, shifted by
+    ``INDEX_BITS``, with its index in the lower bits."""
+
+
+ORIGIN, TARGET, SLOT, PASSED = range(4)
+"""Columns of a list of moves:
+
+- the number of the position before the move
+- the number of the *target*, which is the table after the move with its side to move
+- the canonical slot after the move
+- the square, as mapped in the target, that a pawn has passed in a double step, if this pawn can be captured
+  en passant; else -1
+"""
+COLUMNS = 4
+"""Number of columns of a list of moves."""
+MAX_ZEROING = 64
+"""Upper bound of the number of zeroing moves of a position: twelve for each pawn, and one capture for each
+pair of other men."""
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroingMoves(Struct):
+    """Zeroing moves of positions without an en passant right. Arrays that a kernel does not use may be
+    empty."""
+
+    slot: Ints
+    """int64 (positions,): slots of the positions, canonical or not."""
+    exits: Ints
+    """int64 (positions, 3): the best moves, in the form of ``Batch.exits``."""
+    move: Ints
+    """int64 (moves, COLUMNS): the moves."""
+    entry: Ints
+    """int64 (moves, 2): the code of W, and D in plies, after each move."""
+    bound: Ints
+    """int64 (moves, 2): which values after a move do not matter, by the numbers of ``find_bounds``."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPositions(Struct):
+    """Positions and their ranks."""
+
+    slot: Ints
+    """int64 (n,): slots."""
+    rank: Ints
+    """int64 (n,): position ranks."""

@@ -162,9 +162,9 @@ def test_promotions_that_cannot_be_best_are_hardly_looked_up(
         packed(name)
     asked, answer = Counter[tuple[int, ...]](), batch._answer
 
-    def count(coding: Any, questions: Any, keys: Any, buffers: Any, first: int, end: int) -> None:
+    def count(coding: Any, questions: Any, buffers: Any, first: int, end: int) -> None:
         asked[tuple(coding.rows.kinds.tolist())] += end - first
-        answer(coding, questions, keys, buffers, first, end)
+        answer(coding, questions, buffers, first, end)
 
     monkeypatch.setattr(batch, "_answer", count)
     monkeypatch.setattr(library, "_MAX_ONE_BY_ONE", 100)

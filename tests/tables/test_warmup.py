@@ -4,21 +4,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from tbgen import open_tablebase
-from tbgen.tables import look_up_warmup, packed_warmup
-from tbgen.tables.kernels import encode, questions
+from tbgen.tables import packed_warmup
+from tbgen.tables.kernels import encode
 from tests.support.packed_tables import pack
 from tests.tables.test_batch import states
 
-KERNELS = (
-    *(questions.ask, questions.answer, questions.find_values),
-    *(encode.count_blocks, encode.encode_blocks, encode.decode_blocks),
-)
+KERNELS = encode.count_blocks, encode.encode_blocks, encode.decode_blocks
 
 
 def test_a_kernel_has_one_signature(three_men: Path, tmp_path: Path) -> None:
     """Single positions and batches, tables in files and in memory use the same compiled kernels."""
-    look_up_warmup.compile_questions()
-    look_up_warmup.compile_answers()
     packed_warmup.compile_encoding()
     pack(three_men, "KPvK", tmp_path)
     boards, scores = states(("KPvK",), 200)

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
 from tbgen.compiler import cache
+from tbgen.tables.look_up import KERNELS
 from tbgen.web.admission import Queue, WorkerPool
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
@@ -153,14 +154,20 @@ def test_clients_are_told_that_kernels_are_compiled(
 ) -> None:
     """Until their kernels are compiled, only requests to packed tables are refused."""
     shutil.copy(packed("KQvK"), tmp_path)  # copied, since other tests pack tables beside it
-    going_on, done = Event(), Event()
+    going_on = Event()
+    KERNELS.load(str)
+    content = cache.load(KERNELS._file_name())
+    assert content is not None
 
-    def compile_slowly() -> None:
+    def compile_slowly(file: str) -> bytes:
         going_on.wait()
-        done.set()
+        cache.store(file, content)
+        return content
 
-    monkeypatch.setattr(cache, "is_compiled", lambda _: done.is_set())
-    monkeypatch.setattr("tbgen.tables.look_up_warmup.compile_answers", compile_slowly)
+    monkeypatch.setattr(KERNELS, "_functions", {})
+    monkeypatch.setattr(KERNELS, "_compile", compile_slowly)
+    monkeypatch.setattr(KERNELS, "_file_name", lambda: f"{tmp_path.name}/code.o")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     fens = {"packed": "8/8/8/8/8/2k5/8/K6Q w - - 0 1", "plain": "8/8/8/4KBk1/8/8/8/8 b - - 0 1"}
     with TestClient(make_app(Settings((tmp_path, tables), precompiles=False))) as client:
 
@@ -174,7 +181,6 @@ def test_clients_are_told_that_kernels_are_compiled(
             assert refused.headers["retry-after"] == "10"
         assert client.get("/r", params={"fen": fens["plain"]}).status_code == 200
         going_on.set()
-        done.wait()
         while (statuses := {response.status_code for response in asked()}) == {503}:
             sleep(0.1)
         assert statuses == {200}

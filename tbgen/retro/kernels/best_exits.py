@@ -27,13 +27,13 @@ from tbgen.retro.kernels.targets import (
     NO_SQUARE,
     ROUTE_VICTIMS,
     VARIABLE,
-    Men,
     Pool,
     attacks_along,
     pawn_row,
     slots_after,
 )
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits_of, equal, lowest, put
+from tbgen.retro.targets import Men
 
 NO_EXIT = 65535
 """Value of ``Exits.min_depth`` for a position without an exit."""

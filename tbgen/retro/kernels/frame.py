@@ -21,8 +21,9 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movement
-from tbgen.retro.kernels.targets import VARIABLE, Men, attacks_along, men_buffer, pawn_attacks
+from tbgen.retro.kernels.targets import VARIABLE, attacks_along, men_buffer, pawn_attacks
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, ride, rotated
+from tbgen.retro.targets import Men
 
 NO_PAIR, IMAGE_PAIR = -1, -2
 """Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and

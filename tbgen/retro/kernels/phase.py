@@ -47,9 +47,10 @@ from tbgen.retro.kernels.moves import (
     positions_of_rank_at_least,
 )
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
-from tbgen.retro.kernels.targets import Men, Pool, men_buffer
+from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import Layer, update, update_limits
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Words, add, image, in_range, move, put
+from tbgen.retro.targets import Men
 
 NOTHING, RUNS, FUNCTIONS = range(3)
 """Forms in which the values of accrued scores are recorded, numbered like the members of ``AccruedForm``."""

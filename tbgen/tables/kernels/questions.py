@@ -37,6 +37,7 @@ from tbgen.tables.structs import (
     FUNCTION,
     HALF_DEPTH,
     INDEX_BITS,
+    ORIGIN,
     SELF,
     SYMBOL,
     UNANSWERED,
@@ -45,6 +46,7 @@ from tbgen.tables.structs import (
     Buffers,
     Coding,
     Rows,
+    ZeroingMoves,
 )
 
 Best = tuple[int, int, int]
@@ -129,14 +131,13 @@ def ask(rows: Rows, batch: Batch, buffers: Buffers, start: int, end: int) -> Non
 
 
 @kernel
-def answer(coding: Coding, batch: Batch, keys: Ints, buffers: Buffers, group_start: int, end: int) -> None:
-    """Answer the questions with the keys ``keys[first:end]``, which are sorted.
+def answer(coding: Coding, batch: Batch, buffers: Buffers, group_start: int, end: int) -> None:
+    """Answer the questions with the keys ``group_start`` to ``end`` - 1 of a batch, which are sorted.
 
-    A key is a question, shifted by ``INDEX_BITS``, with its index in the batch in the lower bits. Consecutive
-    questions about one block are answered together. The block is decoded only up to the last slot that they
-    need.
+    Consecutive questions about one block are answered together. The block is decoded only up to the last slot
+    that they need.
     """
-    rows, block = coding.rows, buffers.block
+    rows, block, keys = coding.rows, buffers.block, batch.key
     while group_start < end:
         block_number = block_of(rows, keys[group_start] >> INDEX_BITS)
         last, needs_function, group_end = 0, 0, group_start
@@ -273,16 +274,17 @@ def _accrued_best(coding: Coding, batch: Batch, position: int, second_pass: bool
 
 
 @kernel
-def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> None:
-    """Write to ``bounds``, int64 (n, 2), when values after zeroing moves of the derived side do not matter.
+def find_bounds(coding: Coding, batch: Batch, moves: ZeroingMoves) -> None:
+    """Write to ``moves.bound`` when values after zeroing moves of the derived side do not matter.
 
-    The moves are those of the positions ``origins``, in ascending order, whose quiet moves have been looked
-    up. A value does not matter if its merit for the side then to move is above the first number, or if it
-    equals this number and the depth is not below the second number: then another move is at least as good.
+    The moves are those of positions in ascending order, whose quiet moves have been looked up. A value does
+    not matter if its merit for the side then to move is above the first number, or if it equals this number
+    and the depth is not below the second number: then another move is at least as good.
     """
-    for move in range(len(origins)):
-        position = origins[move]
-        if move and position == origins[move - 1]:
+    bounds = moves.bound
+    for move in range(len(bounds)):
+        position = moves.move[move, ORIGIN]
+        if move and position == moves.move[move - 1, ORIGIN]:
             bounds[move, 0], bounds[move, 1] = bounds[move - 1, 0], bounds[move - 1, 1]
             continue
         (most, depth, _), uncounted = _best_of(coding, batch, position)
@@ -301,49 +303,49 @@ def find_bounds(coding: Coding, batch: Batch, origins: Ints, bounds: Ints) -> No
 
 
 @inlined
-def _is_beaten(coding: Coding, batch: Batch, position: int, bounds: Ints) -> bool:
+def _is_beaten(coding: Coding, batch: Batch, position: int) -> bool:
     """Whether the moves of a position of the derived side that have been looked up prove that its value does
     not matter."""
     (most, _, depth), uncounted = _best_of(coding, batch, position)
     own = batch.rank[position]
-    bound = bounds[position, 0]
+    bound = batch.bound[position, 0]
     # The value has at least this merit and, if it has just this merit, at least this depth.
     least = 1 if most > own else (0 if uncounted or most == own else depth + 1)
     most = max(most, own) if uncounted else most
-    return most <= 255 and (most > bound or (most == bound and least >= bounds[position, 1]))
+    return most <= 255 and (most > bound or (most == bound and least >= batch.bound[position, 1]))
 
 
 @kernel
-def list_open_questions(coding: Coding, batch: Batch, bounds: Ints, count: int, indices: Ints) -> int:
-    """List in ``indices`` up to ``count`` unanswered questions about each position whose value matters, and
+def list_open_questions(coding: Coding, batch: Batch, count: int) -> int:
+    """List the keys of up to ``count`` unanswered questions about each position whose value matters, and
     return how many there are.
 
-    The states are fresh. ``bounds``, int64 (n, 2), are those of ``find_bounds`` for each position. Positions
-    whose values do not matter are marked as *beaten*.
+    The states are fresh. Positions whose values do not matter are marked as *beaten*.
     """
     listed = int64(0)
     for position in range(len(batch.slot)):
         if batch.is_derived[position] and not batch.is_exception[position]:
-            batch.is_beaten[position] |= _is_beaten(coding, batch, position, bounds)
+            batch.is_beaten[position] |= _is_beaten(coding, batch, position)
         if batch.is_beaten[position] or batch.is_exception[position]:
             continue
         open_end = listed + count
         for index in range(batch.question_start[position], batch.question_end[position]):
             if batch.answer[index, SYMBOL] == UNANSWERED and listed < open_end:
-                indices[listed] = index
+                batch.key[listed] = batch.question[index] << INDEX_BITS | index
                 listed += 1
     return listed
 
 
 @kernel
-def find_values(coding: Coding, batch: Batch, positions: Ints, second_pass: bool, buffers: Buffers) -> None:
-    """Find the values and depths of some positions of a batch from the answers to their questions.
+def find_values(coding: Coding, batch: Batch, buffers: Buffers, count: int, second_pass: int) -> None:
+    """Find values and depths from the answers to questions, for the first ``count`` of ``batch.position``.
 
     The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``
     uses the captures in ``best_capture`` to find the values that were UNSTORED.
     """
-    for position in positions:
-        if second_pass and batch.value[position] != UNSTORED and batch.accrued_value[position] != UNSTORED:
+    is_second = second_pass != 0
+    for position in batch.position[:count]:
+        if is_second and batch.value[position] != UNSTORED and batch.accrued_value[position] != UNSTORED:
             continue
         accrued, derived = batch.accrued[position], batch.is_derived[position]
         value, depth = batch.value[position], batch.depth[position]
@@ -353,14 +355,14 @@ def find_values(coding: Coding, batch: Batch, positions: Ints, second_pass: bool
             if derived:
                 value, depth = _derived_goal(coding, batch, position)
             else:
-                value, depth = _goal(coding, batch, batch.question_start[position], second_pass)
+                value, depth = _goal(coding, batch, batch.question_start[position], is_second)
         batch.value[position], batch.depth[position] = value, depth
         accrued_value = int64(DAMAGED)
         if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
             if not derived:
                 accrued_value = _function_value(coding, batch, batch.question_start[position], accrued)
             elif batch.exits[position, 0] != DAMAGED:
-                best, complete = _accrued_best(coding, batch, position, second_pass)
+                best, complete = _accrued_best(coding, batch, position, is_second)
                 if best != DAMAGED_BEST:
                     accrued_value = merit(1 - coding.rows.side, best) if complete else int64(UNSTORED)
         batch.accrued_value[position] = value if accrued_value == FRESH else accrued_value

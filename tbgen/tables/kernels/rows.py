@@ -24,7 +24,7 @@ from tbgen.retro.geometry import (
 )
 from tbgen.retro.kernels.targets import attacks_along, pawn_attacks, sort_like_men
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, bits_of, lowest, popcount
-from tbgen.tables.structs import Rows
+from tbgen.tables.structs import Buffers, RankedPositions, Rows
 
 _FILE = np.arange(64) % 8
 _RANK = np.arange(64) // 8
@@ -392,14 +392,17 @@ def rank_of(rows: Rows, turn: Turn) -> int:
 
 
 @kernel
-def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, ranks: Ints) -> None:
-    """Write to ``ranks`` the position ranks of the legal positions at ``slots`` with ``side`` to move.
+def find_ranks(
+    rows: Rows, ranked: RankedPositions, buffers: Buffers, side: int, start: int, end: int
+) -> None:
+    """Find the ranks of the positions ``start`` to ``end`` - 1, which are legal, with ``side`` to move.
 
-    The positions have no en passant rights. ``squares`` is scratch memory.
+    The positions have no en passant rights.
     """
-    for index in range(len(slots)):
-        men = PlacedMen(squares, place_slot(rows, slots[index], squares))
-        ranks[index] = rank_of(rows, turn_of(rows, men, side))
+    squares = buffers.squares
+    for index in range(start, end):
+        men = PlacedMen(squares, place_slot(rows, ranked.slot[index], squares))
+        ranked.rank[index] = rank_of(rows, turn_of(rows, men, side))
 
 
 @kernel

@@ -1,19 +1,17 @@
 """Zeroing moves of positions without an en passant right: the positions that they lead to, and the best
 move."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.compiler.structs import Struct
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.index.zeroing import PROMOTED
 from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row, sort_like_men
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, pawn_row, sort_like_men
 from tbgen.retro.kernels.words import Ints, bits_of, image
+from tbgen.tables.destinations import Destinations, ZeroingBuffers
 from tbgen.tables.kernels.goals import merit, weigh
 from tbgen.tables.kernels.rows import (
     PlacedMen,
@@ -24,52 +22,22 @@ from tbgen.tables.kernels.rows import (
     targets_of_pawn,
     turn_of,
 )
-from tbgen.tables.structs import DAMAGED, Rows
+from tbgen.tables.structs import (
+    DAMAGED,
+    ORIGIN,
+    PASSED,
+    SLOT,
+    TARGET,
+    Rows,
+    ZeroingMoves,
+)
 
-ORIGIN, TARGET, SLOT, PASSED = range(4)
-"""Columns of a list of moves:
-
-- the number of the position before the move
-- the number of the *target*, which is the table after the move with its side to move
-- the canonical slot after the move
-- the square, as mapped in the target, that a pawn has passed in a double step, if this pawn can be captured
-  en passant; else -1
-"""
-COLUMNS = 4
-"""Number of columns of a list of moves."""
-MAX_ZEROING = 64
-"""Upper bound of the number of zeroing moves of a position: twelve for each pawn, and one capture for each
-pair of other men."""
 NO_CAPTURE = int64(0)
 NO_PROMOTION = int64(0)
 PAWN = int64(-1)
 """Replaces the index of the moving man if it is a pawn. The indices of free men begin with 0."""
 
 Moves = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Destinations(Struct):
-    """The tables that the zeroing moves of one table lead to."""
-
-    rows: Rows
-    """The rows of the table that the moves start from."""
-    targets: Targets
-    like_men: Ints
-    """int64 (targets, 2): the range of free men of the same kind and colour in each target, empty if there
-    are no such men."""
-
-
-@dataclass(frozen=True, eq=False)
-class ZeroingBuffers(Struct):
-    """Buffers of one thread for listing zeroing moves."""
-
-    squares: Ints
-    """int64 (MAX_MEN,): squares of the free men before the move."""
-    after: Men
-    """The men after the move, with their numbers before it."""
-    child: Ints
-    """int64 (MAX_MEN,): squares of the free men after the move, in the order of the target's table."""
 
 
 @inlined
@@ -203,19 +171,23 @@ def _append_moves(
 
 @kernel
 def list_zeroing(
-    tables: Destinations, side: int, slots: Ints, captures_only: bool, buffers: ZeroingBuffers, moves: Moves
+    tables: Destinations,
+    listed: ZeroingMoves,
+    buffers: ZeroingBuffers,
+    side: int,
+    positions: int,
+    captures_only: int,
 ) -> int:
-    """List the zeroing moves of legal positions in ``moves``, and return their number.
+    """List the zeroing moves of the first ``positions`` of ``listed.slot``, and return their number.
 
-    The positions are those at ``slots``, canonical or not, with ``side`` to move. If ``captures_only``, pawn
-    moves that capture nothing are omitted. ``moves``, int64 (n, COLUMNS), must have MAX_ZEROING rows for each
-    position.
+    The positions are legal, with ``side`` to move. If ``captures_only``, pawn moves that capture nothing are
+    omitted. ``listed.move`` must have MAX_ZEROING rows for each position.
     """
-    rows = tables.rows
+    rows, moves = tables.rows, listed.move
     count = int64(0)
     squares, pawns = buffers.squares, buffers.after.pawns
-    for index in range(len(slots)):
-        men = PlacedMen(squares, place_slot(rows, slots[index], squares))
+    for index in range(positions):
+        men = PlacedMen(squares, place_slot(rows, listed.slot[index], squares))
         start = count
         turn = turn_of(rows, men, side)
         for man in range(len(rows.kinds)):
@@ -234,15 +206,14 @@ def list_zeroing(
 
 
 @kernel
-def find_exits(tables: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
-    """Weigh moves against the best moves of each position in ``exits``, int64 (positions, 3), which has the
-    form of ``Batch.exits``.
+def find_exits(tables: Destinations, listed: ZeroingMoves, side: int, count: int) -> None:
+    """Weigh the first ``count`` moves of ``side`` against the best moves in ``listed.exits``.
 
-    ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. The
-    codes are in the colours of the targets, which may be swapped, and may be DAMAGED, or NONE for moves that
-    do not matter.
+    The codes in ``listed.entry`` are in the colours of the targets, which may be swapped, and may be DAMAGED,
+    or NONE for moves that do not matter.
     """
-    for index in range(len(moves)):
+    moves, entries, exits = listed.move, listed.entry, listed.exits
+    for index in range(count):
         origin, code = moves[index, ORIGIN], entries[index, 0]
         previous = exits[origin, 0]
         if code == NONE:

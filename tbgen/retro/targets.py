@@ -1,0 +1,128 @@
+"""The tables that zeroing moves lead to, as kernels read them. This module does not import numba."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.kinds import KINDS
+from tbgen.board.material import MAX_MEN, Material
+from tbgen.compiler.structs import Ints, Struct, Words
+from tbgen.index.layout import MIRROR_FILES, Layout, layout_of
+from tbgen.index.zeroing import CAPTURED_PAWN, targets_of
+from tbgen.retro.geometry import IMAGES
+
+
+@dataclass(frozen=True, eq=False)
+class Targets(Struct):
+    """The directory of the pool of a table.
+
+    A *target* is the material that one type of move leads to. The side to move, the captured man and the
+    promotion determine the type. Unless stated otherwise, arrays are indexed by target.
+    """
+
+    number: Ints
+    """int64 (2, CAPTURED_PAWN + 1, 5): number of the target of a move, by side to move, captured man and kind
+    of the promoted man. An index of 0 stands for no captured or promoted man."""
+    swapped: Ints
+    """int64: 1 if the colours are swapped in the target, else 0."""
+    free_count: Ints
+    """int64: number of free men."""
+    source: Ints
+    """int64 (targets, MAX_MEN): index in ``Men.squares`` of each free man of the target."""
+    pawn_count: Ints
+    """int64: number of pawns."""
+    phase_size: Ints
+    """int64: number of slots of a phase."""
+    block_at: Ints
+    """int64: index in ``start`` of the first block of the target. Each phase has a block."""
+    start: Ints
+    """int64 (blocks, 2): index in the pool of the first slot of a block, by side to move in the target; -1 if
+    the block is not in the pool."""
+    rows_at: Ints
+    """int64: index in ``rows`` of the first pawn placement of the target."""
+    rows: NDArray[np.int32]
+    """int32: twice the phase, plus one if it is mirrored. The pawn squares are the digits, in base 64, of the
+    index."""
+    ep_row: NDArray[np.int32]
+    """int32 (phases, 16): row of an en passant configuration, -1 if there is none. The second index is the
+    file of the pawn that can be captured, plus 8 if this pawn is Black's."""
+    ep_offset: int
+    """Index in the pool of the first en passant position."""
+
+
+class Men(NamedTuple):
+    """The men after a move, for all squares of the bit man at once."""
+
+    squares: Ints
+    """int64 (32,): squares of the men. At most one remaining man has the square ``VARIABLE``. The last
+    element is the square of a promoted man."""
+    pawns: Words
+    """uint64 (2,): squares of White's and Black's pawns."""
+    scratch: Ints
+    """int64 (MAX_MEN,): scratch memory of ``slots_after``."""
+
+
+@cache
+def _phases_by_squares(layout: Layout) -> NDArray[np.int32]:
+    """Return an array in the form of ``Targets.rows``: coded phases, indexed by the squares of the pawns."""
+    rows = np.full(64**layout.pawns, -1, np.int32)
+    placements = np.array(layout.placements, np.int64)
+    white = layout.white_pawns
+    weights = 64 ** np.arange(layout.pawns)[::-1]
+    for symmetry in (MIRROR_FILES, 0):
+        squares = IMAGES[symmetry][placements]
+        squares[:, :white].sort(axis=1)
+        squares[:, white:].sort(axis=1)
+        rows[squares @ weights] = 2 * np.arange(len(placements)) + symmetry
+    return rows
+
+
+def make_targets(
+    layout: Layout, block_at: Mapping[Material, int], block_count: int, configs: Iterable[Sequence[int]]
+) -> Targets:
+    """Return the directory of the pool of a table. So far, only the table's own blocks have a place in the
+    pool.
+
+    :param block_at: index of the first block of each material.
+    :param block_count: number of blocks of all materials.
+    :param configs: phase and square of each en passant configuration of the table.
+    """
+    targets = targets_of(layout)
+    target_index = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
+    for index, move in enumerate(targets):
+        target_index[move] = index
+    source = np.zeros((len(targets), MAX_MEN), np.int64)
+    for row, target in zip(source, targets.values(), strict=True):
+        row[: len(target.source)] = target.source
+    layouts = [layout_of(target.material) for target in targets.values()]
+    pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
+    rows = {key: _phases_by_squares(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
+    rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
+    begin = np.full((block_count, 2), -1, np.int64)
+    own_begins = np.arange(len(layout.placements)) * layout.phase_size
+    begin[: len(own_begins)] = np.column_stack([own_begins, layout.size + own_begins])
+    ep_row = np.full((len(layout.placements), 16), -1, np.int32)
+    for config, (phase, square) in enumerate(configs):
+        ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
+    return Targets(
+        number=target_index,
+        swapped=_ints(target.swapped for target in targets.values()),
+        free_count=_ints(len(target.source) for target in targets.values()),
+        source=source,
+        pawn_count=_ints(each.pawns for each in layouts),
+        phase_size=_ints(each.phase_size for each in layouts),
+        block_at=_ints(block_at[target.material] for target in targets.values()),
+        start=begin,
+        rows_at=_ints(rows_at.get(key, 0) for key in pawns),
+        rows=np.concatenate([np.zeros(1, np.int32), *rows.values()]),
+        ep_row=ep_row,
+        ep_offset=2 * layout.size,
+    )
+
+
+def _ints(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(list(values), np.int64)

@@ -1,0 +1,151 @@
+"""Kernels in object files: arguments and results, and when a file is used, or compiled anew."""
+
+import struct
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Barrier
+
+import numpy as np
+import pytest
+from llvmlite import binding
+
+from tbgen.compiler import cache as kernel_cache
+from tbgen.compiler.cache import KernelsMissingError, without_compiling
+from tbgen.compiler.jit import inlined, jit, kernel
+from tbgen.compiler.object_code import ObjectCode
+from tbgen.compiler.object_writer import compile_objects
+from tbgen.compiler.structs import Ints, Struct
+
+
+@dataclass(frozen=True, eq=False)
+class Row(Struct):
+    number: Ints
+    counted: int
+
+
+@inlined
+def element(row: Row, index: int) -> int:
+    return int(row.number[index])
+
+
+@kernel
+def total(row: Row, start: int) -> int:
+    found = 0
+    for index in range(start, row.counted):
+        found += element(row, index)
+    return found
+
+
+@kernel
+def fill(row: Row, number: int) -> None:
+    row.number[:] = number
+
+
+@kernel
+def ratio(row: Row, divisor: int) -> int:
+    return row.counted // divisor
+
+
+@jit
+def allocating(row: Row) -> float:
+    return float(np.zeros(row.counted).sum())
+
+
+def row() -> Row:
+    return Row(np.arange(5), 5)
+
+
+@cache
+def compiled() -> tuple[dict[str, int], bytes]:
+    return compile_objects([(total, (row(), 0)), (fill, (row(), 0)), (ratio, (row(), 1))])
+
+
+compilations: list[None] = []
+
+
+def compile_kernels() -> tuple[dict[str, int], bytes]:
+    compilations.append(None)
+    return compiled()
+
+
+@pytest.fixture
+def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ObjectCode]:
+    """Makes object code that is not loaded, as another process does. Each test has a cache of its own."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_cache, "folder_name", lambda _: "family-0")
+    compilations.clear()
+    return lambda: ObjectCode(__name__, "of tests", "a second")
+
+
+def test_arguments_and_results(family: Callable[[], ObjectCode]) -> None:
+    code, given = family(), row()
+    assert code.kernel("total")(given, 2) == 9
+    assert code.kernel("fill")(given, -7) == 0
+    assert given.number.tolist() == [-7] * 5
+    assert code.kernel("ratio")(given, 2) == 2
+    with pytest.raises(RuntimeError, match="ratio has failed"):
+        code.kernel("ratio")(given, 0)
+    with pytest.raises(TypeError, match="total needs another structure as argument 1"):
+        code.kernel("total")(Row(given.number.astype(np.uint8), 5), 2)
+    for wrong in ((given,), (given, 2, 3), (given, 2.0)):
+        with pytest.raises(struct.error):
+            code.kernel("total")(*wrong)
+
+
+def test_code_that_needs_more_than_the_file_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="NRT_"):
+        compile_objects([(allocating, (row(),))])
+
+
+@pytest.mark.parametrize("damage", [lambda code: code[:-9], lambda code: code[:999] + b"?" + code[1000:]])
+def test_a_damaged_file_is_compiled_anew(
+    family: Callable[[], ObjectCode], tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    """LLVM would end the process."""
+    family().load(str)
+    (file,) = tmp_path.rglob("*.o")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert family().kernel("total")(row(), 2) == 9
+    assert file.read_bytes() == whole
+    assert len(compilations) == 2
+
+
+def test_files_belong_to_processor_and_settings(
+    family: Callable[[], ObjectCode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    for changes in (
+        lambda: None,
+        lambda: monkeypatch.setenv("NUMBA_OPT", "1"),
+        lambda: monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "another"),
+        lambda: monkeypatch.setattr(kernel_cache, "folder_name", lambda _: "family-1"),
+    ):
+        changes()
+        for _ in range(2):
+            family().load(said.append)
+    assert len(compilations) == len(said) == 4
+
+
+def test_threads_compile_once(family: Callable[[], ObjectCode]) -> None:
+    code, barrier = family(), Barrier(4)
+
+    def work(start: int) -> int:
+        barrier.wait()
+        return code.kernel("total")(row(), start)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [10, 10, 9, 7]
+    assert len(compilations) == 1
+
+
+def test_a_thread_that_must_not_wait(family: Callable[[], ObjectCode]) -> None:
+    with without_compiling(), pytest.raises(KernelsMissingError, match="of tests"):
+        family().load()
+    family().load(str)
+    with without_compiling():
+        family().load()
+    assert len(compilations) == 1
