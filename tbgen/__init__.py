@@ -43,7 +43,7 @@ G3.5 from G3.5
 
 For many positions, ``probe_many`` and ``moves_many`` are faster. Where a probe fails, they yield the error in
 place of the result. ``probe_arrays`` looks up arrays of positions with the same men, millions per second. Its
-results contain codes of scores; ``SCORE_NAMES`` lists the score of each code.
+results contain codes of scores; ``SCORE_NAMES`` lists the score of each code, ``points_by_code`` the points.
 
 ``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``); help(tbgen.solve)
 describes its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns
@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from tbgen.probe.positions import SCORE_NAMES as SCORE_NAMES
     from tbgen.probe.positions import Positions as Positions
     from tbgen.probe.positions import PositionTable as PositionTable
+    from tbgen.probe.positions import points_by_code as points_by_code
     from tbgen.probe.states import ProbeResult as ProbeResult
     from tbgen.probe.tablebase import ClassicalTables as ClassicalTables
     from tbgen.probe.tablebase import Tablebase as Tablebase
@@ -138,7 +139,7 @@ _EXPORTS = {
     "tbgen.games.referee": ("Arbiter", "adjudicate"),
     "tbgen.games.game_options": ("GameSettings",),
     "tbgen.probe.moves": ("LinePly", "RankedMove"),
-    "tbgen.probe.positions": ("SCORE_NAMES", "PositionTable", "Positions"),
+    "tbgen.probe.positions": ("SCORE_NAMES", "PositionTable", "Positions", "points_by_code"),
     "tbgen.probe.states": ("ProbeResult",),
     "tbgen.probe.tablebase": (
         "Tablebase",

@@ -14,9 +14,10 @@ from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
+from tbgen.board.scoring import EXPONENTIAL, Scheme, Scoring, points
 from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
-from tbgen.index.layout import Layout, Side, Slot, layout_of
+from tbgen.index.layout import IMAGE, TRANSPOSE, Layout, Side, Slot, layout_of
 from tbgen.index.position import any_board_of, locate, validate
 from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes
@@ -34,6 +35,19 @@ _NAMES: Final = np.array(
 )
 SCORE_NAMES: Final[NDArray[np.str_]] = np.frombuffer(_NAMES.tobytes(), _NAMES.dtype)  # read-only
 """Names of scores, indexed by their table codes: 256 texts, empty for codes that do not stand for a score."""
+
+
+def points_by_code(scoring: str | Scheme | Scoring = EXPONENTIAL) -> NDArray[np.float64]:
+    """Return White's points for each table code, 256 numbers; NaN for codes that do not stand for a score.
+
+    ``points_by_code("harmonic")[values]`` converts an array of codes.
+
+    :param scoring: as in :func:`tbgen.points`.
+    :raises UsageError: if no scoring has this name.
+    """
+    shares = [points(name, scoring).white if name else np.nan for name in SCORE_NAMES.tolist()]
+    return np.array(shares)
+
 
 _EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
@@ -91,6 +105,19 @@ class Positions:
     def squares(self) -> NDArray[np.uint8]:
         """Return the squares of the men, from a1 = 0 to h8 = 63, shape (n, men)."""
         return squares_of(self.layout, self.slot)
+
+    def weights(self) -> NDArray[np.uint8]:
+        """Return how many boards share the slot of each position, uint8 (n,): all its symmetric images.
+
+        With pawns, these are 2 boards; else 8, or 4 if the position is its own image in a long diagonal.
+        """
+        if self.layout.pawns:
+            return np.full(len(self), 2, np.uint8)
+        squares = self.squares()
+        image = np.array(IMAGE[TRANSPOSE], np.uint8)[squares]
+        for start, stop in self.layout.like_men:
+            image[:, start:stop].sort(axis=1)
+        return np.where((image == squares).all(axis=1), 4, 8).astype(np.uint8)
 
     def board(self, index: int) -> AnyBoard:
         """Return the position with the index ``index`` as a board."""

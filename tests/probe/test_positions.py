@@ -48,6 +48,16 @@ def test_all_positions(name: str, tablebase: Tablebase) -> None:
         assert table.board(*table.slot(board)) == board
         men = [chess.Piece.from_symbol(letter) for letter in letters]
         assert [board.piece_at(square) for square in squares[number]] == men
+        images = {board.board_fen(), board.transform(chess.flip_horizontal).board_fen()}
+        if "p" not in letters.lower():
+            boards = [chess.Board(f"{image} w") for image in images]
+            boards += [each.transform(chess.flip_vertical) for each in boards]
+            images = {
+                turned.board_fen()
+                for each in boards
+                for turned in (each, each.transform(chess.flip_diagonal))
+            }
+        assert found.weights()[number] == len(images)
     deepest = found.depth.max()
     assert len(table.positions(depth=deepest)) == table.count(depth=int(deepest)) > 0
     part = found[5:8]
