@@ -77,7 +77,7 @@ class ArrayProbes:
     def look_up_slots(self, table: OpenTable, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return the values and depths that :meth:`tbgen.probe.positions.PositionTable.look_up` describes."""
         material, library = table.layout.material, self._library
-        slots = _integer_array("slots", slots, (None,), "ui")  # a boolean mask is rejected
+        slots = _integer_array("slots", slots, (None,))
         if slots.size and (slots.min() < 0 or slots.max() >= table.info.size):
             raise UsageError(f"{material} has no slots below 0 or above {table.info.size - 1}")
         slots, side = slots.astype(np.int64), _byte_array("side", side, slots.shape, 1)
@@ -201,17 +201,16 @@ def _byte_array(name: str, argument: Any, shape: tuple[int | None, ...], maximum
     :raises UsageError: if the argument has a wrong shape, or a number out of range.
     :raises TypeError: if its elements are not whole numbers.
     """
-    array = _integer_array(name, argument, shape, "bui")
+    array = _integer_array(name, argument, shape)
     if array.size and (array.min() < 0 or array.max() > maximum):
         raise UsageError(f"{name} has numbers below 0 or above {maximum}")
     return array.astype(np.uint8)
 
 
-def _integer_array(name: str, argument: Any, shape: tuple[int | None, ...], dtype_kinds: str) -> NDArray[Any]:
-    """Return an argument as an array of whole numbers.
+def _integer_array(name: str, argument: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an argument as an array of whole numbers. Neither a mask nor the turns of boards are.
 
     :param shape: the expected shape; None for an axis of any length.
-    :param dtype_kinds: the accepted kinds of numpy dtypes, one letter each.
     :raises UsageError: if the argument has a wrong shape.
     :raises TypeError: if its elements are not whole numbers.
     """
@@ -226,6 +225,6 @@ def _integer_array(name: str, argument: Any, shape: tuple[int | None, ...], dtyp
         length not in (None, actual) for length, actual in zip(shape, array.shape, strict=True)
     ):
         raise UsageError(f"{name} has the shape {array.shape}: expected {expected}")
-    if array.dtype.kind not in dtype_kinds:
+    if array.dtype.kind not in "ui":
         raise TypeError(f"{name} has elements of type {array.dtype}: expected whole numbers")
     return array

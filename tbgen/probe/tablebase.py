@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from itertools import chain, islice, repeat, zip_longest
 from operator import methodcaller
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, overload
 
 import chess
 import numpy as np
@@ -18,7 +18,7 @@ from tbgen.board.fen import DescribedBoard
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH, Fresh
 from tbgen.board.san import MoveWithSan
-from tbgen.board.score import MAX_RANK, GScore, Signed
+from tbgen.board.score import MAX_RANK, Code, GScore, Signed
 from tbgen.board.scoring import Points
 from tbgen.board.variant import Variant
 from tbgen.errors import (
@@ -351,6 +351,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         cache_bytes: int = CACHE_BYTES,
         depths: bool = False,
         check: bool = False,
+        castling: bool = True,
     ) -> None:
         paths = [directory for directory in directories if directory is not None]
         options: dict[str, Any] = {
@@ -364,11 +365,14 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             from tbgen.probe.depths import Layers
 
             layers = Layers(self._library)
-        self._values = Values(self._library, depths=layers, make_castling_lookup=_castling_lookup)
+        make_lookup = _castling_lookup if castling else _refuse_castling
+        self._values = Values(self._library, depths=layers, make_castling_lookup=make_lookup)
         self.directories: Final = self._library.directories
         self.directory: Final = self.directories[0]
         self.rules: Final = self._library.variant
-        self._reopen: Final = partial(type(self), *paths, rules=rules, depths=depths, **options)
+        self._reopen: Final = partial(
+            type(self), *paths, rules=rules, depths=depths, castling=castling, **options
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._reopen, ()
@@ -582,8 +586,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
 
         :param men: letters as in a FEN (White's in upper case), one for each column of squares, in any order.
         :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.
-        :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move (the turn
-            of a board of python-chess is the other way round).
+        :param side: whole numbers, shape (n,): 0 with White to move, 1 with Black to move. Bools are refused,
+            because ``chess.WHITE`` is True.
         :param accrued: whole numbers, shape (n,): table codes of accrued scores (``GScore.code``: the rank of
             White's, 255 minus the rank of Black's), 127 for no score. Also pass 127 for a score with
             a rank above 126, because no table has such values. None if no position has a score.
@@ -661,12 +665,23 @@ def _castling_lookup(values: Values) -> CastlingLookup:
     return CastlingSolver(values).goal
 
 
+def _refuse_castling(_: Values) -> CastlingLookup:
+    def refuse(board: chess.Board, accrued: Code) -> NoReturn:
+        raise PositionError(
+            f"{board.fen()} has castling rights, and the tables were opened with castling=False: write - for "
+            "the rights if they do not matter"
+        )
+
+    return refuse
+
+
 def open_tablebase(
     *directories: str | PathLike[str] | None,
     rules: Variant | str = "r",
     cache_bytes: int = CACHE_BYTES,
     depths: bool = False,
     check: bool = False,
+    castling: bool = True,
 ) -> Tablebase:
     """Open the given directories of tables; by default, the directory ``$TBGEN_DIR``, else ``data``.
 
@@ -681,6 +696,8 @@ def open_tablebase(
     :param check: whether to compare each table with its digest when its file is opened. This reads the whole
         file. Otherwise a file that was altered together with its checksums is not noticed; ``tbgen verify``
         also proves that the values are right.
+    :param castling: whether to solve positions with castling rights, which no table holds. This takes seconds
+        and much memory. If False, looking up such a position raises a :class:`UsageError`.
 
     :raises UsageError: if a directory, passed or named by ``$TBGEN_DIR``, does not exist, or the rules are
         unknown.
@@ -693,4 +710,6 @@ def open_tablebase(
             )
         if directory is not None and not os.path.isdir(directory):
             raise UsageError(f"there is no directory {directory}: give those in which tables were built")
-    return Tablebase(*directories, rules=rules, cache_bytes=cache_bytes, depths=depths, check=check)
+    return Tablebase(
+        *directories, rules=rules, cache_bytes=cache_bytes, depths=depths, check=check, castling=castling
+    )

@@ -136,6 +136,7 @@ REFUSED: list[tuple[tuple[Any, ...], type[Exception], str]] = [
     (("Kk", 3, [0]), UsageError, "squares has the shape"),
     (("Kk", [[0, 20]], [2]), UsageError, "side has numbers below 0 or above 1"),
     (("Kk", [[0, 20]], [0, 1]), UsageError, "side has the shape"),
+    (("Kk", [[0, 20]], [chess.WHITE]), TypeError, "side has elements of type bool: expected whole numbers"),
     (("Kk", [[0, 20]], [0], [1, 2]), UsageError, "accrued has the shape"),
     (("Kk", [[0, 20]], [0], [1]), UsageError, "1 of the accrued scores end the game"),
     (("KkQQ", [[0, 20, 40, 63]], [0]), MissingTableError, "KQQvK is missing"),

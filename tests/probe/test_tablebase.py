@@ -173,6 +173,13 @@ def test_what_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert tables.materials == []
 
 
+def test_castling_rights_that_are_refused(tmp_path: Path) -> None:
+    with open_tablebase(tmp_path, castling=False) as tables:
+        for opened in (tables, pickle.loads(pickle.dumps(tables))):
+            with pytest.raises(UsageError, match="has castling rights, and the tables were opened with"):
+                opened.probe("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+
+
 def test_the_size_of_the_cache(reference_dir: Path) -> None:
     with open_tablebase(reference_dir, cache_bytes=0) as small, open_tablebase(reference_dir) as large:
         for fen in (KBK, f"{KINGS} 0 1"):
