@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from itertools import chain, islice, repeat, zip_longest
 from operator import methodcaller
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, overload
 
 import chess
@@ -634,11 +635,14 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         view = View(name)
         return (ClassicalTables if view is View.CLASSICAL else ViewTables)(self, self._values, view)
 
-    def table(self, material: Material | str) -> "PositionTable":
+    def table(self, material: Material | str, scratch: str | PathLike[str] | None = None) -> "PositionTable":
         """Return all positions of one table, for research and training.
 
-        A packed table is first unpacked to a plain copy, which is kept beside the table until the tablebase
-        is closed. With five men and no pawns, unpacking takes about a minute and 4 GiB of memory.
+        A packed table is first unpacked to a plain copy, which is kept until the tablebase is closed. With
+        five men and no pawns, unpacking takes about a minute and 4 GiB of memory.
+
+        :param scratch: the directory for the copy; by default that of the table or, if it cannot be written,
+            the system's directory for temporary files.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -652,7 +656,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """
         from tbgen.probe.positions import PositionTable
 
-        return PositionTable(self, self._library.plain(_material(material)), self._arrays)
+        plain = self._library.plain(_material(material), None if scratch is None else Path(scratch))
+        return PositionTable(self, plain, self._arrays)
 
 
 def _material(material: Material | str) -> Material:

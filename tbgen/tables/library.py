@@ -6,11 +6,13 @@ table without pawns is an exception: if it has no copy, it is decoded directly, 
 only once, and mostly with one side to move. Look-ups never make copies. This module does not import numba.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 from threading import Lock
 from typing import Final
 
@@ -57,11 +59,13 @@ class PlainCopies(AbstractContextManager["PlainCopies"]):
 
     Copies that others have written, such as a running build, are read, and removed by those who wrote them.
 
-    :param directory: directory in whose folder the copies are; None for that of each table.
+    :param directory: directory in whose folder the copies are; None for that of each table or, once that
+        cannot be written, a temporary directory.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
+        self._temporary: Path | None = None
         self._written = set[Path]()
 
     def __exit__(self, *_: object) -> None:
@@ -95,7 +99,12 @@ class PlainCopies(AbstractContextManager["PlainCopies"]):
         :raises TbgenError: if the copy cannot be written.
         """
         copy = self.path(info)
+        with suppress(OSError):
+            copy.parent.mkdir(exist_ok=True)
         with write_errors(copy, remedy="copy the tables to a directory where files can be written"):
+            if self._directory is None and not os.access(copy.parent, os.W_OK):
+                self._directory = self._temporary = Path(mkdtemp(prefix="tbgen-"))
+                copy = self.path(info)
             copy.parent.mkdir(exist_ok=True)
         self._written.add(copy)
         write_table(
@@ -117,6 +126,10 @@ class PlainCopies(AbstractContextManager["PlainCopies"]):
             copy.unlink(missing_ok=True)
             with suppress(OSError):  # it contains other copies or does not exist
                 copy.parent.rmdir()
+        if self._temporary is not None:
+            with suppress(OSError):
+                self._temporary.rmdir()
+            self._directory = self._temporary = None
 
 
 def tables_to_unpack(materials: Iterable[Material], can_read: Callable[[Material], bool]) -> list[Material]:
@@ -177,7 +190,8 @@ class Library(AbstractContextManager["Library"]):
         self.directories: Final = directories_of(directories)
         self.variant: Final = variant
         self.copies: Final = PlainCopies() if copies is None else copies
-        self._owns_copies: Final = copies is None
+        self._own_copies: Final = [self.copies] if copies is None else []
+        """The copies that are removed when the library is closed."""
         self.cache: Final = ChunkCache(cache_bytes)
         """The cache of decoded chunks."""
         self._threads: Final = threads
@@ -204,8 +218,8 @@ class Library(AbstractContextManager["Library"]):
             self._small_tables.clear()
             self._memory.clear()
             self._closed = True
-        if self._owns_copies:
-            self.copies.remove()
+        for copies in self._own_copies:
+            copies.remove()
 
     def table(self, material: Material) -> OpenTable:
         """Return an open table, which stays open as long as the caller keeps a reference.
@@ -236,16 +250,23 @@ class Library(AbstractContextManager["Library"]):
             path, material, cache=self.cache, memory=self._memory, successors=self, threads=self._threads
         )
 
-    def plain(self, material: Material) -> OpenTable:
+    def plain(self, material: Material, scratch: Path | None = None) -> OpenTable:
         """Return an open table whose values are all stored: the table, or its plain copy. If there is no
         copy, the table is unpacked to one, which takes time and memory.
 
         Raises as :meth:`table` does.
 
+        :param scratch: directory in which to look for the copy, and to make it; by default, where the library
+            has its copies.
+
         :raises TbgenError: if the copy cannot be written.
         """
         with self._source_lock(material):
-            return self._plain(self.table(material))
+            copies = self.copies
+            if scratch is not None:
+                copies = PlainCopies(scratch)
+                self._own_copies.append(copies)
+            return self._plain(self.table(material), copies)
 
     def loaded(self, material: Material) -> RunIndex:
         """Return a table in memory, which may have to be unpacked first; raise as :meth:`plain` does."""
@@ -265,8 +286,8 @@ class Library(AbstractContextManager["Library"]):
             table = self.table(material)
             is_small = fresh_bytes(table.info.size) <= MAX_SMALL_TABLE_BYTES
             if table.info.derives and not material.pawns and not is_small:
-                return self._copy_of(table) or table
-            table = self._plain(table)
+                return self._copy_of(table, self.copies) or table
+            table = self._plain(table, self.copies)
             if not is_small:
                 return table
             assert isinstance(table, PlainTable), "a plain copy is plain"
@@ -287,25 +308,25 @@ class Library(AbstractContextManager["Library"]):
         with self._lock:
             return self._source_locks[material]
 
-    def _copy_of(self, table: OpenTable) -> OpenTable | None:
+    def _copy_of(self, table: OpenTable, copies: PlainCopies) -> OpenTable | None:
         """Return the plain copy of a table, if there is one."""
         material = table.layout.material
-        copy = self._open_copies.get(material) or self.copies.open(table.info, self._open)
+        copy = self._open_copies.get(material) or copies.open(table.info, self._open)
         if copy is not None:
             self._open_copies[material] = copy
         return copy
 
-    def _plain(self, table: OpenTable) -> OpenTable:
+    def _plain(self, table: OpenTable, copies: PlainCopies) -> OpenTable:
         """Do the work of :meth:`plain` for an open table."""
         if not table.info.derives:
             return table
-        copy = self._copy_of(table)
+        copy = self._copy_of(table, copies)
         while copy is None:
             unpacked = table.read(Given(threads=self._threads or _UNPACKING_THREADS), functions=False)
-            self.copies.write(unpacked, table.info, self._threads or _UNPACKING_THREADS)
+            copies.write(unpacked, table.info, self._threads or _UNPACKING_THREADS)
             material = table.layout.material
             with suppress(MissingTableError):  # the end of a build has just removed it
-                copy = self._open_copies[material] = self._open(self.copies.path(table.info), material)
+                copy = self._open_copies[material] = self._open(copies.path(table.info), material)
         return copy
 
     def fresh_entry(self, place: Place) -> Entry:

@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,29 @@ def test_positions_as_arrays(directory: Path, tables: Path) -> None:
         for array, expected in zip(mine.arrays(), right.arrays(), strict=True):
             assert np.array_equal(array, expected)
     assert not (directory / COPIES_FOLDER).exists()
+
+
+@pytest.mark.parametrize("scratch", [None, "scratch"])
+def test_the_directory_of_tables_cannot_be_written(
+    directory: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    scratch: str | None,
+) -> None:
+    """A copy is in a directory of the caller's choice, or in a temporary one, until the tables are closed."""
+    make, place = Path.mkdir, tmp_path_factory.mktemp(scratch or "temporary")
+
+    def refuse(path: Path, **options: Any) -> None:
+        if directory in path.parents:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        make(path, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    with open_tablebase(directory) as tables:
+        assert len(tables.table("KNvK", scratch and place).positions()) == 53806
+        assert [*place.rglob("KNvK.r.h5")]
+    assert not [*place.iterdir()]
 
 
 def test_copies_that_others_made_stay(directory: Path) -> None:
