@@ -296,10 +296,11 @@ class GamesFile:
             raise UsageError(
                 f"{location}: the tags of this game have been changed: remove it, and it will be played again"
             )
-        if game.event is not None and game.event.rounds > self._rounds:
+        game_id = GameId.parse(game.round)
+        if self._fixed_rounds is None and game_id is not None and game_id.round > self._rounds:
             raise UsageError(
-                f"{location}: this event has {counted(game.event.rounds, 'round')}, not {self._rounds}: "
-                f"continue it with --rounds {game.event.rounds} or more, or {_REMEDY}"
+                f"{location}: round {game_id.round} has begun, and the event would end with round {self._rounds}: "
+                f"continue it with --rounds {game_id.round} or more, or {_REMEDY}"
             )
         scheme = GameOptions(self._options.variant).settings(raw.values).scoring.scheme
         required_scheme = self._options.scheme or Scheme.EXPONENTIAL

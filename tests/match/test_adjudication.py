@@ -136,7 +136,7 @@ def test_tables_stop_a_game_as_soon_as_they_contain_it(
         assert game.tags["RMobilityAccrued"] == str(GScore.of_board(after))
         assert last_words(game) == "End by adjudication: tablebase"
     assert expected != GScore.of_board(after)
-    assert f"{expected} {{adjudication: tablebase}}" in output.out
+    assert f"{{adjudication: tablebase, {expected}}}" in output.out
     assert "4 adjudications verified by best play" in output.err
     assert tagged(pgn, own) == pgn.read_bytes()
     pgn.unlink()
