@@ -111,7 +111,7 @@ interface Elements extends Record<string, HTMLElement> {
     "give-up": Button; "guide-back": Button; hint: Button; last: Button; level: HTMLSelectElement; material: HTMLDetailsElement
     "material-report": HTMLAnchorElement; men: HTMLSelectElement; mover: HTMLSelectElement; offer: Button; pgn: HTMLTextAreaElement; "pgn-file": Input
     "play-on": HTMLAnchorElement; promote: Button; resign: Button; rules: HTMLSelectElement; run: Button; "sample-material": Input
-    "sample-side": HTMLSelectElement; "sample-value": Input; sound: Input; step: Button; "take-back": Button; today: Button; typed: Input
+    "sample-side": HTMLSelectElement; "sample-value": Input; sound: Input; step: Button; strength: HTMLSelectElement; "take-back": Button; today: Button; typed: Input
     undo: Button; white: Input; black: Input
 }
 

@@ -1,4 +1,4 @@
-// A visitor's game against the page: its start, its plies, the page's moves, and its review.
+// A visitor's game against the page: its start, its plies, the page's moves at three strengths, and its review.
 
 import {Refused, ask, attempt, fresh, post} from "./api.js"
 import {$, h, refill, step} from "./browser.js"
@@ -99,15 +99,25 @@ export const firstPly = async (fen, accrued) => plyOf(await look(fen, accrued))
 /** Return the ply that a move of the last one leads to. @type {(ply: ContestPly, move: Move) => Promise<ContestPly>} */
 export const plyAfter = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
 
+/** How many of its moves the page looks at, by its strength. @type {Record<string, number>} */
+export const SEEN = {best: Infinity, good: 6, weak: 2}
+
+/** Return the move of a player who looks at a number of moves, drawn at random with repetition, and makes the best of them. @type {(moves: Move[], seen: number, random?: () => number) => Move} */
+export function chosen(moves, seen, random = Math.random) {
+    const drawn = seen === Infinity ? [0] : Array.from({length: seen}, random)
+    return moves[Math.floor(moves.length * Math.min(...drawn))]
+}
+
 /**
- * Return the page's move in the last position of a game: the best one by the tables, or else that of an engine.
+ * Return a move in the last position of a game: by the tables, or else that of an engine.
  *
- * @type {(plies: ContestPly[], start: Start) => Promise<Move>}
+ * @type {(plies: ContestPly[], start: Start, strength?: string) => Promise<Move>}
  * @param start `fen` and `accrued` of the first position
+ * @param strength a key of SEEN; an engine always plays as well as it can
  */
-export async function reply(plies, start) {
+export async function reply(plies, start, strength = "best") {
     const {value, answer: {moves}} = plies.at(-1)
-    if (value !== null) return moves[0]
+    if (value !== null) return chosen(moves, SEEN[strength])
     const {uci} = await post("r/reply", pgnOf({...start, head: ""}, inLine(plies)))
     return moves.find(move => move.uci === uci)
 }

@@ -1,9 +1,9 @@
-// A game against the page, which plays best, from any position.
+// A game against the page, at three strengths, from any position.
 
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, offerWalk, onClick, onKey} from "./browser.js"
-import {accepts, bestScores, challenge, firstPly, givenAway, isOver, isRepeated, keepsAccrued, offerChoices, plyAfter, reply, resultOf, showReview, takenBack} from "./contest.js"
+import {$, h, offerWalk, onClick, onKey, store, stored} from "./browser.js"
+import {SEEN, accepts, bestScores, challenge, firstPly, givenAway, isOver, isRepeated, keepsAccrued, offerChoices, plyAfter, reply, resultOf, showReview, takenBack} from "./contest.js"
 import {showGame} from "./game.js"
 import {Mobility} from "./mobility.js"
 import {bestOf, offerTyping} from "./moves.js"
@@ -20,6 +20,8 @@ const REQUESTED_ENDS = ["agreed", "resigned"]
 const MOVE_PAUSE_MS = 350
 const RETRY_MS = 5000
 const EASY = "easy"
+/** The storage key of the strength of the page that was chosen last. */
+const STRENGTH_KEY = "tbgen-strength"
 
 const board = new Board($("board"), move => play(move), () => {})
 const mobility = new Mobility(board)
@@ -28,6 +30,8 @@ const mobility = new Mobility(board)
 /** @type {ContestPly[]} */ let plies = []
 /** The visitor's side. @type {Side} */
 let side = "White"
+/** The page's strength, a key of SEEN. */
+let strength = "best"
 /** Number of the shown ply. */
 let shown = 0
 /** How the game has ended, a key of ENDS; null while it continues. @type {string} */
@@ -78,7 +82,7 @@ function updateAddress() {
     const line = plies.slice(1).map(ply => ply.san)
     const found = written({...DEFAULT, ...start, line, at: line.length, flipped: side === "Black"})
     $("explore").href = `./${found}`
-    const more = [side === "White" && "side=white", REQUESTED_ENDS.includes(ended) && `ended=${ended}`].filter(Boolean)
+    const more = [side === "White" && "side=white", `strength=${strength}`, REQUESTED_ENDS.includes(ended) && `ended=${ended}`].filter(Boolean)
     history.replaceState(null, "", found.replace("?", `?${more.map(each => `${each}&`).join("")}`))
 }
 
@@ -96,7 +100,7 @@ function updateAddress() {
 /** Make the page's move. If the server cannot answer now, try again later. @type {(mine: number) => Promise<void>} */
 async function answer(mine) {
     const again = await attempt($("problem"), async () => {
-        const [move] = await Promise.all([reply(plies, start), pause(MOVE_PAUSE_MS)])
+        const [move] = await Promise.all([reply(plies, start, strength), pause(MOVE_PAUSE_MS)])
         if (mine === turn) await play(move)
     })
     if (!again || [400, 404].includes(again.status)) return
@@ -218,7 +222,7 @@ function showHeld() {
         const id = each.toLowerCase()
         $(`${id}-held`).textContent = scores[each] ?? "–"
         $(`${id}-holds`).classList.toggle("counts", each === counting)
-        $(`${id}-player`).textContent = `${each} (${each === side ? "you" : "page"})${each === counting ? " ahead" : ""}`
+        $(`${id}-player`).textContent = `${each} (${each === side ? "you" : strength === "best" ? "page" : `page, ${strength}`})${each === counting ? " ahead" : ""}`
     }
 }
 
@@ -269,9 +273,15 @@ onKey(key => {
 })
 offerTyping(board, async () => isMine() ? last().answer.moves : [], hindrance)
 offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen))))
+$("strength").addEventListener("change", () => {
+    strength = $("strength").value
+    store(STRENGTH_KEY, strength)
+})
 
 attempt($("problem"), async () => {
     const given = new URLSearchParams(location.search)
+    strength = [given.get("strength"), stored(STRENGTH_KEY)].find(wanted => wanted in SEEN) ?? strength
+    $("strength").value = strength
     if (!given.get("fen")) {
         const fen = await challenge(EASY)
         await begin({fen, accrued: null}, moverOf(fen))
