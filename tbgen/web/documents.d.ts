@@ -106,7 +106,7 @@ type Child = Node | string | number | boolean | Child[]
 type Button = HTMLButtonElement
 type Input = HTMLInputElement
 interface Elements extends Record<string, HTMLElement> {
-    accrued: Input; another: Button; back: Button; boards: HTMLSelectElement; choosing: HTMLDialogElement; "comment-text": HTMLTextAreaElement
+    accrued: Input; another: Button; "at-once": Input; back: Button; boards: HTMLSelectElement; choosing: HTMLDialogElement; "comment-text": HTMLTextAreaElement
     commenting: HTMLFormElement; delete: Button; end: Button; explore: HTMLAnchorElement; fen: Input; first: Button; forward: Button
     "give-up": Button; "guide-back": Button; hint: Button; last: Button; level: HTMLSelectElement; material: HTMLDetailsElement
     "material-report": HTMLAnchorElement; men: HTMLSelectElement; mover: HTMLSelectElement; offer: Button; pgn: HTMLTextAreaElement; "pgn-file": Input

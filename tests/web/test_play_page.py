@@ -92,6 +92,12 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
         replied = push()
         best, *_, worst = known.moves(referee.board, referee.accrued)
         assert worst.value != best.value
+        square, piece = (
+            chess.square_name(best.move.from_square),
+            referee.board.piece_at(best.move.from_square),
+        )
+        assert piece is not None
+        man = chess.piece_name(piece.piece_type)
         push(worst.move)
         answered = push()
         left = known.probe(referee.board, referee.accrued).value
@@ -103,11 +109,18 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
     visit.sees({"#white-held": "G3.5", "#black-held": "-G18.5"})
     expect(said).to_contain_text("Best play from the start: G1.5.")
     visit.press("h")
-    visit.sees({"#said": f"Best is {best.san}: it leads to {best.value}.", "#board .arrow": 1})
+    visit.sees({"#said": f"Move the {man} on {square}. The next hint shows where to.", "#board .ring": 1})
+    visit.press("h")
+    visit.sees(
+        {"#said": f"Best is {best.san}: it leads to {best.value}.", "#board .ring": 0, "#board .arrow": 1}
+    )
     line = f"start 1... {replied} 2. {worst.san} {answered} "
     for taken_back in (True, False):
+        page.locator("#at-once").set_checked(taken_back)
         visit.enter("#typed", worst.san)
         expect(played).to_have_text(line)
+        told = expect(said)
+        (told.to_contain_text if taken_back else told.not_to_contain_text)(f"{worst.san} gives away ")
         page.locator("#board").click()
         visit.press("ArrowLeft", "ArrowLeft")
         expect(name).to_have_text("Looking back")
@@ -183,7 +196,7 @@ def test_an_engine_plays_from_the_initial_position(opened: Opener) -> None:
     visit.sees({"#played": "start 1. e4 e5 ", "#name": "Your move: White"})
     expect(said).to_contain_text("and takes no offer.")
     expect(page.get_by_role("button", name="Offer the result")).to_be_disabled()
-    visit.press("h")
+    visit.press("h", "h")
     expect(said).to_contain_text("The page would play Nf3")
     visit.press("r", "r")
     expect(page.locator("#no-mistakes")).to_have_text("No table says what could have been.")

@@ -18,8 +18,8 @@ const MARKS = {
     focus: () => svg("rect", {x: 1, y: 1, width: SIDE - 2, height: SIDE - 2}),
 }
 
-/** Distances of an arrow's ends from the middles of its squares, length of its head, and half the widths of head and shaft. */
-const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
+/** Distances of an arrow's ends from the middles of its squares, length of its head, half the widths of head and shaft, and the radius of a circle. */
+const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3, ring: 18}
 /** The storage key of the visitor's preferences. */
 const TASTE_KEY = "tbgen-taste"
 
@@ -96,11 +96,12 @@ export class Chessboard {
         this.mark("square", uci ? squaresOf(uci) : [])
     }
 
-    /** Replace the arrows: `{uci, kind}`, the kind `success`, `info` or `secondary`. @type {(list: Arrow[]) => void} */
+    /** Replace the arrows: `{uci, kind}`, the kind `success`, `info`, `secondary` or `note`. From a square to itself it is a circle. @type {(list: Arrow[]) => void} */
     arrows(list) {
         this.drawnArrows = list
         this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
             const [from, to] = squaresOf(uci)
+            if (from === to) return svg("circle", {class: `arrow arrow-${kind} ring`, r: ARROW.ring, transform: shiftTo(middleOf(from, this.flipped))})
             const [a, b] = [from, to].map(square => middleOf(square, this.flipped))
             const [across, down] = [b.x - a.x, b.y - a.y]
             const turn = Math.atan2(down, across) * 180 / Math.PI

@@ -3,7 +3,7 @@
 import {Refused, ask, attempt, fresh, post} from "./api.js"
 import {$, h, refill, step} from "./browser.js"
 import {INITIAL, after, lineText, moverOf, split} from "./position.js"
-import {change, height, markOf, rankOf, score, sideOf} from "./score.js"
+import {change, height, markOf, pointsOf, rankOf, score, sideOf} from "./score.js"
 import {ENDGAMES, mayHold, stockUp} from "./stock.js"
 import {inLine, pgnOf} from "./tree.js"
 
@@ -64,6 +64,15 @@ export function isRepeated(plies) {
     const keyOf = (/** @type {Ply} */ {fen}) => fen.split(" ").slice(0, 4).join(" ")
     const here = plies.at(-1)
     return here.value === null && plies.filter(ply => keyOf(ply) === keyOf(here)).length >= 3
+}
+
+/** Return what a side gave away by its last move, in words, with the move that keeps it; empty if nothing, or if no table has the values. @type {(plies: ContestPly[], side: Side) => string} */
+export function lastMistake(plies, side) {
+    const {mover, mark, san, had, got, best} = reviewed(plies.slice(-3)).filter(ply => ply.mover === side).at(-1) ?? {}
+    if (!mark) return ""
+    const lost = Math.abs(pointsOf(had).white - pointsOf(got).white)
+    const points = lost < 0.01 ? "less than 0.01 points" : `${lost.toFixed(2)} points`
+    return `${san} gives away ${points}: ${best} keeps ${lost < 0.01 ? "it" : "them"}. `
 }
 
 /** Return the result of a game: the accrued score, unless the visitor has resigned. @type {(plies: ContestPly[], ended: string, side: Side) => string} */

@@ -3,11 +3,12 @@
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
 import {$, h, offerWalk, onClick, onKey, store, stored} from "./browser.js"
-import {SEEN, accepts, bestScores, challenge, firstPly, givenAway, isOver, isRepeated, keepsAccrued, offerChoices, plyAfter, reply, resultOf, showReview, takenBack} from "./contest.js"
+import {nameOf} from "./chessboard.js"
+import {SEEN, accepts, bestScores, challenge, firstPly, givenAway, isOver, isRepeated, keepsAccrued, lastMistake, offerChoices, plyAfter, reply, resultOf, showReview, takenBack} from "./contest.js"
 import {showGame} from "./game.js"
 import {Mobility} from "./mobility.js"
 import {bestOf, offerTyping} from "./moves.js"
-import {moverOf} from "./position.js"
+import {moverOf, squaresOf} from "./position.js"
 import {amount, counted, otherSide, pointsOf, pointsText, rankOf, score, scoreNodes, sentence, sideOf} from "./score.js"
 import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
@@ -22,6 +23,8 @@ const RETRY_MS = 5000
 const EASY = "easy"
 /** The storage key of the strength of the page that was chosen last. */
 const STRENGTH_KEY = "tbgen-strength"
+/** The storage key of whether the page tells mistakes at once. */
+const AT_ONCE_KEY = "tbgen-mistakes"
 
 const board = new Board($("board"), move => play(move), () => {})
 const mobility = new Mobility(board)
@@ -38,6 +41,8 @@ let shown = 0
 let ended = null
 /** Number of hints, and number of times that moves were taken back. */
 let helped = {hints: 0, moves: 0}
+/** The number of the ply whose man the last hint has named: the next hint names the move. */
+let hinted = -1
 /** The end that the visitor has requested once and has to confirm, a key of ENDS; null if there is none. @type {string} */
 let confirming = null
 /** Number of the current request: answers to an earlier one are dropped. */
@@ -63,6 +68,7 @@ async function begin(from, plays, line = [], how = null) {
     plies = found
     side = plays
     helped = {hints: 0, moves: 0}
+    hinted = -1
     continueGame(how)
 }
 
@@ -116,6 +122,7 @@ function takeBack() {
     if (!number) return
     turn++
     helped.moves++
+    hinted = -1
     plies = plies.slice(0, plies.length - number)
     continueGame()
 }
@@ -127,8 +134,12 @@ async function hint() {
         const best = await reply(plies, start)
         if (mine !== turn) return
         helped.hints++
-        board.arrows([{uci: best.uci, kind: "success"}])
-        if (value === null) say("The page would play ", h("b", {}, best.san), ".")
+        const isNamed = hinted === shown
+        const [from] = squaresOf(best.uci)
+        hinted = shown
+        board.arrows([{uci: isNamed ? best.uci : from + from, kind: "success"}])
+        if (!isNamed) say("Move the ", h("b", {}, nameOf(board.men.get(from)).split(" ")[1]), ` on ${from}. The next hint shows where to.`)
+        else if (value === null) say("The page would play ", h("b", {}, best.san), ".")
         else say("Best is ", h("b", {}, best.san), ": it leads to ", score(value), ".")
     })
 }
@@ -228,6 +239,10 @@ function showHeld() {
 
 /** Return the text about the shown ply. */
 function adviceText() {
+    return (!ended && $("at-once").checked ? lastMistake(plies.slice(0, shown + 1), side) : "") + stateText()
+}
+
+function stateText() {
     const ply = plies[shown]
     if (ended && shown === plies.length - 1) return outcomeText()
     if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
@@ -273,6 +288,11 @@ onKey(key => {
 })
 offerTyping(board, async () => isMine() ? last().answer.moves : [], hindrance)
 offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen))))
+$("at-once").checked = stored(AT_ONCE_KEY) === true
+$("at-once").addEventListener("change", () => {
+    store(AT_ONCE_KEY, $("at-once").checked)
+    if (plies.length) go(shown)
+})
 $("strength").addEventListener("change", () => {
     strength = $("strength").value
     store(STRENGTH_KEY, strength)
