@@ -52,8 +52,8 @@ let begun = 0
 const last = () => plies.at(-1)
 const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen) === side
 
-/** Begin a game, optionally with moves already made and an end already requested. @type {(from: Start, plays: Side, line?: string[], how?: string) => Promise<void>} */
-async function begin(from, plays, line = [], how = null) {
+/** Begin a game, optionally with moves already made and an end already requested; `depth` see `updateAddress`. @type {(from: Start, plays: Side, more?: {line?: string[], how?: string, depth?: number}) => Promise<void>} */
+async function begin(from, plays, {line = [], how = null, depth = null} = {}) {
     const mine = ++begun
     await stockUp()
     const found = [await firstPly(from.fen, from.accrued)]
@@ -69,36 +69,44 @@ async function begin(from, plays, line = [], how = null) {
     side = plays
     helped = {hints: 0, moves: 0}
     hinted = -1
-    continueGame(how)
+    continueGame(how, depth)
 }
 
-/** Continue from the last ply, unless the game ends there. @type {(how?: string) => void} */
-function continueGame(how = null) {
+/** Continue from the last ply, unless the game ends there. @type {(how?: string, depth?: number) => void} */
+function continueGame(how = null, depth = null) {
     shown = plies.length - 1
     confirming = null
     ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : how
-    updateAddress()
+    updateAddress(depth)
     say(adviceText())
     show()
     if (!ended && !isMine()) answer(++turn)
 }
 
-/** Write the game into the address, in the explorer's form, with the visitor's side and the requested end. */
-function updateAddress() {
+/** Number of moves that the browser's back button takes back. */
+const depthOf = () => /** @type {number} */ (history.state?.depth ?? 0)
+
+/**
+ * Write the game into the address, in the explorer's form, with the visitor's side and the requested end; with a `depth`
+ * as a new entry of the browser's history, so that its back button takes a move back.
+ * @type {(depth?: number) => void}
+ */
+function updateAddress(depth = null) {
     const line = plies.slice(1).map(ply => ply.san)
     const found = written({...DEFAULT, ...start, line, at: line.length, flipped: side === "Black"})
     $("explore").href = `./${found}`
     const more = [side === "White" && "side=white", `strength=${strength}`, REQUESTED_ENDS.includes(ended) && `ended=${ended}`].filter(Boolean)
-    history.replaceState(null, "", found.replace("?", `?${more.map(each => `${each}&`).join("")}`))
+    history[depth === null ? "replaceState" : "pushState"]({depth: depth ?? depthOf()}, "", found.replace("?", `?${more.map(each => `${each}&`).join("")}`))
 }
 
 /** @type {(move: Move) => Promise<void>} */ async function play(move) {
     const mine = ++turn
     await attempt($("problem"), async () => {
+        const depth = isMine() ? depthOf() + 1 : null
         const next = await plyAfter(last(), move)
         if (mine !== turn) return
         plies = [...plies, next]
-        continueGame()
+        continueGame(null, depth)
     })
     if (mine === turn) show()
 }
@@ -120,6 +128,10 @@ const pause = milliseconds => new Promise(done => setTimeout(done, milliseconds)
 function takeBack() {
     const number = takenBack(plies, side)
     if (!number) return
+    if (depthOf()) {
+        history.back()
+        return
+    }
     turn++
     helped.moves++
     hinted = -1
@@ -287,7 +299,7 @@ onKey(key => {
     return true
 })
 offerTyping(board, async () => isMine() ? last().answer.moves : [], hindrance)
-offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen))))
+offerChoices((from, first) => begin(from, first ? moverOf(from.fen) : otherSide(moverOf(from.fen)), {depth: 0}))
 $("at-once").checked = stored(AT_ONCE_KEY) === true
 $("at-once").addEventListener("change", () => {
     store(AT_ONCE_KEY, $("at-once").checked)
@@ -298,7 +310,8 @@ $("strength").addEventListener("change", () => {
     store(STRENGTH_KEY, strength)
 })
 
-attempt($("problem"), async () => {
+/** Open the game of the address, or a random one. */
+async function openGame() {
     const given = new URLSearchParams(location.search)
     strength = [given.get("strength"), stored(STRENGTH_KEY)].find(wanted => wanted in SEEN) ?? strength
     $("strength").value = strength
@@ -309,5 +322,12 @@ attempt($("problem"), async () => {
     }
     const {fen, accrued, line} = read(location.search, location.hash)
     const named = /** @type {Map<string, Side>} */ (new Map([["white", "White"], ["black", "Black"]])).get(given.get("side"))
-    await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line), REQUESTED_ENDS.find(how => how === given.get("ended")))
-})
+    await begin({fen, accrued}, named ?? moverOf(fen), {line: mainLine(line), how: REQUESTED_ENDS.find(how => how === given.get("ended"))})
+}
+
+attempt($("problem"), openGame)
+addEventListener("popstate", () => attempt($("problem"), async () => {
+    const [{fen}, {length}, {hints, moves}] = [start, plies, helped]
+    await openGame()
+    if (fen === start.fen && plies.length < length) helped = {hints, moves: moves + 1}
+}))
