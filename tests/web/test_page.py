@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 import chess
@@ -32,13 +33,41 @@ def missing(visit: Visit) -> str:
     return "Table KBBNvK is not here: this site has tables of up to 4 men."
 
 
+def draw_arrows(visit: Visit) -> None:
+    mouse, own = visit.page.mouse, visit.page.locator("#board .arrow-note")
+
+    def draw(start: str, end: str, button: Literal["left", "right"] = "right") -> None:
+        mouse.move(*visit.square(start))
+        mouse.down(button=button)
+        mouse.move(*visit.square(end))
+        mouse.up(button=button)
+
+    draw("a1", "c3")
+    draw("e5", "e5")
+    visit.sees({"#board .arrow-note": 2, "#board .arrow-note.ring": 1, "#board .marker-frame": 0})
+    draw("e5", "e5")
+    expect(own).to_have_count(1)
+    mouse.click(*visit.square("h8"))
+    expect(own).to_have_count(0)
+    visit.page.locator("#draw").click()
+    draw("g5", "h5", "left")
+    visit.page.locator("#draw").click()
+    expect(own).to_have_count(1)
+
+
 @pytest.mark.everywhere
 def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
-    """Moves are made by dragging and clicking, and survive a reload; the line is that of the tables."""
+    """Moves are made by dragging and clicking, and survive a reload; the line is that of the tables.
+
+    The right button draws arrows and circles, and so does the main one after the button Draw. Drawn again, they
+    vanish; a click and another position remove all.
+    """
     page = visit.page
+    draw_arrows(visit)
     visit.drag("g5", "f4")  # no legal move
     visit.drag("g5", "h5")
     visit.has_depth(3)
+    expect(page.locator("#board .arrow-note")).to_have_count(0)
     assert visit.asked() == {"fen": KBK, "line": "Kh5"}
     visit.settle()
     visit.until(lambda: visit.square_at(*visit.square("e5")) == "e5")

@@ -30,6 +30,8 @@ export class Board extends Chessboard {
         /** Where the pointer was pressed on that man, whether the man had been picked up before, and whether it has been dragged since. */
         this.held = /** @type {Point & {isAgain: boolean, isDragged: boolean}} */ (null)
         this.over = /** @type {string} */ (null)
+        /** The square where an arrow or circle of the visitor begins. */
+        this.noted = /** @type {string} */ (null)
         /** The square chosen by keys. */
         this.cursor = "a1"
         this.table = h("table")
@@ -41,8 +43,11 @@ export class Board extends Chessboard {
             pointerdown: event => this.press(event),
             pointermove: event => this.drag(event),
             pointerup: event => this.release(event),
-            pointercancel: () => this.cancel(),
-            contextmenu: event => this.held && (event.preventDefault(), this.cancel()),
+            pointercancel: () => {
+                this.noted = null
+                this.cancel()
+            },
+            contextmenu: event => event.preventDefault(),
             mousedown: event => this.leaveKeys(event),
             click: event => this.click(event),
             keydown: event => this.key(event),
@@ -50,12 +55,14 @@ export class Board extends Chessboard {
             blur: () => this.mark("focus", []),
         }
         for (const [name, listener] of Object.entries(listeners)) this.svg.addEventListener(name, /** @type {EventListener} */ (listener))
+        $("draw")?.addEventListener("click", () => $("draw").setAttribute("aria-pressed", String(this.svg.classList.toggle("drawing"))))
     }
 
     /** Show a position. @type {(fen: string, flipped: boolean) => Promise<unknown>} */
     show(fen, flipped) {
         const isKnown = this.fen !== null
         if (isKnown && fen !== this.fen) tick()
+        if (fen !== this.fen) this.note([])
         this.fen = fen
         return super.show(isBoard(fen) ? fen : EMPTY, flipped, isKnown)
     }
@@ -171,7 +178,14 @@ export class Board extends Chessboard {
 
     /** @type {(event: PointerEvent) => void} */ press(event) {
         const {square} = this.pointed(event)
-        if (!square || !event.isPrimary || event.button) return
+        if (!square || !event.isPrimary || event.button === 1) return
+        if (event.button || this.isDrawing) {
+            this.cancel()
+            this.noted = square
+            this.svg.setPointerCapture(event.pointerId)
+            return
+        }
+        this.note([])
         if (this.from && this.from !== square && this.attempt(this.from, square, true)) return
         const isAgain = this.from === square
         this.choose(this.isMovable(square) ? square : null)
@@ -197,6 +211,25 @@ export class Board extends Chessboard {
         if (held?.isDragged) this.move(this.drawing, {x, y})
     }
 
+    /** Replace the visitor's arrows and circles. @type {(notes: Arrow[]) => void} */
+    note(notes) {
+        this.notes = notes
+        this.arrows(this.drawnArrows)
+    }
+
+    /** Draw an arrow or circle of the visitor, or remove it. @type {(to: string) => void} */
+    toggleNote(to) {
+        const uci = this.noted + to
+        this.noted = null
+        const others = this.notes.filter(note => note.uci !== uci)
+        if (to) this.note(others.length < this.notes.length ? others : [...others, {uci, kind: "note"}])
+    }
+
+    /** Whether the main button draws arrows and circles, too. */
+    get isDrawing() {
+        return this.svg.classList.contains("drawing")
+    }
+
     /** The drawing of the man that was picked up. */
     get drawing() {
         return this.drawings.get(this.from)
@@ -204,8 +237,9 @@ export class Board extends Chessboard {
 
     /** @type {(event: PointerEvent) => void} */ release(event) {
         const {held, from} = this
-        if (!held) return
         const {square} = this.pointed(event)
+        if (this.noted) this.toggleNote(square)
+        if (!held) return
         this.letGo()
         if (!held.isDragged) {
             if (held.isAgain) this.choose(null)
@@ -244,7 +278,7 @@ export class Board extends Chessboard {
 
     /** @type {(event: MouseEvent) => void} */ click(event) {
         const {square} = this.pointed(event)
-        if (this.editing && this.tool !== null && square) this.set(square, this.tool)
+        if (this.editing && this.tool !== null && square && !this.isDrawing) this.set(square, this.tool)
     }
 
     /** Put a man such as `K` on a square; `none` removes the man there. @type {(square: string, man: string) => void} */

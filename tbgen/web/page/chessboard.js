@@ -58,6 +58,7 @@ export class Chessboard {
         /** Marked squares by kind. @type {Map<string, string[]>} */
         this.marks = new Map()
         /** @type {Arrow[]} */ this.drawnArrows = []
+        /** Arrows and circles of the visitor. @type {Arrow[]} */ this.notes = []
         this.squares = svg("g")
         this.layers = Object.fromEntries(Object.keys(MARKS).map(kind => [kind, svg("g")]))
         this.arrowLayer = svg("g")
@@ -99,7 +100,7 @@ export class Chessboard {
     /** Replace the arrows: `{uci, kind}`, the kind `success`, `info`, `secondary` or `note`. From a square to itself it is a circle. @type {(list: Arrow[]) => void} */
     arrows(list) {
         this.drawnArrows = list
-        this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
+        this.arrowLayer.replaceChildren(...[...list, ...this.notes].map(({uci, kind}) => {
             const [from, to] = squaresOf(uci)
             if (from === to) return svg("circle", {class: `arrow arrow-${kind} ring`, r: ARROW.ring, transform: shiftTo(middleOf(from, this.flipped))})
             const [a, b] = [from, to].map(square => middleOf(square, this.flipped))
