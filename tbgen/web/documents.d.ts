@@ -109,7 +109,7 @@ interface Elements extends Record<string, HTMLElement> {
     accrued: Input; another: Button; "at-once": Input; back: Button; boards: HTMLSelectElement; choosing: HTMLDialogElement; "comment-text": HTMLTextAreaElement
     commenting: HTMLFormElement; delete: Button; end: Button; explore: HTMLAnchorElement; fen: Input; first: Button; forward: Button
     "give-up": Button; "guide-back": Button; hint: Button; last: Button; level: HTMLSelectElement; material: HTMLDetailsElement
-    "material-report": HTMLAnchorElement; men: HTMLSelectElement; mover: HTMLSelectElement; offer: Button; pgn: HTMLTextAreaElement; "pgn-file": Input
+    "material-report": HTMLAnchorElement; men: HTMLSelectElement; mover: HTMLSelectElement; offer: Button; passed: HTMLSelectElement; pgn: HTMLTextAreaElement; "pgn-file": Input
     "play-on": HTMLAnchorElement; promote: Button; resign: Button; rules: HTMLSelectElement; run: Button; "sample-material": Input
     "sample-side": HTMLSelectElement; "sample-value": Input; sound: Input; step: Button; strength: HTMLSelectElement; "take-back": Button; today: Button; typed: Input
     undo: Button; white: Input; black: Input

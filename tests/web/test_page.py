@@ -53,6 +53,10 @@ def draw_arrows(visit: Visit) -> None:
     draw("g5", "h5", "left")
     visit.page.locator("#draw").click()
     expect(own).to_have_count(1)
+    visit.go("?fen=8/6k1/8/4K3/8/8/8/8_b_-_-_0_1")
+    expect(own).to_have_count(0)
+    visit.go()
+    visit.has_depth(4)
 
 
 @pytest.mark.everywhere
@@ -67,7 +71,6 @@ def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     visit.drag("g5", "f4")  # no legal move
     visit.drag("g5", "h5")
     visit.has_depth(3)
-    expect(page.locator("#board .arrow-note")).to_have_count(0)
     assert visit.asked() == {"fen": KBK, "line": "Kh5"}
     visit.settle()
     visit.until(lambda: visit.square_at(*visit.square("e5")) == "e5")
@@ -181,6 +184,15 @@ def test_set_up(visit: Visit) -> None:
     page.mouse.click(*visit.square("b2"))
     page.keyboard.press("P")  # on the square that the mouse pointed at
     expect(fen).to_have_value("8/6p1/8/8/1K3k2/8/1P6/8 w - - 0 1")
+    for men, right, then in (
+        ("4k3/8/8/8/8/8/8/4K2R", "White O-O", "K -"),
+        ("4k3/8/8/pP6/8/8/8/4K3", "En passant", "- a6"),
+    ):
+        visit.enter("#fen", f"{men} w - - 0 1")
+        chosen = page.locator("#rights").get_by_label(right)
+        chosen.check() if right == "White O-O" else chosen.select_option("a6")
+        expect(fen).to_have_value(f"{men} w {then} 0 1")
+    expect(page.locator("#rights input:enabled")).to_have_count(0)
     page.locator("#setup").click()
     expect(page.locator("#palette")).to_be_hidden()
     visit.enter("#fen", BEYOND)

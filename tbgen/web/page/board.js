@@ -2,7 +2,7 @@
 
 import {$, h, svg} from "./browser.js"
 import {Chessboard, WIDTH, drawn, nameOf, tick} from "./chessboard.js"
-import {EMPTY, FILES, describedIn, format, isBoard, isWhite, parse, squaresOf} from "./position.js"
+import {EMPTY, FILES, castlingsOf, describedIn, format, isBoard, isWhite, parse, passedIn, squaresOf} from "./position.js"
 
 const PROMOTIONS = "qrbn"
 /** Steps of the arrow keys, to the right and up. @type {Record<string, number[]>} */
@@ -344,6 +344,30 @@ const buttons = () => [...document.querySelectorAll("#palette [data-tool]")].map
 /** Show the chosen tool. @type {(tool: string) => void} */
 export function showTool(tool) {
     for (const button of buttons()) button.setAttribute("aria-pressed", String((button.dataset.tool || null) === tool))
+}
+
+/** @type {() => Input[]} */
+const rights = () => [...document.querySelectorAll("#rights input")].map(each => /** @type {Input} */ (each))
+
+/** Show the castling rights of a position and the square of an en passant capture, with those that are possible. @type {(fen: string) => void} */
+export function showRights(fen) {
+    const position = parse(fen)
+    const possible = castlingsOf(position)
+    for (const box of rights()) {
+        box.checked = position.castling.includes(box.value)
+        box.disabled = !possible.includes(box.value)
+    }
+    const squares = [...new Set(["-", position.ep, ...passedIn(position)])]
+    $("passed").replaceChildren(...squares.map(value => h("option", {value, selected: value === position.ep}, value === "-" ? "none" : value)))
+    $("passed").disabled = squares.length < 2
+}
+
+/** Let the visitor change these rights. @type {(onChange: (change: {castling: string, ep: string}) => unknown) => void} */
+export function offerRights(onChange) {
+    $("rights").addEventListener("change", () => {
+        const castling = rights().filter(box => box.checked).map(box => box.value).join("") || "-"
+        onChange({castling, ep: $("passed").value})
+    })
 }
 
 /** Let the visitor choose tools, and drag men from the palette to squares. @type {(board: Board) => void} */

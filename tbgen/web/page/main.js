@@ -1,14 +1,14 @@
 // The explorer. The page shows a state, which is contained in its address.
 
 import {Refused, ask, badInput} from "./api.js"
-import {Board, offerDescribed, offerTools, showTool} from "./board.js"
+import {Board, offerDescribed, offerRights, offerTools, showRights, showTool} from "./board.js"
 import {$, debounced, h, onClick, onKey, turnTo} from "./browser.js"
 import {offerTaste} from "./chessboard.js"
 import {offerEditing, offerSteps, showEditing, showGame, showOutcome} from "./game.js"
 import {Guide, positionOf} from "./guide.js"
 import {Mobility} from "./mobility.js"
 import {Pointing, bestOf, clearTyping, offerTyping, showMoves} from "./moves.js"
-import {EMPTY, after, describedIn, isBoard, kingProblem, mirrored, moverOf, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {EMPTY, after, describedIn, format, isBoard, kingProblem, mirrored, moverOf, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
 import {beginning, gameOf, isSameGame, offerReferee, refereeAgain, storeGame} from "./referee.js"
 import {opposite} from "./score.js"
 import {fenOf, offerCopies, offerSharing, svgOf} from "./sharing.js"
@@ -142,6 +142,7 @@ function showPlace() {
     showOutcome($("outcome"), refereed)
     offerSteps(state, plies, line)
     offerDescribed(board, fen)
+    showRights(fen)
     showTool(board.tool)
     if (state.setup) board.edit(board.tool)
 }
@@ -395,6 +396,7 @@ offerEditing({
 })
 
 offerTools(board)
+offerRights(change => setUp(format({...parse(here().fen), ...change})))
 offerTaste($("boards"), $("men"), $("sound"))
 
 onKey(step)

@@ -82,8 +82,26 @@ export function after(fen, uci) {
     })
 }
 
-/** Return a position with the men of `rows`, without castling and en passant rights and with new counters. @type {(fen: string, rows: string) => string} */
-export const withMen = (fen, rows) => format({...parse(rows), turn: parse(fen).turn, castling: "-", ep: "-", clock: 0, number: 1})
+/** The squares of king and rook for each castling right. @type {Record<string, string[]>} */
+const HOMES = {K: ["e1", "h1"], Q: ["e1", "a1"], k: ["e8", "h8"], q: ["e8", "a8"]}
+
+/** Return the castling rights that the men allow, as letters of a FEN. @type {(position: Fen) => string[]} */
+export const castlingsOf = ({men}) => Object.keys(HOMES).filter(right => HOMES[right].every((square, index) => men.get(square) === (isWhite(right) ? "KR" : "kr")[index]))
+
+/** Return the squares that a pawn may just have passed, with a pawn beside it that may capture it there. @type {(position: Fen) => string[]} */
+export function passedIn({men, turn}) {
+    const [passing, capturing, from, over, to] = turn === "w" ? ["p", "P", 7, 6, 5] : ["P", "p", 2, 3, 4]
+    const isPassed = (/** @type {string} */ file, /** @type {number} */ index) => men.get(`${file}${to}`) === passing && !men.has(`${file}${over}`)
+        && !men.has(`${file}${from}`) && [index - 1, index + 1].some(beside => men.get(`${FILES[beside]}${to}`) === capturing)
+    return [...FILES].filter(isPassed).map(file => `${file}${over}`)
+}
+
+/** Return a position with the men of `rows`, with the castling rights that they still allow, and with new counters. @type {(fen: string, rows: string) => string} */
+export function withMen(fen, rows) {
+    const [position, {turn, castling}] = [parse(rows), parse(fen)]
+    const rights = castlingsOf(position).filter(right => castling.includes(right)).join("") || "-"
+    return format({...position, turn, castling: rights, ep: "-", clock: 0, number: 1})
+}
 
 /** @type {(fen: string, turn: string) => string} */ export const withTurn = (fen, turn) => format({...parse(fen), turn, ep: "-"})
 
