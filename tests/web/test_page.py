@@ -63,8 +63,8 @@ def draw_arrows(visit: Visit) -> None:
 def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
     """Moves are made by dragging and clicking, and survive a reload; the line is that of the tables.
 
-    The right button draws arrows and circles, and so does the main one after the button Draw. Drawn again, they
-    vanish; a click and another position remove all.
+    The right button draws arrows and circles, and so does the main one after the button Draw. Drawn again,
+    they vanish; a click and another position remove all.
     """
     page = visit.page
     draw_arrows(visit)

@@ -1,11 +1,13 @@
 """The page of puzzles, in a browser: by mouse and by keys."""
 
 import re
+from pathlib import Path
 
 import chess
 import pytest
 from playwright.sync_api import expect
 
+from tbgen.probe.tablebase import open_tablebase
 from tests.support.browsing import PHONE
 from tests.web.conftest import Opener
 
@@ -22,10 +24,28 @@ OF_A_DAY = """async day => {
 }"""
 
 
+def moves_to_find(tables: Path, fen: str) -> list[chess.Move]:
+    """Return the moves that a puzzle asks for: up to three, as long as only one keeps the value."""
+    found, board, accrued = list[chess.Move](), chess.Board(fen), None
+    with open_tablebase(tables) as known:
+        while len(found) < 3 and known.probe(board, accrued).depth:
+            right, *others = known.moves(board, accrued)
+            if not others or others[0].value == right.value:
+                break
+            found.append(right.move)
+            board.push(right.move)
+            replies = known.moves(board, right.accrued)
+            if not replies:
+                break
+            board.push(replies[0].move)
+            accrued = replies[0].accrued
+    return found
+
+
 @pytest.mark.everywhere
-def test_a_puzzle_is_solved(opened: Opener) -> None:
-    """Today's puzzle: a wrong move is refuted, the correct one is counted, after a reload too; then a puzzle
-    of a level."""
+def test_a_puzzle_is_solved(opened: Opener, tables: Path) -> None:
+    """Today's puzzle: a wrong move is refuted, a solution is counted, after a reload too; then a puzzle of a
+    level."""
     visit = opened("puzzles")
     page, said = visit.page, visit.page.locator("#said")
     expect(page.locator("#task")).to_contain_text("Only one move leads there")
@@ -39,16 +59,19 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
         for square in (uci[:2], uci[2:4]):
             page.mouse.click(*visit.square(square, turned=black))
 
-    right, wrong = puzzle["moves"][0], next(move for move in puzzle["moves"][1:] if len(move["uci"]) == 4)
+    wrong = next(move for move in puzzle["moves"][1:] if len(move["uci"]) == 4)
     play(wrong["uci"])
     expect(said).to_contain_text(f"Not {wrong['san']}: it leads to {wrong['value']}. Try again, or see why: ")
     visit.press("ArrowRight")  # steps through the refutation
     visit.sees({"#board .marker-square": 2, ".solution [aria-current]": 1})
     visit.click("#said >> text=Try again", "", "#said")
     visit.sees({"#board .marker-square": 0, "#solved": "0"})
-    if len(right["uci"]) == 4:
-        play(right["uci"])
-        expect(said).to_contain_text(f"Right: {right['san']}. Best play continues")
+    asked = moves_to_find(tables, puzzle["fen"])
+    if all(move.promotion is None for move in asked):
+        for number, move in enumerate(asked):
+            play(move.uci())
+            continues = "The reply is " if number < len(asked) - 1 else "Best play continues"
+            expect(said).to_have_text(re.compile(rf"^Right: \S+\. {continues}"))
         expect(page.locator(".solution .step")).to_have_count(puzzle["depth"])
         visit.sees({"#board .marker-square": 2, "#solved": "1"})
         page.reload()

@@ -1,4 +1,5 @@
-// Puzzles: positions in which only one move keeps the value. The server makes them; the page counts solved ones.
+// Puzzles: positions in which only one move keeps the value. The server makes them; the page asks for up to three moves,
+// as long as only one keeps the value, and counts solved puzzles.
 
 import {Refused, ask, attempt, badInput, fresh} from "./api.js"
 import {Board} from "./board.js"
@@ -9,11 +10,17 @@ import {leaves, otherSide, rankOf, score, sideOf, term} from "./score.js"
 
 /** The storage key of the number of solved puzzles. */
 const SOLVED_KEY = "tbgen-puzzles-solved"
+/** Maximum number of moves to find. */
+const MOST_MOVES = 3
 
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
 const mobility = new Mobility(board)
 
 /** @type {Puzzle} */ let puzzle = null
+/** The position whose only move is asked for: the puzzle's, or a later one. @type {Answer} */
+let asked = null
+/** The moves from the puzzle to that position. @type {SteppedMove[]} */
+let found = []
 /** Number of the current request: answers to an earlier one are dropped. */
 let turn = 0
 /** The move that the text is about; null if the text is no longer wanted. @type {Move} */
@@ -32,12 +39,13 @@ async function begin(asking) {
     const mine = ++turn
     $("another").disabled = $("today").disabled = true
     await attempt($("problem"), async () => {
-        const found = await asking().catch(error => {
+        const wanted = await asking().catch(error => {
             if (mine === turn) throw error
             return puzzle
         })
         if (mine !== turn) return
-        puzzle = found
+        puzzle = asked = wanted
+        found = []
         answered = null
         walk = []
         isDone = false
@@ -75,11 +83,13 @@ const ofDay = async day => ({...await fresh("r/puzzle", {day}), day})
 async function puzzleOfAddress(fen, level, day) {
     const daily = day && await ofDay(day).catch(() => /** @type {Puzzle} */ (null)) // with other tables, the day's puzzle may differ or not exist
     if (daily?.fen === fen) return daily
-    const found = /** @type {PositionMovesDocument} */ (await ask("r", {fen}))
-    const [best, second] = found.moves
-    if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return {...found, level}
+    const there = /** @type {PositionMovesDocument} */ (await ask("r", {fen}))
+    if (hasOneMove(there)) return {...there, level}
     throw badInput("This position is not a puzzle: the side to move must have exactly one move that keeps a score of its own.")
 }
+
+/** Whether exactly one move keeps the value, which the side to move holds. @type {(answer: Answer) => boolean} */
+const hasOneMove = ({fen, value, moves: [best, second]}) => second && best.value !== second.value && sideOf(value) === moverOf(fen)
 
 const today = () => new Date().toISOString().slice(0, 10)
 
@@ -90,40 +100,58 @@ function task() {
     return [`${mover} to move ${goal} (`, term("score", puzzle.value), "). Only one move leads there: find it."]
 }
 
-/** Show the position of the puzzle from the solver's side. @type {(arrows?: Arrow[]) => void} */
+/** Show the position whose move is asked for, from the solver's side. @type {(arrows?: Arrow[]) => void} */
 function restore(arrows = []) {
-    board.show(puzzle.fen, isBlack())
-    board.last(null)
-    board.play(puzzle.moves)
+    board.show(asked.fen, isBlack())
+    board.last(found.at(-1)?.uci ?? null)
+    board.play(asked.moves)
     board.arrows(arrows)
-    mobility.show(puzzle, isBlack())
+    mobility.show(asked, isBlack())
 }
 
 /** @type {(move: Move) => Promise<void>} */ async function answer(move) {
     const {uci, san} = move
-    if (uci === puzzle.moves[0].uci) {
-        await finish(["Right: ", h("b", {}, san), "."], true)
+    answered = move
+    if (uci === asked.moves[0].uci) {
+        const [reply, next] = await further(move) ?? []
+        if (answered !== move) return
+        if (reply) {
+            [found, asked, walk] = [[...found, move, reply], next, []]
+            restore()
+            $("said").replaceChildren("Right: ", h("b", {}, san), ". The reply is ", h("b", {}, reply.san), ". Again only one move keeps the score: find it.")
+        } else await finish(["Right: ", h("b", {}, san), "."], true)
         return
     }
     restore()
-    answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
-    walk = withPositions([move, ...line])
+    walk = withPositions([move, ...line], asked)
     $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), ". ", step("Try again", () => go(0)), ", or see why: ", told)
     go(0)
 }
 
-/** Return moves from the puzzle's position, each with the position that it leads to. @type {(moves: SteppedMove[]) => SteppedMove[]} */
-function withPositions(moves) {
-    let {fen} = puzzle
+/** Return the reply to the right move and the position after it, if again only one move keeps the value; else null. @type {(move: Move) => Promise<[Move, Answer]>} */
+async function further({uci, accrued}) {
+    if (found.length >= 2 * (MOST_MOVES - 1)) return null
+    try {
+        const {fen, moves: [reply]} = await ask("r", {fen: after(asked.fen, uci), accrued})
+        const next = reply && await ask("r", {fen: after(fen, reply.uci), accrued: reply.accrued})
+        return next && next.accrued !== next.value && hasOneMove(next) ? [reply, next] : null
+    } catch (error) {
+        if (error instanceof Refused) return null // a table is missing
+        throw error
+    }
+}
+
+/** Return moves from a position, each with the position that it leads to. @type {(moves: SteppedMove[], from: {fen: string}) => SteppedMove[]} */
+function withPositions(moves, {fen}) {
     return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))
 }
 
 /** Return best play after a move; empty if best play needs depths that are not stored. @type {(move: Move) => Promise<PlyDocument[]>} */
 async function lineAfter({uci, accrued}) {
     try {
-        return (await ask("r/mainline", {fen: after(puzzle.fen, uci), accrued})).mainline
+        return (await ask("r/mainline", {fen: after(asked.fen, uci), accrued})).mainline
     } catch (error) {
         if (error instanceof Refused && error.code === "missing_layer") return []
         throw error
@@ -132,18 +160,18 @@ async function lineAfter({uci, accrued}) {
 
 /** Make the correct move on the board, and show the play that follows. @type {(said: (Node | string)[], isSolved: boolean) => Promise<void>} */
 async function finish(said, isSolved) {
-    const [move] = puzzle.moves
+    const [move] = asked.moves
     answered = move
     $("give-up").disabled = true
     $("said").replaceChildren(...said)
     if (isSolved) store(SOLVED_KEY, solved() + 1)
     showSolved()
-    walk = withPositions([move])
+    walk = withPositions([...found, move], puzzle)
     isDone = true
-    go(1)
+    go(walk.length)
     const line = await lineAfter(move)
     if (answered !== move || !line.length) return
-    walk = withPositions([move, ...line])
+    walk = withPositions([...found, move, ...line], puzzle)
     $("said").append(" Best play continues: ", told)
     go(made)
 }
@@ -152,7 +180,7 @@ async function finish(said, isSolved) {
 function go(number) {
     if (!walk.length) return
     made = Math.min(Math.max(number, 0), walk.length)
-    const labels = numbered(puzzle.fen, walk.map(ply => ply.san))
+    const labels = numbered((isDone ? puzzle : asked).fen, walk.map(ply => ply.san))
     refill(told, steps(labels, index => go(index + 1), made - 1), "[aria-current]")
     const arrows = isDone ? [{uci: walk[0].uci, kind: "success"}] : [{uci: walk[0].uci, kind: "info"}, ...walk.slice(1, 2).map(({uci}) => ({uci, kind: "secondary"}))]
     if (!made && !isDone) {
@@ -165,8 +193,8 @@ function go(number) {
     board.last(uci)
     board.arrows(made ? [] : arrows)
     attempt($("problem"), async () => {
-        const found = await ask("r", {fen, accrued})
-        if (board.fen === fen) mobility.show(found, isBlack())
+        const there = await ask("r", {fen, accrued})
+        if (board.fen === fen) mobility.show(there, isBlack())
     })
 }
 
@@ -183,7 +211,7 @@ $("level").addEventListener("change", beginAnother)
 onClick({
     today: beginToday,
     another: beginAnother,
-    "give-up": () => attempt($("problem"), () => finish(["It is ", h("b", {}, puzzle.moves[0].san), "."], false)),
+    "give-up": () => attempt($("problem"), () => finish(["It is ", h("b", {}, asked.moves[0].san), "."], false)),
 })
 onKey(key => {
     if (key === "ArrowLeft") go(made - 1)
