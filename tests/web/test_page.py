@@ -148,6 +148,7 @@ def test_set_up(visit: Visit) -> None:
     page, value, fen = visit.page, visit.page.locator("#value"), visit.page.locator("#fen")
     problem, answered = page.locator("#problem"), list[int]()
     page.on("response", lambda response: answered.append(response.status))
+    page.locator("#setup").click()
     page.locator("#clear").click()
     expect(problem).to_have_text("White has no king; each side needs exactly one.")
     expect(page.locator("#play-on")).to_be_hidden()
