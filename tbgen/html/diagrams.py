@@ -1,4 +1,4 @@
-"""Boards and described men (docs/described.md) as SVG, and links from diagrams to the explorer."""
+"""Boards and described men (docs/described.md) as SVG, and links from diagrams to the page."""
 
 from __future__ import annotations
 
@@ -164,7 +164,8 @@ def _xy(distance: float) -> str:
 
 
 def with_links(page: str, explorer: str) -> str:
-    """Return a page with links to the explorer: from every diagram, and as the first navigation item.
+    """Return a page with links to the explorer: from every diagram, and as the first navigation item. A line
+    below a diagram of r-mobility also links to the page to play on.
 
     A page that already has such links is returned unchanged.
 
@@ -173,10 +174,15 @@ def with_links(page: str, explorer: str) -> str:
     if 'class="explore"' in page:
         return page
     target = html.escape(explorer)
+    folder = target[: target.rfind("/") + 1]
 
     def with_link(match: re.Match[str]) -> str:
         address = f"{target}?{match[1]}"
-        return f'<a class="explore" href="{address}" title="Open in the explorer">{match[0]}</a>'
+        links = f'<a href="{address}">Explore</a>'
+        if "&amp;rules=" not in match[1]:  # the page plays r-mobility only
+            links += f' · <a href="{folder}play.html?{match[1]}">Play</a>'
+        diagram_link = f'<a class="explore" href="{address}" title="Open in the explorer">{match[0]}</a>'
+        return f'{diagram_link}\n<p class="open">{links}</p>'
 
     linked = _DIAGRAM.sub(with_link, page)
     return _NAVIGATION.sub(lambda match: f'{match[0]}\n<li><a href="{target}">Explorer</a></li>', linked, 1)

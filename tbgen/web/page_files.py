@@ -103,7 +103,8 @@ class Page:
         served: dict[str, Handler] = {"/": self._answer_index, "/page/men/{side}/{letters}.svg": _answer_man}
         served["/page/{name:path}"] = self._file_handler(None)
         served["/embed"] = self._file_handler("embed.html", _POLICY_IN_FRAMES)
-        served |= {f"/{name}": self._file_handler(f"{name}.html") for name in ("play", "puzzles")}
+        for name in ("play", "puzzles"):  # the second address is the one that sites without a server have
+            served[f"/{name}"] = served[f"/{name}.html"] = self._file_handler(f"{name}.html")
         return served | ({"/live": self._file_handler("live.html")} if self._live else {})
 
     async def _answer_index(self, request: Request) -> Response:

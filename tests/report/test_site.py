@@ -184,6 +184,13 @@ def test_previews_links_to_an_explorer_and_equal_data(
         boards = [board.get("data-query") for board in page.iter(SVG) if board.get("data-query")]
         top = "../" * len(name.parts)
         assert explore == [f"{top}?{query}" for query in boards]
+        lines = [
+            [link.get("href") for link in each] for each in page.iter("p") if each.get("class") == "open"
+        ]
+        assert lines == [
+            [f"{top}?{query}", *([f"{top}play.html?{query}"] if query and "rules=" not in query else [])]
+            for query in boards
+        ]
         if boards:
             assert words(next(page.iter("li"))) == "Explorer"
             assert next(page.iter("a")).get("href") == top

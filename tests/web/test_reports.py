@@ -1,6 +1,7 @@
 """A report under /report/, whose diagrams link to the page."""
 
 import os
+import re
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -59,6 +60,8 @@ def test_diagrams_are_links_to_the_page(served: TestClient) -> None:
         found = links(answer.text)
         assert [unescape(link.get("href") or "") for link in found] == expected
         assert all(link[0].get("aria-label") for link in found)
+        plays = [each.replace("?", "play.html?") for each in expected if "rules" not in each]
+        assert [each for each in re.findall(r'href="([^"]+)"', answer.text) if "play" in each] == plays
         assert "script-src 'self';" in answer.headers["content-security-policy"]
         assert "default-src 'none'" in answer.headers["content-security-policy"]
 
@@ -87,6 +90,7 @@ def test_other_files(served: TestClient) -> None:
     to = served.get("/report", follow_redirects=False)
     assert (to.status_code, to.headers["location"]) == (308, "report/index.html")
     assert 'data-report=""' in served.get("/").text
+    assert served.get("/play.html").text == served.get("/play").text
 
 
 def test_what_is_not_part_of_a_report(served: TestClient) -> None:
