@@ -299,8 +299,8 @@ class GamesFile:
         game_id = GameId.parse(game.round)
         if self._fixed_rounds is None and game_id is not None and game_id.round > self._rounds:
             raise UsageError(
-                f"{location}: round {game_id.round} has begun, and the event would end with round {self._rounds}: "
-                f"continue it with --rounds {game_id.round} or more, or {_REMEDY}"
+                f"{location}: round {game_id.round} has begun, and the event would end with round "
+                f"{self._rounds}: continue it with --rounds {game_id.round} or more, or {_REMEDY}"
             )
         scheme = GameOptions(self._options.variant).settings(raw.values).scoring.scheme
         required_scheme = self._options.scheme or Scheme.EXPONENTIAL
