@@ -36,7 +36,7 @@ from tests.support.made_up_tables import as_sources, made_up
 
 def take(sweep: Sweep, low: int) -> int:
     """Take all levels of a sweep; return the last key."""
-    return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last_key
+    return run_levels(sweep, begin_sweep(sweep, low), int64(0), NO_LIMIT).last_key
 
 
 @dataclass
