@@ -87,7 +87,7 @@ class FixedSeconds(msgspec.Struct, frozen=True):
 
 
 class Sharing(msgspec.Struct, frozen=True):
-    """What more than two threads gain; ``costs.toml`` explains the fields."""
+    """Gain from more than two threads; ``costs.toml`` explains the fields."""
 
     alone: float
     overhead: float

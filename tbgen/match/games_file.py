@@ -297,7 +297,8 @@ class GamesFile:
                 f"{location}: the tags of this game have been changed: remove it, and it will be played again"
             )
         game_id = GameId.parse(game.round)
-        if self._fixed_rounds is None and game_id is not None and game_id.round > self._rounds:
+        planned_rounds = 0 if self._fixed_rounds or game.event is None else game.event.rounds
+        if game_id is not None and min(planned_rounds, game_id.round) > self._rounds:
             raise UsageError(
                 f"{location}: round {game_id.round} has begun, and the event would end with round "
                 f"{self._rounds}: continue it with --rounds {game_id.round} or more, or {_REMEDY}"

@@ -79,9 +79,9 @@ def test_cmake(source: Path, three: Path, tmp_path: Path) -> None:
 
 
 def test_the_library_stays_small() -> None:
-    """At most 2,080 lines of 110 characters, and an example of fifty."""
+    """At most 2,100 lines of 110 characters, and an example of fifty."""
     lines = [line for name in ("tbgen.h", "tbgen.c") for line in (NATIVE / name).read_text().splitlines()]
-    assert len(lines) <= 2080
+    assert len(lines) <= 2100
     assert max(map(len, lines)) <= 110
     assert len((NATIVE / "example.cpp").read_text().splitlines()) <= 50
 

@@ -111,7 +111,7 @@ def test_slots_with_accrued_scores(three_men: Path) -> None:
 
 def test_lists_and_nothing_at_all(three_men: Path) -> None:
     with tbgen.open_tablebase(three_men) as tables:
-        value, depth = tables.probe_arrays("KBk", [[36, 37, 38], [0, 0, 1]], [True, False])
+        value, depth = tables.probe_arrays("KBk", [[36, 37, 38], [0, 0, 1]], [1, 0])
         assert (value.tolist(), depth.tolist()) == ([3, NONE], [4, -1])
         value, depth = tables.probe_arrays("KBk", np.zeros((0, 3), np.int8), [])
         assert (value.shape, depth.shape) == ((0,), (0,))

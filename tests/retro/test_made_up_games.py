@@ -22,7 +22,7 @@ from tbgen.index import zeroing
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
 from tbgen.index.table import Table
 from tbgen.retro import pool as pools
-from tbgen.retro import ranks
+from tbgen.retro import ranks, targets
 from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH
 from tbgen.retro.ranks import EpConfig, PhaseSolver, find_moves
@@ -203,7 +203,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     # No pawn of this placement can promote, and the tables it would lead to are large.
     moves = zeroing._move_keys
     monkeypatch.setattr(zeroing, "_move_keys", lambda layout: [move for move in moves(layout) if not move[2]])
-    for module in (pools, zeroing):
+    for module in (pools, targets, zeroing):
         monkeypatch.setattr(module, "layout_of", layouts)
     around = {
         sub: made_up(layouts(sub), number)

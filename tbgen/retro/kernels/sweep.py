@@ -138,7 +138,7 @@ def _post(outboxes: Outboxes, part: int, row: int, owner: int, word: int, bits: 
 
 @inlined
 def _has_room(outboxes: Outboxes, part: int) -> bool:
-    """Whether the outboxes of a part have room for the entries of a batch, whatever parts they are for."""
+    """Whether the outboxes of a part have space for the entries of a batch, whatever parts they are for."""
     most = (BATCH + MAX_WORD_MOVES) // CHUNK + outboxes.word.shape[0]
     return outboxes.used_chunks[part] + most < outboxes.last_end.shape[1]
 
