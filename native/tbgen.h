@@ -114,7 +114,7 @@ enum tbgen_error tbgen_probe(
     struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued,
     struct tbgen_result *result);
 
-/* Look up the value alone if the file states it: always in plain tables, in packed ones with one side to move,
+/* Look up the value alone if the file states it: in all plain tables, in packed ones with one side to move,
  * unless a capture gives the value. Else give TBGEN_NOT_AT_HAND, and derive nothing. */
 enum tbgen_error tbgen_peek(
     struct tbgen_room *room, const struct tbgen_position *position, tbgen_score accrued, tbgen_score *value);
