@@ -29,17 +29,17 @@ _FILE_NAME_PATTERN: Final = re.compile(rf"{_SIDE}v{_SIDE}\.[0-9a-f]{{{_HASH_DIGI
 
 
 class PackedSide(msgspec.Struct, frozen=True):
-    """The bounds of all positions of a cell with one side to move.
-
-    :ivar states: uint64 (entries,), little-endian: the distinct entries that occur, most frequent first. An
-        entry packs the values and depths of both bounds (``number_entries`` of
-        :mod:`tbgen.cells.kernels.values`).
-    :ivar planes: the entry numbers of all slots. Each plane has one byte of every number and is compressed
-        with zlib; the plane of the least significant bytes comes first.
-    """
+    """The bounds of all positions of a cell with one side to move."""
 
     states: bytes
+    """The distinct entries, most frequent first, as 8-byte little-endian integers. From the most significant
+    byte down, an entry has 0, the lower value, 0, the upper value, and two bytes each for the depths of the
+    lower and the upper bound. If only one value is trivial (lower -G0.0, upper G0.0), its depth is 0."""
     planes: tuple[bytes, ...]
+    """The entry numbers of all slots: a plane for the least significant bytes of all numbers, one for their
+    next bytes, and so on, each compressed with zlib. In these slots the squares of the men of the side not to
+    move count most, in the reverse order of the cell's name (pieces before the king). Then come the squares
+    of the men of the side to move, in the order of the name."""
 
     @property
     def nbytes(self) -> int:
@@ -48,15 +48,13 @@ class PackedSide(msgspec.Struct, frozen=True):
 
 
 class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The packed bounds of a cell.
-
-    :ivar sides: the bounds of the positions with White to move, and of those with Black to move.
-    :ivar window: codes of the two scores of the window in which the cell was solved. Bounds within the window
-        are the best that the exits allow. Bounds beyond it could perhaps be improved.
-    """
+    """The packed bounds of a cell."""
 
     sides: tuple[PackedSide, PackedSide]
+    """The bounds of the positions with White to move, and of those with Black to move."""
     window: tuple[int, int] = (255, 0)
+    """Codes of the two scores of the window in which the cell was solved, the one that is worse for White
+    first; absent if all scores are distinguished. Bounds beyond the window could perhaps be improved."""
 
     @property
     def nbytes(self) -> int:
