@@ -1,5 +1,5 @@
-"""Table files: the costs of chunk sizes and compression levels, as in section "Why it is so" of
-docs/format.md. Seconds of wall time, since writing uses two threads."""
+"""Table files: the costs of chunk sizes and compression levels (``CHUNK_BYTES`` and ``GZIP_LEVEL`` of
+tbgen/store/format.py). Seconds of wall time, since writing uses two threads."""
 
 import tempfile
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from page_blocks.docstrings import attribute_docstrings
+from page_blocks.docstrings import attribute_docstrings, markdown
 from page_blocks.markdown import table
 from tbgen.store import schema
 from tbgen.store.schema import DatasetSchema, ModelSchema
@@ -13,6 +13,7 @@ _DATASETS: Final = {
     "content": schema.CONTENT,
     "layer": schema.LAYER.datasets,
 }
+_SCHEMAS: Final = {"table": schema.TABLE, "packed": schema.PACKED, "layer": schema.LAYER}
 _MODELS: Final = {
     "Value symbols": schema.VALUE_MODEL,
     "Half depths": schema.DEPTH_MODEL,
@@ -28,6 +29,17 @@ def datasets(file: str) -> str:
         for dataset in _DATASETS[file]
     ]
     return table(("dataset", "type", "shape", "meaning"), rows)
+
+
+def attributes(file: str) -> str:
+    """Return a table of the attributes of one of the files above, of packed tables those that plain tables
+    lack or give another meaning."""
+    rows = [
+        (f"`{name}`", attribute.type.value, markdown(attribute.meaning))
+        for name, attribute in _SCHEMAS[file].attributes.items()
+        if file != "packed" or attribute != schema.TABLE.attributes.get(name)
+    ]
+    return table(("attribute", "type", "meaning"), rows)
 
 
 def _meanings() -> dict[DatasetSchema, str]:

@@ -66,6 +66,13 @@ _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
 """Maps each type to the function that converts what h5py returns for an attribute to its value."""
 
 
+class AttributeSchema(NamedTuple):
+    """The schema of an attribute."""
+
+    type: AttributeType
+    meaning: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetSchema:
     """The schema of a dataset."""
@@ -97,18 +104,24 @@ class Schema:
     headline: str
     """First line of the manifest. It stays the same in a new version that stores the same content
     differently."""
-    manifest_attributes: Mapping[str, AttributeType]
+    manifest_attributes: Mapping[str, AttributeSchema]
     """The attributes that the manifest repeats, in the order of the manifest."""
-    other_attributes: Mapping[str, AttributeType]
+    other_attributes: Mapping[str, AttributeSchema]
     """The other attributes of this kind of file, without those that all kinds of files have."""
     datasets: tuple[DatasetSchema, ...]
 
     @property
-    def attributes(self) -> dict[str, AttributeType]:
+    def attributes(self) -> dict[str, AttributeSchema]:
         """All attributes of the root group; ``complete`` is written last."""
-        text, integer = AttributeType.TEXT, AttributeType.INTEGER
-        head = {"format": text, "format_version": integer}
-        tail = {"manifest": text, "digest": text, "complete": integer}
+        head = {
+            "format": _text(f"Kind of file: ``{self.format}``"),
+            "format_version": _integer(f"{self.version}; a reader must refuse any other"),
+        }
+        tail = {
+            "manifest": _text("The text whose SHA-256 is the digest"),
+            "digest": _text("SHA-256 of the manifest"),
+            "complete": _integer("1; written last, so a file without it is unfinished"),
+        }
         return {**head, **self.manifest_attributes, **self.other_attributes, **tail}
 
     def decode(self, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,7 +129,15 @@ class Schema:
 
         :raises KeyError, ValueError, TypeError: if an attribute is missing or has another type.
         """
-        return {name: _DECODERS[kind](stored[name]) for name, kind in self.attributes.items()}
+        return {name: _DECODERS[attribute.type](stored[name]) for name, attribute in self.attributes.items()}
+
+
+def _text(meaning: str) -> AttributeSchema:
+    return AttributeSchema(AttributeType.TEXT, meaning)
+
+
+def _integer(meaning: str) -> AttributeSchema:
+    return AttributeSchema(AttributeType.INTEGER, meaning)
 
 
 _DTYPES: Final = (U1, U2)
@@ -146,22 +167,31 @@ EP_DEPTH: Final = DatasetSchema("ep/depth", _DTYPES, ("configurations", "phase_s
 
 _HEADLINE: Final = "tbgen table 2"
 _MANIFEST_ATTRIBUTES: Final = {
-    "rules": AttributeType.TEXT,
-    "material": AttributeType.TEXT,
-    "free_men": AttributeType.TEXT,
-    "pawns": AttributeType.TEXT,
-    "size": AttributeType.INTEGER,
-    "phase_size": AttributeType.INTEGER,
-    "positions": AttributeType.PAIR,
-    "ep_positions": AttributeType.INTEGER,
-    "accrued": AttributeType.INTEGER,
-    "runs": AttributeType.INTEGER,
-    "max_depth": AttributeType.INTEGER,
+    "rules": _text("``r`` or ``wg``"),
+    "material": _text(
+        "Canonical name: the side with more men first or, if both have equally many, the stronger one in the "
+        "order K Q R B N P; described men as in docs/described.md#materials-and-positions"
+    ),
+    "free_men": _text("Men that are not pawns in the order of the index, White's in upper case: ``K k B``"),
+    "pawns": _text("Pawns in the order of a placement: ``P p``, or empty"),
+    "size": _integer("Slots per side to move"),
+    "phase_size": _integer("Slots per side to move and pawn placement"),
+    "positions": AttributeSchema(
+        AttributeType.PAIR,
+        "Positions with White and with Black to move, up to symmetry, without en passant right",
+    ),
+    "ep_positions": _integer("Positions with an en passant right, up to symmetry"),
+    "accrued": _integer("1 if values of accrued scores are stored, else 0"),
+    "runs": _integer("Number of runs; in a packed table, of entries of all functions"),
+    "max_depth": _integer("Greatest depth in the file, in plies; in a packed table, the greatest D(P)"),
 }
 _OTHER_ATTRIBUTES: Final = {
-    "tbgen_version": AttributeType.TEXT,
-    "build_seconds": AttributeType.REAL,
-    "parameters": AttributeType.JSON,
+    "tbgen_version": _text("Version of tbgen that built it"),
+    "build_seconds": AttributeSchema(
+        AttributeType.REAL,
+        "Wall time of the build in seconds, from opening the sub-tables to the last computed value",
+    ),
+    "parameters": AttributeSchema(AttributeType.JSON, "Settings of the build"),
 }
 """``Schema.other_attributes`` that tables of both forms have."""
 
@@ -245,7 +275,11 @@ PACKED: Final = Schema(
     5,
     _HEADLINE,
     _MANIFEST_ATTRIBUTES,
-    _OTHER_ATTRIBUTES | {"stored_side": AttributeType.INTEGER, "stored": AttributeType.TEXT},
+    _OTHER_ATTRIBUTES
+    | {
+        "stored_side": _integer("Side to move that is stored: 0 White, 1 Black"),
+        "stored": _text("A line as in the manifest for each dataset of the file, in their order"),
+    },
     (
         *(PLACEMENTS, COUNT, CODE, *VALUE_MODEL, *DEPTH_MODEL, *FUNCTION_MODEL),
         *(BLOCK_VALUE_LENGTH, BLOCK_DEPTH_LENGTH, BLOCK_FUNCTION_LENGTH, BLOCK_CHECK, BLOCK_DATA),
@@ -273,7 +307,11 @@ LAYER: Final = Schema(
     "tbgen layer",
     1,
     "tbgen layer 1",
-    {"table": AttributeType.TEXT, "accrued": AttributeType.TEXT, "phase": AttributeType.INTEGER},
+    {
+        "table": _text("Digest of the table that the layer belongs to"),
+        "accrued": _text("A, as in the name"),
+        "phase": _integer("Row of ``placements``, 0 without pawns"),
+    },
     {},
     (LAYER_VALUE, LAYER_DEPTH),
 )

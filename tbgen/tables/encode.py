@@ -64,7 +64,7 @@ _SAMPLE_BITS: Final = 0.72
 log2(e), because frequencies in a sample deviate from the true ones (Miller and Madow)."""
 _CONTEXT_BITS: Final = 1000
 """Number of bits that a context must save in addition to those of its shares. More contexts slow decoders
-down."""
+down. Against contexts of one level and two neighbours, files shrink by 10 % (KQRvKR) to 18 % (KRPvKR)."""
 _MAX_LEVEL_CONTEXTS: Final = MAX_CONTEXTS // 6
 """Maximum number of contexts with shares of their own on each level after the first. Up to as many other
 contexts have nodes."""

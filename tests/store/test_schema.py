@@ -1,8 +1,5 @@
 """The schema agrees with the content of files, with the results of readers, and with docs/format.md."""
 
-import itertools
-import re
-from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,52 +11,11 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.depths import layer_path, write_layer
 from tbgen.store.format import BLOCK_SLOTS, TableInfo, table_path
-from tbgen.store.schema import LAYER, PACKED, TABLE, AttributeType, Schema
+from tbgen.store.schema import LAYER, PACKED, TABLE, Schema
 from tbgen.tables.files import open_table
 from tests.support.paths import ROOT
 
 _DOCUMENT = (ROOT / "docs" / "format.md").read_text()
-
-Rows = list[list[str]]
-
-
-def document_tables() -> list[Rows]:
-    """Return the tables of the document: their cells, row by row, without headers."""
-    found = re.findall(r"(?:^\|.*\n)+", _DOCUMENT, re.MULTILINE)
-    return [[line.strip("| ").split(" | ") for line in table.splitlines()[2:]] for table in found]
-
-
-def of_attributes(attributes: Mapping[str, AttributeType]) -> Rows:
-    return [[f"`{name}`", kind.value] for name, kind in attributes.items()]
-
-
-def packed_attributes() -> dict[str, AttributeType]:
-    """Return the attributes that only packed tables have, and those that have another value there."""
-    names = [
-        "format",
-        "format_version",
-        *(name for name in PACKED.attributes if name not in TABLE.attributes),
-    ]
-    return {name: PACKED.attributes[name] for name in names}
-
-
-@pytest.mark.parametrize(
-    "expected",
-    [of_attributes(each) for each in (TABLE.attributes, packed_attributes(), LAYER.attributes)],
-    ids=itertools.count(),
-)
-def test_the_document_has_the_attributes_of_the_schema(expected: Rows) -> None:
-    """A table of the document lists all attributes in their order, each with its meaning."""
-    alike = [table for table in document_tables() if [row[:-1] for row in table] == expected]
-    assert alike, expected
-    assert all(len(row[-1]) > 5 for table in alike for row in table)
-
-
-@pytest.mark.parametrize("schema", [TABLE, PACKED, LAYER], ids=lambda schema: schema.format)
-def test_the_document_names_formats_and_versions(schema: Schema) -> None:
-    kind = f"| `format` | string | which kind of file it is: `{schema.format}` |\n"
-    version = f"| `format_version` | integer | {schema.version}; a reader must refuse any other |\n"
-    assert kind + version in _DOCUMENT
 
 
 def test_other_datasets_need_another_version() -> None:
