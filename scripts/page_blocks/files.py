@@ -1,11 +1,13 @@
 """Blocks about the files of tables."""
 
-from typing import Final
+import re
+from typing import Final, get_type_hints
 
-from page_blocks.docstrings import attribute_docstrings, markdown
+from page_blocks.docstrings import attribute_docstrings
 from page_blocks.markdown import table
+from tbgen.exchange.export import Sections
 from tbgen.store import schema
-from tbgen.store.schema import DatasetSchema, ModelSchema
+from tbgen.store.schema import AttributeSchema, DatasetSchema, ModelSchema
 
 _DATASETS: Final = {
     "table": schema.TABLE.datasets,
@@ -32,14 +34,28 @@ def datasets(file: str) -> str:
 
 
 def attributes(file: str) -> str:
-    """Return a table of the attributes of one of the files above, of packed tables those that plain tables
-    lack or give another meaning."""
+    """Return a table of the attributes of one of the files above. Of packed tables, it lists those that differ
+    from those of plain tables."""
+    kind, meanings = _SCHEMAS[file], attribute_docstrings(schema)
+    values = {schema.FORMAT: f"`{kind.format}`", schema.FORMAT_VERSION: kind.version}
+    texts = {each: meanings[name] for name, each in vars(schema).items() if isinstance(each, AttributeSchema)}
+    texts |= {each: f"{value}: {texts[each][0].lower()}{texts[each][1:]}" for each, value in values.items()}
     rows = [
-        (f"`{name}`", attribute.type.value, markdown(attribute.meaning))
-        for name, attribute in _SCHEMAS[file].attributes.items()
-        if file != "packed" or attribute != schema.TABLE.attributes.get(name)
+        (f"`{name}`", stored_type.value, texts[AttributeSchema(name, stored_type)])
+        for name, stored_type in kind.attributes.items()
+        if file != "packed" or name in ("format", "format_version") or name not in schema.TABLE.attributes
     ]
     return table(("attribute", "type", "meaning"), rows)
+
+
+def sections() -> str:
+    """Return a table of the sections of flat files."""
+    meanings, types = attribute_docstrings(Sections), get_type_hints(Sections)
+    rows = [
+        (f"`{name}`", " or ".join(re.findall(r"uint\d+", str(types[name]))) or "step", meaning)
+        for name, meaning in meanings.items()
+    ]
+    return table(("section", "type", "meaning"), rows)
 
 
 def _meanings() -> dict[DatasetSchema, str]:

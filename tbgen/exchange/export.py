@@ -6,10 +6,10 @@ A flat file consists of a header, the sections, and a checksum for every page of
 import mmap
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations, product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +36,75 @@ PAGE_BYTES: Final = 4096
 """Number of bytes that each checksum covers."""
 SUFFIX: Final = ".flat"
 
-SECTIONS: Final = (
-    *("phase", "ep_config"),
-    *("code", "value_start", "value_step", "depth_start", "depth_step", "function_start", "function_step"),
-    *("value", "depth", "run_mask", "run_start", "run_rank", "run_value", "run_depth"),
-    *("block_start", "block_data"),
-    *("exception_start", "exception_slot", "exception_value", "exception_depth"),
-    *("entry_start", "entry_from", "entry_value", "ep_value", "ep_depth"),
-)
-"""Names of the sections, in their order in the header and in the file."""
+_EMPTY: Final[NDArray[Any]] = np.zeros(0, np.uint8)
+
+
+class Sections(NamedTuple):
+    """The sections of a file, in the order of the header and of the file. Those of the other form are empty.
+
+    docs/native.md contains the descriptions. They name the datasets of tables with the same data.
+    """
+
+    phase: NDArray[np.uint32] = _EMPTY
+    """Both forms, 48^pawns: 4 times the phase, plus 1 if the position must be mirrored (``s ^ 7``), plus 2 if
+    the mirror image of the pawns is in the same phase; 2^32 - 1 where two pawns are on one square. The digits
+    of the index in base 48 are the squares of the pawns, less 8: White's first, then Black's, those of a side
+    in any order. Empty without pawns."""
+    ep_config: NDArray[np.uint32] = _EMPTY
+    """Both forms: 64 times the phase plus the target square of every possible en passant capture,
+    ascending."""
+    code: NDArray[np.uint8] = _EMPTY
+    """Packed: ``fresh/code``."""
+    value_start: NDArray[np.uint32] = _EMPTY
+    """Packed: entries of the contexts of value symbols."""
+    value_step: NDArray[np.void] = _EMPTY
+    """Packed: steps of value symbols."""
+    depth_start: NDArray[np.uint32] = _EMPTY
+    """Packed: entries of the contexts of half depths."""
+    depth_step: NDArray[np.void] = _EMPTY
+    """Packed: steps of half depths."""
+    function_start: NDArray[np.uint32] = _EMPTY
+    """Packed: entries of the contexts of functions; empty for ``wg``."""
+    function_step: NDArray[np.void] = _EMPTY
+    """Packed: steps of functions; empty for ``wg``."""
+    value: NDArray[np.uint8] = _EMPTY
+    """Plain: ``value``."""
+    depth: NDArray[np.uint8 | np.uint16] = _EMPTY
+    """Plain: ``depth``."""
+    run_mask: NDArray[np.uint64] = _EMPTY
+    """Plain, (2, 2, size / 64): ``accrued/mask``, a bit for each slot."""
+    run_start: NDArray[np.uint32] = _EMPTY
+    """Plain, (2, 2, size / 64): for each word of ``run_mask``, the number of runs before its first run."""
+    run_rank: NDArray[np.uint8] = _EMPTY
+    """Plain: ``accrued/rank``."""
+    run_value: NDArray[np.uint8] = _EMPTY
+    """Plain: ``accrued/value``."""
+    run_depth: NDArray[np.uint8 | np.uint16] = _EMPTY
+    """Plain: ``accrued/depth``."""
+    block_start: NDArray[np.uint32] = _EMPTY
+    """Packed, 3 blocks + 1: for each block, where its bytes of value symbols, of half depths and of functions
+    begin."""
+    block_data: NDArray[np.uint8] = _EMPTY
+    """Packed: ``block/data``."""
+    exception_start: NDArray[np.uint32] = _EMPTY
+    """Packed, size / 65536 + 2: element n is the number of exceptions in slots below 65536 n."""
+    exception_slot: NDArray[np.uint16] = _EMPTY
+    """Packed: slots of the exceptions, ascending, modulo 65536."""
+    exception_value: NDArray[np.uint8] = _EMPTY
+    """Packed: ``exception/value``."""
+    exception_depth: NDArray[np.uint8 | np.uint16] = _EMPTY
+    """Packed: ``exception/depth``."""
+    entry_start: NDArray[np.uint32] = _EMPTY
+    """Packed: ``accrued/start``."""
+    entry_from: NDArray[np.uint8] = _EMPTY
+    """Packed: ``accrued/from``."""
+    entry_value: NDArray[np.uint8] = _EMPTY
+    """Packed: ``accrued/value``."""
+    ep_value: NDArray[np.uint8] = _EMPTY
+    """Both forms: ``ep/value``, rows in the order of ``ep_config``."""
+    ep_depth: NDArray[np.uint8 | np.uint16] = _EMPTY
+    """Both forms: ``ep/depth``, rows in the order of ``ep_config``."""
+
 
 _HEADER_STRUCT: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
 """Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
@@ -60,8 +120,6 @@ _DIVIDED: Final = 1 << 31
 _EXCEPTION_BITS: Final = 16
 """Number of low bits of a slot that the list of exceptions stores."""
 _NO_PHASE: Final = 0xFFFFFFFF
-
-Sections = Mapping[str, NDArray[Any]]
 
 
 def flat_path(directory: Path, material: str, variant: Variant) -> Path:
@@ -84,7 +142,9 @@ def is_flat_file_of(path: Path, table: OpenTable) -> bool:
     fields = _HEADER_STRUCT.unpack_from(header.ljust(PAGE_BYTES, b"\0"))
     if fields[:4] != (_MAGIC, VERSION, _header_checksum(header), size) or fields[-1] != _digest(table):
         return False
-    end, _ = _EXTENT_STRUCT.unpack_from(header, _HEADER_STRUCT.size + _EXTENT_STRUCT.size * len(SECTIONS))
+    end, _ = _EXTENT_STRUCT.unpack_from(
+        header, _HEADER_STRUCT.size + _EXTENT_STRUCT.size * len(Sections._fields)
+    )
     stated_checksums = np.fromfile(path, "<u4", offset=end)
     return np.array_equal(stated_checksums, np.fromiter(_page_checksums(path, end), "<u4"))
 
@@ -98,14 +158,14 @@ def write_flat(table: OpenTable, path: Path) -> int:
     """
     if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
-    sections = _packed_sections(table) if table.info.derives else _plain_sections(table)
+    sections = Sections(**(_packed_sections(table) if table.info.derives else _plain_sections(table)))
     with atomic_write(path) as temporary, write_errors(path):
         with temporary.open("wb") as file:
             file.write(bytes(PAGE_BYTES))
             extents = []
-            for name in SECTIONS:
+            for section in sections:
                 file.write(bytes(-file.tell() % _ALIGNMENT_BYTES))
-                data = np.ascontiguousarray(sections.get(name, np.zeros(0, np.uint8)))
+                data = np.ascontiguousarray(section)
                 extents.append((file.tell(), data.nbytes))
                 file.write(data.data)
             file.write(bytes(-file.tell() % PAGE_BYTES))
@@ -163,8 +223,8 @@ def _check_sections(path: Path, sections: Sections, extents: list[tuple[int, int
     :raises DamagedTableError: if the file differs from the sections.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for name, (start, size) in zip(SECTIONS, extents, strict=False):
-            if size and data[start : start + size] != np.ascontiguousarray(sections[name]).tobytes():
+        for section, (start, size) in zip(sections, extents, strict=False):
+            if data[start : start + size] != np.ascontiguousarray(section).tobytes():
                 raise DamagedTableError(f"{path} differs from what was written: check the disk, try again")
 
 

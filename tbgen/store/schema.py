@@ -1,7 +1,7 @@
 """The schemas of files (name, type and shape of all attributes and datasets), and the text of the manifest.
 
-Writers and readers follow these schemas. docs/format.md contains the docstrings of datasets, and explains the
-notation. :mod:`tbgen.store.dataset` collects the data to write.
+Writers and readers follow these schemas. docs/format.md contains the docstrings of attributes and datasets,
+and explains the notation. :mod:`tbgen.store.dataset` collects the data to write.
 """
 
 import hashlib
@@ -69,8 +69,8 @@ _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
 class AttributeSchema(NamedTuple):
     """The schema of an attribute."""
 
-    type: AttributeType
-    meaning: str
+    name: str
+    type: AttributeType = AttributeType.TEXT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +93,22 @@ class DatasetSchema:
     """Whether the dataset is stored contiguously, without chunks and filters."""
 
 
+FORMAT: Final = AttributeSchema("format")
+"""Kind of file."""
+FORMAT_VERSION: Final = AttributeSchema("format_version", AttributeType.INTEGER)
+"""Version; a reader must refuse any other."""
+MANIFEST: Final = AttributeSchema("manifest")
+"""The text whose SHA-256 is the digest."""
+DIGEST: Final = AttributeSchema("digest")
+"""SHA-256 of the manifest."""
+COMPLETE: Final = AttributeSchema("complete", AttributeType.INTEGER)
+"""1; written last, so a file without it is unfinished."""
+
+
+def _types(*attributes: AttributeSchema) -> dict[str, AttributeType]:
+    return dict(attributes)
+
+
 @dataclass(frozen=True, slots=True)
 class Schema:
     """The schema of a kind of file."""
@@ -104,40 +120,24 @@ class Schema:
     headline: str
     """First line of the manifest. It stays the same in a new version that stores the same content
     differently."""
-    manifest_attributes: Mapping[str, AttributeSchema]
+    manifest_attributes: dict[str, AttributeType]
     """The attributes that the manifest repeats, in the order of the manifest."""
-    other_attributes: Mapping[str, AttributeSchema]
+    other_attributes: dict[str, AttributeType]
     """The other attributes of this kind of file, without those that all kinds of files have."""
     datasets: tuple[DatasetSchema, ...]
 
     @property
-    def attributes(self) -> dict[str, AttributeSchema]:
+    def attributes(self) -> dict[str, AttributeType]:
         """All attributes of the root group; ``complete`` is written last."""
-        head = {
-            "format": _text(f"Kind of file: ``{self.format}``"),
-            "format_version": _integer(f"{self.version}; a reader must refuse any other"),
-        }
-        tail = {
-            "manifest": _text("The text whose SHA-256 is the digest"),
-            "digest": _text("SHA-256 of the manifest"),
-            "complete": _integer("1; written last, so a file without it is unfinished"),
-        }
-        return {**head, **self.manifest_attributes, **self.other_attributes, **tail}
+        tail = _types(MANIFEST, DIGEST, COMPLETE)
+        return _types(FORMAT, FORMAT_VERSION) | self.manifest_attributes | self.other_attributes | tail
 
     def decode(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of all attributes of a file.
 
         :raises KeyError, ValueError, TypeError: if an attribute is missing or has another type.
         """
-        return {name: _DECODERS[attribute.type](stored[name]) for name, attribute in self.attributes.items()}
-
-
-def _text(meaning: str) -> AttributeSchema:
-    return AttributeSchema(AttributeType.TEXT, meaning)
-
-
-def _integer(meaning: str) -> AttributeSchema:
-    return AttributeSchema(AttributeType.INTEGER, meaning)
+        return {name: _DECODERS[kind](stored[name]) for name, kind in self.attributes.items()}
 
 
 _DTYPES: Final = (U1, U2)
@@ -165,34 +165,45 @@ EP_VALUE: Final = DatasetSchema("ep/value", (U1,), ("configurations", "phase_siz
 EP_DEPTH: Final = DatasetSchema("ep/depth", _DTYPES, ("configurations", "phase_size"), type_group="depth")
 """By capture and slot, likewise: D(P) in plies, or 0."""
 
+RULES: Final = AttributeSchema("rules")
+"""``r`` or ``wg``."""
+MATERIAL: Final = AttributeSchema("material")
+"""Canonical name: the side with more men first or, if both have equally many, the stronger one in the order
+K Q R B N P; described men as in docs/described.md#materials-and-positions."""
+FREE_MEN: Final = AttributeSchema("free_men")
+"""Men that are not pawns in the order of the index, White's in upper case: ``K k B``."""
+PAWNS: Final = AttributeSchema("pawns")
+"""Pawns in the order of a placement: ``P p``, or empty."""
+SIZE: Final = AttributeSchema("size", AttributeType.INTEGER)
+"""Slots per side to move."""
+PHASE_SIZE: Final = AttributeSchema("phase_size", AttributeType.INTEGER)
+"""Slots per side to move and pawn placement."""
+POSITIONS: Final = AttributeSchema("positions", AttributeType.PAIR)
+"""Positions with White and with Black to move, up to symmetry, without en passant right."""
+EP_POSITIONS: Final = AttributeSchema("ep_positions", AttributeType.INTEGER)
+"""Positions with an en passant right, up to symmetry."""
+ACCRUED: Final = AttributeSchema("accrued", AttributeType.INTEGER)
+"""1 if values of accrued scores are stored, else 0."""
+RUNS: Final = AttributeSchema("runs", AttributeType.INTEGER)
+"""Number of runs; in a packed table, of entries of all functions."""
+MAX_DEPTH: Final = AttributeSchema("max_depth", AttributeType.INTEGER)
+"""Greatest depth in the file, in plies; in a packed table, the greatest D(P)."""
+TBGEN_VERSION: Final = AttributeSchema("tbgen_version")
+"""Version of tbgen that built it."""
+BUILD_SECONDS: Final = AttributeSchema("build_seconds", AttributeType.REAL)
+"""Wall time of the build in seconds, from opening the sub-tables to the last computed value."""
+PARAMETERS: Final = AttributeSchema("parameters", AttributeType.JSON)
+"""Settings of the build."""
+STORED_SIDE: Final = AttributeSchema("stored_side", AttributeType.INTEGER)
+"""Side to move that is stored: 0 White, 1 Black."""
+STORED: Final = AttributeSchema("stored")
+"""A line as in the manifest for each dataset of the file, in their order."""
+
 _HEADLINE: Final = "tbgen table 2"
-_MANIFEST_ATTRIBUTES: Final = {
-    "rules": _text("``r`` or ``wg``"),
-    "material": _text(
-        "Canonical name: the side with more men first or, if both have equally many, the stronger one in the "
-        "order K Q R B N P; described men as in docs/described.md#materials-and-positions"
-    ),
-    "free_men": _text("Men that are not pawns in the order of the index, White's in upper case: ``K k B``"),
-    "pawns": _text("Pawns in the order of a placement: ``P p``, or empty"),
-    "size": _integer("Slots per side to move"),
-    "phase_size": _integer("Slots per side to move and pawn placement"),
-    "positions": AttributeSchema(
-        AttributeType.PAIR,
-        "Positions with White and with Black to move, up to symmetry, without en passant right",
-    ),
-    "ep_positions": _integer("Positions with an en passant right, up to symmetry"),
-    "accrued": _integer("1 if values of accrued scores are stored, else 0"),
-    "runs": _integer("Number of runs; in a packed table, of entries of all functions"),
-    "max_depth": _integer("Greatest depth in the file, in plies; in a packed table, the greatest D(P)"),
-}
-_OTHER_ATTRIBUTES: Final = {
-    "tbgen_version": _text("Version of tbgen that built it"),
-    "build_seconds": AttributeSchema(
-        AttributeType.REAL,
-        "Wall time of the build in seconds, from opening the sub-tables to the last computed value",
-    ),
-    "parameters": AttributeSchema(AttributeType.JSON, "Settings of the build"),
-}
+_MANIFEST_ATTRIBUTES: Final = _types(
+    *(RULES, MATERIAL, FREE_MEN, PAWNS, SIZE, PHASE_SIZE, POSITIONS, EP_POSITIONS, ACCRUED, RUNS, MAX_DEPTH)
+)
+_OTHER_ATTRIBUTES: Final = _types(TBGEN_VERSION, BUILD_SECONDS, PARAMETERS)
 """``Schema.other_attributes`` that tables of both forms have."""
 
 TABLE: Final = Schema(
@@ -275,11 +286,7 @@ PACKED: Final = Schema(
     5,
     _HEADLINE,
     _MANIFEST_ATTRIBUTES,
-    _OTHER_ATTRIBUTES
-    | {
-        "stored_side": _integer("Side to move that is stored: 0 White, 1 Black"),
-        "stored": _text("A line as in the manifest for each dataset of the file, in their order"),
-    },
+    _OTHER_ATTRIBUTES | _types(STORED_SIDE, STORED),
     (
         *(PLACEMENTS, COUNT, CODE, *VALUE_MODEL, *DEPTH_MODEL, *FUNCTION_MODEL),
         *(BLOCK_VALUE_LENGTH, BLOCK_DEPTH_LENGTH, BLOCK_FUNCTION_LENGTH, BLOCK_CHECK, BLOCK_DATA),
@@ -298,6 +305,12 @@ CONTENT: Final = (
 """The datasets that the manifest of a packed table describes: W and D for both sides to move, as in a plain
 table, and functions of accrued scores."""
 
+LAYER_TABLE: Final = AttributeSchema("table")
+"""Digest of the table that the layer belongs to."""
+LAYER_ACCRUED: Final = AttributeSchema("accrued")
+"""A, as in the name."""
+LAYER_PHASE: Final = AttributeSchema("phase", AttributeType.INTEGER)
+"""Row of ``placements``, 0 without pawns."""
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
 """By side, and slot less ``phase * phase_size``: V(P, A)."""
 LAYER_DEPTH: Final = DatasetSchema("depth", _DTYPES, (2, "phase_size"), type_group="depth")
@@ -307,11 +320,7 @@ LAYER: Final = Schema(
     "tbgen layer",
     1,
     "tbgen layer 1",
-    {
-        "table": _text("Digest of the table that the layer belongs to"),
-        "accrued": _text("A, as in the name"),
-        "phase": _integer("Row of ``placements``, 0 without pawns"),
-    },
+    _types(LAYER_TABLE, LAYER_ACCRUED, LAYER_PHASE),
     {},
     (LAYER_VALUE, LAYER_DEPTH),
 )

@@ -27,7 +27,7 @@ def exported(directory: Path, target: Path, *names: str) -> list[ExportedTable]:
 def sections(path: Path) -> tuple[bytes, dict[str, bytes]]:
     """Return the header and the sections of a flat file, as docs/native.md describes them."""
     data = path.read_bytes()
-    names = (*flat.SECTIONS, "checks")
+    names = (*flat.Sections._fields, "checks")
     places = struct.iter_unpack("<QQ", data[80 : 80 + 16 * len(names)])
     return data[:4096], {name: data[at : at + size] for name, (at, size) in zip(names, places, strict=True)}
 
@@ -111,7 +111,7 @@ def test_a_file_that_the_disk_has_changed_does_not_get_its_name(
     def spoilt(table: OpenTable, size: int, extents: list[tuple[int, int]]) -> bytes:
         (temporary,) = (tmp_path / "flat").iterdir()
         with temporary.open("r+b") as file:
-            file.seek(extents[flat.SECTIONS.index("value")][0])
+            file.seek(extents[flat.Sections._fields.index("value")][0])
             file.write(b"\1")
         return header(table, size, extents)
 
