@@ -34,8 +34,8 @@ def datasets(file: str) -> str:
 
 
 def attributes(file: str) -> str:
-    """Return a table of the attributes of one of the files above. Of packed tables, it lists those that differ
-    from those of plain tables."""
+    """Return a table of the attributes of one of the files above. Of packed tables, it has only those that
+    differ from those of plain tables."""
     kind, meanings = _SCHEMAS[file], attribute_docstrings(schema)
     values = {schema.FORMAT: f"`{kind.format}`", schema.FORMAT_VERSION: kind.version}
     texts = {each: meanings[name] for name, each in vars(schema).items() if isinstance(each, AttributeSchema)}
