@@ -21,15 +21,22 @@ class FiftyMoveRule(NamedChoice, noun="a 50-move rule"):
     """The form of the 50-move rule: fifty moves by each side without progress end a game."""
 
     IMPROVING = "improving"
-    """cuteRMob's default: an improvement of the accrued score to less than the cutoff is also progress."""
+    """cuteRMob's default: an improvement of the accrued score to less than the cutoff is also progress. So is
+    the score of the start position if it is below the cutoff and improves on the seventh field, or if there
+    is no such field."""
     LEGACY = "legacy"
-    """Only captures and pawn moves are progress; the 100th ply counts only if it mates or stalemates."""
+    """TCEC's wiki: only captures and pawn moves are progress. As in FIDE's rules, the position score after the
+    100th ply counts only if that ply mates or stalemates. If a game starts with a clock of 100 or more, its
+    start position counts only without a seventh field."""
     CUTERMOB_LEGACY = "cutermob-legacy"
-    """Like ``legacy``, except that the 100th ply never counts; for comparisons with cuteRMob's files."""
+    """Like ``legacy``, except that the 100th ply never counts; for comparisons with cuteRMob's files. A game
+    that starts with a clock of 100 or more and without a seventh field has no accrued score (G218.0) until
+    a capture or a pawn move."""
     NONE = "none"
     """No 50-move rule, as in tables."""
     OTB = "otb"
-    """Over the board: an improvement of the accrued score to G3.5 or less is also progress."""
+    """TCEC's wiki, for play over the board: an improvement of the accrued score to G3.5 or less is also
+    progress."""
 
     @property
     def bare_kings_end(self) -> bool:

@@ -82,10 +82,13 @@ class Basis(StrEnum):
 
     MATE = "mate"
     STALEMATE = "stalemate"
+    """The end by mate (G0.0) or stalemate (G0.5), after which no move can follow."""
     BARE_KINGS = "bare kings"
     """Only the kings are left, and on two successive plies the king to move had all eight moves."""
     FIFTY_MOVES = "fifty-move rule"
+    """The counter of the 50-move rule has reached 100 plies."""
     REPETITION = "repetition"
+    """The third occurrence of board, side to move, castling rights and legal en passant square."""
     TABLEBASE = "tablebase"
     """Best play by both sides from the state in which the game stopped."""
     SYZYGY = "syzygy"
@@ -96,6 +99,7 @@ class Basis(StrEnum):
     """Best play leads to a score in a proved interval, and all scores in it give the same points."""
     TIME_FORFEIT = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
+    """The loser exceeded his time, or made an illegal move."""
     ABANDONED = "abandoned"
     """The loser crashed, lost his connection or left."""
     RESIGNATION = "resignation"
@@ -104,7 +108,6 @@ class Basis(StrEnum):
     """An arbiter, a tablebase or the engines' evaluations awarded the win, which may be a cursed win."""
     FORFEIT = "forfeit"
     """A win off the board for another cause or an unknown one, or a win that a remark in the PGN contradicts.
-
     tbgen 0.1 used this basis for all wins off the board."""
     PLAYED = "played"
     """Not proven: the accrued score of a game that stopped in a position that no table can contain. If
