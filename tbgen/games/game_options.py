@@ -25,9 +25,9 @@ class FiftyMoveRule(NamedChoice, noun="a 50-move rule"):
     the score of the start position if it is below the cutoff and improves on the seventh field, or if there
     is no such field."""
     LEGACY = "legacy"
-    """TCEC's wiki: only captures and pawn moves are progress. As in FIDE's rules, the position score after the
-    100th ply counts only if that ply mates or stalemates. If a game starts with a clock of 100 or more, its
-    start position counts only without a seventh field."""
+    """TCEC's wiki: only captures and pawn moves are progress. As in FIDE's rules, the position score after
+    the 100th ply counts only if that ply mates or stalemates. If a game starts with a clock of 100 or more,
+    its start position counts only without a seventh field."""
     CUTERMOB_LEGACY = "cutermob-legacy"
     """Like ``legacy``, except that the 100th ply never counts; for comparisons with cuteRMob's files. A game
     that starts with a clock of 100 or more and without a seventh field has no accrued score (G218.0) until
