@@ -282,11 +282,16 @@ class ScoreDocument(StandingsDocument, kw_only=True):
     """Standings, and counts of what is noteworthy about the games of their files."""
 
     doubts: dict[Doubt, DoubtDocument]
+    """For each doubt, the number of ``games`` and the ``first`` ones."""
     missing_tables: dict[str, int]
     missing_syzygy: dict[str, int]
     unknown_scorings: dict[str, int]
     unsolvable: dict[str, int]
+    """Number of games by missing table, by missing Syzygy file, by unknown scoring in the tags, and by reason
+    why their positions cannot be solved."""
     solving: SolveCounts | UnsetType = UNSET
+    """With ``--solve``, numbers of games whose positions were ``asked`` for, ``solved`` (worked on),
+    ``known`` before, ``refused`` and ``out_of_time``, and the ``seconds`` spent."""
 
 
 def _render(

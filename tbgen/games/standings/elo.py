@@ -161,11 +161,14 @@ class EloModel(NamedChoice, noun="a model of a test", normalized="normalised"):
     """The model of a test: the meaning of its strengths, and the likelihood of results."""
 
     LOGISTIC = "logistic"
-    """Usual Elo. A strength determines only the mean of the results."""
+    """Usual Elo (the default). A strength determines only the mean of the points; of all distributions with
+    this mean, the likeliest one is used (the generalised likelihood ratio)."""
     NORMALISED = "normalised"
-    """Normalised Elo. The length of a test does not depend on the share of draws."""
+    """Normalised Elo, as in Stockfish's test framework. The length of a test does not depend on the share of
+    draws."""
     BAYESIAN = "bayesian"
-    """Bayes-Elo, as in Cute Chess. It counts wins, draws and losses, and needs at least a win and a loss."""
+    """Bayes-Elo, as in Cute Chess. A game of p points counts as 2p - 1 wins and 2(1 - p) draws if p is at
+    least 1/2, else as 1 - 2p losses and 2p draws. The ratio needs at least a win and a loss."""
 
 
 class TestSettings(Struct, frozen=True):
@@ -256,9 +259,8 @@ def sprt(
     point) that has not been observed counts as a thousandth of a result. Thus the ratio for a side that
     always wins is finite, and grows.
 
-    Bayes-Elo, which cuteRMob uses, has only wins, draws and losses. A game of p points counts as 2p - 1 wins
-    and 2(1 - p) draws if p is 1/2 or more, else as 1 - 2p losses and 2p draws. Without draws, this function
-    still returns a ratio, whereas cuteRMob's ratio is then not a number.
+    Under Bayes-Elo, which cuteRMob uses, this function returns a ratio even without draws, whereas cuteRMob's
+    ratio is then not a number.
 
     :param points: points of each game, from 0 to 1, or the mean points of each pair of games.
     :param elo0: the lower strength, in Elo (with the normalised model, in normalised Elo).
