@@ -35,16 +35,16 @@ from tbgen.system.locks import is_locked
 
 
 class Termination(StrEnum):
-    """The way in which a run of an event has ended.
-
-    ``gone`` means that the runner terminated without writing an :class:`EventEnd`. ``untold`` means that no
-    live file can be read, so only the finished games are available.
-    """
+    """The way in which a run of an event has ended."""
 
     FINISHED = "finished"
+    """The event is over: all games have been played, a test has decided, or no pairing is left."""
     STOPPED = "stopped"
+    """The runner has stopped before the end of the event."""
     GONE = "gone"
+    """The runner has terminated without writing an :class:`EventEnd`."""
     UNTOLD = "untold"
+    """No live file can be read, so only the finished games are available."""
 
 
 class Participant(Struct, frozen=True):

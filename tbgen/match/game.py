@@ -23,7 +23,7 @@ from tbgen.uci.protocol import Thought
 BOOK_COMMENT: Final = "book"
 """The comment on the moves of the opening."""
 
-_LOSSES: Final = {
+LOSSES: Final = {
     Fault.TIME: (Basis.TIME_FORFEIT, " loses on time"),
     Fault.ILLEGAL_MOVE: (Basis.ILLEGAL_MOVE, " makes an illegal move"),
     Fault.ABANDONED: (Basis.ABANDONED, " disconnects"),
@@ -156,7 +156,7 @@ async def play_game(
 
 async def end_lost_game(game: MatchGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> MatchGame:
     """End a game that an engine has lost because of a fault, and return the game."""
-    basis, loss_text = _LOSSES[fault.fault]
+    basis, loss_text = LOSSES[fault.fault]
     move_text = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
     ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{loss_text}{move_text}")
     outcome, _ = await judge.outcome_of_stopped_game(game.arbiter, ending)

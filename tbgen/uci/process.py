@@ -96,11 +96,13 @@ class Fault(StrEnum):
     """A reason why an engine loses a game off the board. The value is that of the PGN tag ``Termination``."""
 
     TIME = "time forfeit"
+    """The engine has exceeded its time."""
     ILLEGAL_MOVE = "illegal move"
+    """The move is not legal."""
     ABANDONED = "abandoned"
-    """The engine has crashed or cannot be started."""
+    """The engine has crashed, exited or closed its output, or cannot be started."""
     STALLED = "stalled connection"
-    """The engine does not answer."""
+    """The engine does not answer ``isready``, or finds no move in a game without a clock."""
 
 
 class EngineFault(Exception):  # noqa: N818

@@ -112,6 +112,7 @@ class FinishedGames(Document):
 
     total: int
     games: list[FinishedGame]
+    """The number of all, and at most 50 games."""
 
 
 class GameEndWithRows(GameEnd, frozen=True, tag=False, kw_only=True):
@@ -158,12 +159,17 @@ class LiveGame(Document, kw_only=True):
     number: int | UnsetType = UNSET
     white: str
     black: str
+    """The time of the start, and the key, number and players as in the live file."""
     start: StartPosition
     fen: str | UnsetType = UNSET
     left: Mapping[str, float | None]
     plies: list[LivePly]
+    """Start position, current position, seconds left, and moves with the positions after them."""
     thought: ThoughtDocument | None = None
+    """The last report of the engine to move, if any: its ``line`` is in SAN, and in ``moves`` in UCI
+    notation."""
     since: float = 0
+    """Seconds since the last move or the start."""
 
 
 class ListedGame(NamedTuple):
@@ -403,20 +409,28 @@ class LiveStandings(Document):
 
     games: int
     scoring: Scheme
+    """The number of games in complete encounters, and the scoring."""
     score: LiveScore | None
+    """The score and the test of a match; null for other events."""
     result: EventResult | None
     tables: list[LiveTable]
+    """Who has won or is first, and the tables as text."""
 
 
 class LiveDocument(Document):
     """The state of an event, with its games in play and its last finished games."""
 
     event: EventStart | None
+    """The event, as in the live file."""
     playing: list[LiveGame]
     next: list[PairedGame]
+    """The games in play, and those that come next."""
     standings: LiveStandings | None
+    """The standings of complete encounters."""
     finished: FinishedGames
+    """The last finished games."""
     over: Termination | None
+    """How the event has ended; null before the end."""
 
 
 class LiveState:

@@ -244,7 +244,7 @@ class EventResult(Struct, frozen=True):
     leaders: Sequence[str]
     """The players who share the first place: one or more; none as long as a knockout is not decided."""
     decision: Decision | None
-    """None if there are no leaders."""
+    """``standings``, ``final``, or ``seeding`` after a level final; None if there are no leaders."""
     sentence: str
     """The result in words."""
     bracket: Sequence[Sequence[Duel]] = ()
