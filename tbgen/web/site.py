@@ -114,19 +114,20 @@ _BLOCKING_TAG_PATTERN: Final = re.compile(
 class PiecesDocument(Document):
     """The location of a dataset in the file of its table, in pieces (chunks of HDF5).
 
-    :ivar type: type of the elements: ``u1``, ``u2``, ``u8`` or ``i4``, little-endian.
-    :ivar length: number of elements in a full piece.
-    :ivar pieces_per_row: number of pieces in a row. A row runs along the last axis of the dataset; there is
-        one for each combination of indices of the other axes.
-    :ivar pieces: the pieces of all rows in order, in groups of contiguous pieces. A group is a list of the
-        offset of its first piece and the number of bytes of each piece. A piece of 0 bytes is not stored; its
-        elements are zeros.
+    A piece is a zlib stream followed by a checksum of 4 bytes.
     """
 
     type: str
+    """Type of the elements: ``u1``, ``u2``, ``u8`` or ``i4``, little-endian."""
     length: Count
+    """Number of elements in a full piece."""
     pieces_per_row: Count
+    """Number of pieces in a row. A row runs along the last axis of the dataset; there is one for each
+    combination of indices of the other axes."""
     pieces: list[list[int]]
+    """The pieces of all rows in order, in groups of contiguous pieces. A group is a list of the offset of its
+    first piece and the number of bytes of each piece. A piece of 0 bytes is not stored; its elements are
+    zeros."""
 
 
 class SiteTableDocument(CountedTableDocument):
@@ -136,7 +137,9 @@ class SiteTableDocument(CountedTableDocument):
     pawns: str
     size: Count
     phase_size: Count
+    """Attributes of the file."""
     datasets: dict[str, PiecesDocument]
+    """For each dataset, the location of its data."""
 
 
 def write_site(
