@@ -240,11 +240,11 @@ class EventResult(Struct, frozen=True):
     """Who has won an event, or who is first."""
 
     winner: str | None
-    """None if the event is not over, its format is unknown, or several players share the first place."""
+    """Null if the event is not over, its format is unknown, or several players share the first place."""
     leaders: Sequence[str]
     """The players who share the first place: one or more; none as long as a knockout is not decided."""
     decision: Decision | None
-    """``standings``, ``final``, or ``seeding`` after a level final; None if there are no leaders."""
+    """``standings``, ``final``, or ``seeding`` after a level final; null if there are no leaders."""
     sentence: str
     """The result in words."""
     bracket: Sequence[Sequence[Duel]] = ()
