@@ -3,9 +3,12 @@
 import re
 from typing import Any, Final
 
+from page_blocks.docstrings import attribute_docstrings
 from page_blocks.markdown import table
 from tbgen.board.variant import Variant
-from tbgen.web.endpoints import openapi
+from tbgen.text import size_text
+from tbgen.web import configuration
+from tbgen.web.endpoints import REFUSALS, openapi
 
 _WHOLE_GAME: Final = f"/{Variant.WHOLE_GAME}"
 
@@ -20,6 +23,29 @@ def endpoints() -> str:
         for method, operation in operations.items()
     ]
     return table(("request", "answer", "parameters or body", "document"), rows)
+
+
+def refusals() -> str:
+    """Return a table of the error codes."""
+    rows = [
+        (str(status), f"`{code}`", text) for status, codes in REFUSALS.items() for code, text in codes.items()
+    ]
+    return table(("status", "`code`", "meaning"), rows)
+
+
+def limits() -> str:
+    """Return a table of the limits of requests."""
+    meanings = attribute_docstrings(configuration)
+    numbers = {name: value for name, value in vars(configuration).items() if isinstance(value, int | float)}
+    rows = [(meanings[name], _amount(name, number)) for name, number in numbers.items()]
+    return table(("limit", ""), rows)
+
+
+def _amount(name: str, number: float) -> str:
+    """Return the number of a constant with the unit that its name states."""
+    if name.endswith("_BYTES"):
+        return size_text(int(number))
+    return f"{number:,.0f}" + (" s" if name.endswith("_SECONDS") else "")
 
 
 def _summary(operation: dict[str, Any]) -> str:

@@ -8,11 +8,11 @@ from tbgen.beyond.budget import Budget
 
 OPENAPI_PATH: Final = "/openapi.json"
 MAX_FEN_LENGTH: Final = 200
-"""Maximum length of a FEN; the longest FEN of seven fields has about 110 characters."""
+"""Maximum length of a FEN, in characters; the longest FEN of seven fields has about 110."""
 MAX_BODY_BYTES: Final = 256 << 10
-"""Maximum size of a request's body; a game of 500 plies with long comments has about 100 KiB."""
+"""Maximum size of a body without several games; a game of 500 plies with long comments has about 100 KiB."""
 MAX_GAMES_BYTES: Final = 2 << 20
-"""Maximum size of a PGN text with many games."""
+"""Maximum size of a PGN text with several games."""
 MAX_BATCH_POSITIONS: Final = 100
 """Maximum number of positions in a batch."""
 MAX_PLIES: Final = 2000
@@ -22,7 +22,7 @@ MAX_FRAMES: Final = 200
 MAX_GAMES: Final = 500
 """Maximum number of games in a PGN text."""
 MAX_TOTAL_PLIES: Final = 50_000
-"""Maximum number of plies in all games of a PGN text; refereeing them takes about five seconds."""
+"""Maximum number of plies in all games of a PGN text, which take about five seconds."""
 BODY_SECONDS: Final = 20.0
 """Maximum time for the body of a request to arrive."""
 

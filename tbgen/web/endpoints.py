@@ -5,7 +5,7 @@ parameters of such an endpoint and the type of its answer follow from the signat
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum, auto
 from functools import cached_property, partial
@@ -291,17 +291,41 @@ def _response(answer: MediaAnswer) -> _Schema:
     return {"description": answer.text, "content": _content(answer)}
 
 
-_REFUSAL_TEXTS: Final = {
-    400: "The request is invalid",
-    404: "The tables lack the answer (the message says how to build a missing one), or it is not offered",
-    408: "The body did not arrive in time",
-    413: "The request is too large",
-    429: "The client has used more processor time than allowed",
-    500: "A table cannot be used, or the server has failed",
-    503: "The server is overloaded, or is compiling code that the answer needs",
+REFUSALS: Final[Mapping[int, Mapping[str, str]]] = {
+    400: {"bad_input": "The request is invalid, or no table can hold the position"},
+    404: {
+        "missing_table": "The table is missing; the message has the command that builds it",
+        "castling_rights": "Tables hold no castling rights; up to five men, tbgen probe solves the position",
+        "missing_layer": "The table lacks depths that the line needs, and a short search does not find them",
+        "no_position": "There is no such position, or none is found",
+        "no_game": "The event has no such finished game",
+        "not_offered": "The operator does not allow this request",
+        "not_found": "The address does not exist",
+    },
+    405: {"method_not_allowed": "The address does not accept this method"},
+    408: {"too_slow": "The body did not arrive in time"},
+    413: {"too_large": "The request exceeds a limit"},
+    429: {"too_much": "The client has used up its allowance; Retry-After says when to try again"},
+    500: {
+        "damaged_table": "A table cannot be used; the server's log says why",
+        "failed": "A table, the engine or the solver has failed",
+        "fault": "The server has failed; its log says why",
+    },
+    503: {
+        "busy": "Too many requests are waiting, or another position is being solved",
+        "compiling": "Kernels are compiled, once for each version; Retry-After says when to try again",
+    },
 }
+"""Maps each status to its error codes, and these to their meanings."""
+
+
+def _described(codes: Mapping[str, str]) -> str:
+    return "; ".join(f"{code}: {meaning}" for code, meaning in codes.items())
+
+
 _RESPONSES: Final = {
-    status: _response(MediaAnswer(RefusalDocument, text=text)) for status, text in _REFUSAL_TEXTS.items()
+    status: _response(MediaAnswer(RefusalDocument, text=_described(codes)))
+    for status, codes in REFUSALS.items()
 } | {304: {"description": "The answer with the sent ETag is still valid"}}
 """Maps the status of each response other than the answer to its description."""
 

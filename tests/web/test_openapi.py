@@ -11,9 +11,10 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
-from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, openapi
+from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, REFUSALS, openapi
 from tests.support.paths import ROOT, rows
 
 DOCUMENT = openapi("0")
@@ -130,6 +131,15 @@ def test_every_field_is_explained() -> None:
             assert f"`{name}`" in page, name
     note = DOCUMENT["components"]["schemas"]["PuzzleDocument"]["properties"]["note"]
     assert note["description"].startswith("Why the seventh field of the FEN does not count;")
+
+
+def test_every_refusal_is_described() -> None:
+    """Literal codes in the package of the server, and those of errors that it passes on."""
+    texts = "".join(path.read_text() for path in (ROOT / "tbgen" / "web").glob("*.py"))
+    raised = {(int(status), code) for status, code in re.findall(r'Refusal\((\d+), "(\w+)"', texts)}
+    assert len(raised) > 10
+    raised |= {(404, MissingTableError.code), (404, MissingLayerError.code), (500, DamagedTableError.code)}
+    assert raised <= {(status, code) for status, codes in REFUSALS.items() for code in codes}
 
 
 def made_up() -> Iterator[tuple[str, str, str]]:
