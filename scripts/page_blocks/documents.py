@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from page_blocks.docstrings import attribute_rows
 from page_blocks.markdown import table
-from tbgen.documents import Document
 
 
 def fields(module: str, *names: str) -> str:
@@ -22,7 +21,7 @@ def _rows(document: type[Struct]) -> Iterator[tuple[str, str]]:
     name, tag = document.__name__, document.__struct_config__.tag
     yield (
         f"**`{name}`**" if tag in (None, name) else f"**`type` `{tag}`**",
-        "" if base in (Document, Struct) else f"The fields of `{base.__name__}`, and",
+        "" if not getattr(base, "__struct_fields__", ()) else f"The fields of `{base.__name__}`, and",
     )
     for attributes, meaning in attribute_rows(document):
         yield ", ".join(f"`{name}`" for name in attributes), meaning

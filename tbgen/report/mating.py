@@ -80,16 +80,14 @@ colour."""
 
 @dataclass(frozen=True)
 class MatingMarks:
-    """Properties of men that the rule uses besides their values.
-
-    :ivar mating: men that can mate alone although their values are small.
-    :ivar no_pair: men that cannot mate in pairs.
-    :ivar tough: men that can draw alone against any single man.
-    """
+    """Properties of men that the rule uses besides their values."""
 
     mating: frozenset[str] = frozenset()
+    """Light men that mate alone: with such a man, any lead suffices if the defender has fewer pieces."""
     no_pair: frozenset[str] = frozenset()
+    """Men that do not mate in a pair."""
     tough: frozenset[str] = frozenset()
+    """Men that hold out, alone, against a single piece."""
 
 
 MULLER: Final = MatingMarks(
@@ -97,8 +95,7 @@ MULLER: Final = MatingMarks(
     no_pair=frozenset({"N", "[N]", "[W]", "[F]"}),
     tough=frozenset({"[WF]"}),
 )
-"""Muller's marks. A woody rook [WD] or a commoner [WF] can mate alone. Two knights, two wazirs or two ferzes
-cannot mate. A commoner draws against a queen."""
+"""Muller's marks, of woody rook [WD], commoner [WF], knight, wazir [W] and ferz [F]."""
 
 
 def mating_rule(

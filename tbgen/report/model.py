@@ -161,6 +161,8 @@ class AccruedCounts(ReportPart):
     """
 
     states: int
+    """Each position with every score A of either holder, from rank 2 up to the position rank, except the
+    position score itself."""
     stored: int
     """States with rank(A) <= rank(W(P)), whose values a table stores separately."""
     survives: int
