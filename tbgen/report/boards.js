@@ -43,8 +43,7 @@ class Stepper {
             })
         this.run.addEventListener("click", () => this.timer ? this.stop() : this.play())
         const [first, back, forward, last] = this.buttons
-        const place = this.board.closest("a") ?? this.board
-        place.after(element("div", {class: "steps"}, first, back, this.run, forward, last, this.said))
+        figure.querySelector(".steps").append(first, back, this.run, forward, last, this.said)
         this.show(0)
         if ("autoplay" in figure.dataset && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play()
     }
@@ -119,7 +118,6 @@ function offerSearch(form) {
         const left = rows().filter(row => !row.hidden).length
         form.querySelector("[role=status]").textContent = typed ? `${left} ${left === 1 ? "table" : "tables"}` : ""
     }
-    form.hidden = false
     field.addEventListener("input", filter)
     form.addEventListener("submit", event => {
         event.preventDefault()

@@ -72,8 +72,9 @@ _INDEX_FILE: Final = "index.html"
 _STATIC_FOLDER: Final = "static/"
 """The folder of the scripts that answer in place of a server."""
 _PAGE_STYLE: Final = "explorer.css"
-"""The style sheet of the page, which is appended to the style sheet of reports, so that pages request one
-file."""
+_EARLY_SCRIPT: Final = "early.js"
+"""What the page adds to the style sheet and to the early script of reports, so that pages request one file of
+each."""
 
 
 class Page:
@@ -147,7 +148,8 @@ def page_files(parts: Sequence[str]) -> dict[str, bytes]:
             page = files[name].replace(b"<html", f"<html{attributes}".encode(), 1)
             files[name] = with_preload_links(page, files)
     style = style_sheet() + files.pop(_PAGE_STYLE).decode()
-    generated = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men_svg()}
+    script = scheme_script() + files.pop(_EARLY_SCRIPT).decode()
+    generated = {"style.css": style, "scheme.js": script, "men.svg": men_svg()}
     return files | {name: text.encode() for name, text in generated.items()}
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, expect
 from tbgen.report.mating import mating_rule
 from tbgen.report.model import Record, TableReport
 from tbgen.report.wording import line_steps
-from tests.support.browsing import Visit
+from tests.support.browsing import SHIFTS, Visit
 from tests.support.exhaustive import sample
 
 pytestmark = pytest.mark.slow
@@ -67,14 +67,17 @@ def test_the_first_page_plays_a_line_and_finds_materials(
 ) -> None:
     """The first line plays by itself, unless the visitor prefers reduced motion, and can be stopped.
 
+    Its buttons come late, but nothing moves.
+
     Facts have pictures. A material is found by its name, with colours exchanged, or by some of its men; Enter
     opens the first one.
     """
     lines = [record for report in shown for record in report.records if record.line]
     longest = max(strangeness(record) for record in lines)
-    visit = Visit(browser, site.as_uri(), "index.html", reduced_motion="no-preference")
+    visit = Visit(browser, site.as_uri(), "index.html", SHIFTS, reduced_motion="no-preference")
     page, hero = visit.page, visit.page.locator(".hero figure")
     expect(hero.locator(".ply")).not_to_have_text("")
+    assert visit.shift() < 0.01
     hero.get_by_role("button", name="Pause").click()
     expect(hero.get_by_role("button", name="Play")).to_be_visible()
     page.emulate_media(reduced_motion="reduce")

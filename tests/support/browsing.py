@@ -39,6 +39,16 @@ GO = """query => {
     history.pushState(null, "", `./${query}`)
     dispatchEvent(new PopStateEvent("popstate"))
 }"""
+SHIFTS = """{
+    let total = 0
+    new PerformanceObserver(found => {
+        for (const each of found.getEntries()) total += each.hadRecentInput ? 0 : each.value
+    }).observe({type: "layout-shift", buffered: true})
+    window.shiftSoFar = () => total
+    const fetched = fetch
+    window.fetch = (...given) => new Promise(done => setTimeout(done, 100)).then(() => fetched(...given))
+}"""
+"""Script with which answers come late enough to be seen coming, and which adds up how much the page moves."""
 MOST_MS = 300_000
 """Timeout of any step, enough for a slow machine."""
 
@@ -242,6 +252,13 @@ class Visit:
     def audit(self) -> None:
         """Find nothing that is serious, where exhaustive tests run: axe-core takes long."""
         assert FEW in os.environ or self.violations() == []
+
+    def shift(self) -> float:
+        """Return the layout shift so far, of a page that has been opened with :data:`SHIFTS`."""
+        self.settle()
+        self.draw()
+        shift: float = self.page.evaluate("shiftSoFar()")
+        return shift
 
     def too_wide(self) -> bool:
         """Whether the page has to be scrolled sideways."""

@@ -1,6 +1,7 @@
 """The explorer in a browser, by mouse, touch and keys."""
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.tables.inventory import inventory
-from tests.support.browsing import PHONE, Visit
+from tests.support.browsing import DESK, PHONE, SHIFTS, Visit
 from tests.web.conftest import Opener
 
 pytestmark = pytest.mark.slow
@@ -408,6 +409,15 @@ def test_a_phone(scheme: str, opened: Opener) -> None:
         visit.settle()
         assert not visit.too_wide()
         visit.audit()
+
+
+def test_nothing_moves_while_pages_load(opened: Opener) -> None:
+    """Answers come late: in the explorer, while setting up, in a line, in a lesson, and beyond the tables."""
+    beyond = f"?fen={BEYOND.replace(' ', '_')}"
+    queries = ("", "?setup", "?line=Kh5_Kf4", "#how=3", beyond)
+    for query, viewport in product(queries, (DESK, PHONE)):
+        visit = opened(query, script=SHIFTS, viewport=viewport)
+        assert visit.shift() < 0.01, (query, viewport)
 
 
 def test_a_finger_drags_a_man_and_not_the_page(opened: Opener) -> None:

@@ -19,9 +19,10 @@ NAMES = [
     for path in PLACE.rglob("*")
     if path.is_file()
     and not (name := path.relative_to(PLACE).as_posix()).startswith("static/")
-    and name != "explorer.css"
+    and name not in ("explorer.css", "early.js")
 ]
-"""Files of a server's page; for those of sites see test_site.py. style.css contains explorer.css."""
+"""Files of a server's page; for those of sites see test_site.py. style.css contains explorer.css, and
+scheme.js early.js."""
 
 
 PAGES = ("/", "/embed", "/live", "/play", "/puzzles")

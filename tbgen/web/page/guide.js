@@ -60,7 +60,7 @@ export class Guide {
         this.lesson = told ? lesson : 0
         this.missed = told && move && move.uci !== told.goal ? move : null
         $("guide").hidden = !told
-        document.body.classList.toggle("guided", Boolean(told))
+        document.documentElement.classList.toggle("guided", Boolean(told))
         document.body.classList.toggle("guiding", Boolean(told) && !move)
         if (!told) return
         const {name, task, right} = told

@@ -86,7 +86,7 @@ async function show() {
     stopSolving()
     $("undo").disabled = !history.state?.depth
     $("rules").value = state.rules
-    document.body.classList.toggle("setting-up", state.setup)
+    document.documentElement.classList.toggle("setting-up", state.setup)
     $("setup").setAttribute("aria-pressed", String(state.setup))
     try {
         await loadLine()
@@ -95,10 +95,10 @@ async function show() {
         await look(mine)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
+        const found = error.status === 404 ? await askMoves().catch(() => /** @type {LegalMovesDocument} */ (null)) : null
         if (mine !== turn) return
         showRefusal(error)
-        const found = error.status === 404 ? await askMoves().catch(() => /** @type {LegalMovesDocument} */ (null)) : null
-        if (mine === turn && found) await showMovesBeyond(found)
+        if (found) await showMovesBeyond(found)
     }
 }
 
