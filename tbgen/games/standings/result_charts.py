@@ -31,38 +31,48 @@ _ROW_INCHES: Final = 0.3
 
 def plots(standings: Standings) -> dict[str, list[Markup]]:
     """Return the plots of a page by place: ``field`` for the section on all players, else the key of the
-    standings table beside which the plots are shown."""
+    standings table beside which the plots are shown. Plots that would show no difference are left out."""
+    players = standings.players[:_MAX_HISTOGRAMS]
     return {
-        "field": [points_plot(standings), *elo_plot(standings)],
-        "given": [histogram_plot(player) for player in standings.players[:_MAX_HISTOGRAMS]],
+        "field": [*points_plot(standings), *elo_plot(standings)],
+        "given": [histogram_plot(player) for player in players if _has_different_results(player)],
     }
 
 
-def points_plot(standings: Standings) -> Markup:
-    """Return a bar chart of each player's share of points."""
+def _has_different_results(player: Player) -> bool:
+    """Whether a histogram of the player's results has more than one bar for each side."""
+    return len(_bar_heights(player.held_counts + player.suffered_counts)) > 1
+
+
+def points_plot(standings: Standings) -> Iterator[Markup]:
+    """Yield a bar chart of each player's share of points; nothing if at most one player has points, or if all
+    shares are equal."""
     players = standings.players
+    total = standings.tiebreak_data.total
+    shares = [float(total(player) / player.results.games) for player in players]
+    if len(set(shares)) < 2 or sum(share > 0 for share in shares) < 2:
+        return
     with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
         panel = _player_panel(drawing, [player.name for player in players])
-        total = standings.tiebreak_data.total
-        shares = [float(total(player) / player.results.games) for player in players]
         rows = range(len(players))
         bars = panel.barh(rows, shares, color=FIRST_FILL, edgecolor=INK, linewidth=0.6, height=0.6)
         panel.bar_label(bars, [f"{share:.1%}" for share in shares], padding=4, fontsize=9)
         panel.set_xlim(0, 1.08)
         panel.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         panel.set_xlabel("share of points")
-        return _embedded_image(drawing, "Share of points of each player")
+        yield _embedded_image(drawing, "Share of points of each player")
 
 
 def elo_plot(standings: Standings) -> Iterator[Markup]:
-    """Yield a plot of the players' Elo differences with their margins; nothing if no difference is finite.
+    """Yield a plot of the players' Elo differences with their margins; nothing if fewer than two
+    different ones are finite.
 
     Players without a finite difference are omitted. The line for an unbounded margin reaches from edge to
     edge.
     """
     elos = {player.name: player.elo for player in standings.players if player.elo is not None}
     elos = {name: elo for name, elo in elos.items() if math.isfinite(elo.difference)}
-    if not elos:
+    if len({elo.difference for elo in elos.values()}) < 2:
         return
     margins = [elo.margin if math.isfinite(elo.margin) else 0.0 for elo in elos.values()]
     max_elo = 1.1 * max(

@@ -1,6 +1,7 @@
 """The page of standings: the order of its parts, and its plots."""
 
 from base64 import b64decode
+from collections.abc import Sequence
 from itertools import permutations
 
 import html5lib
@@ -48,3 +49,20 @@ def test_plots_have_full_names_and_the_points_of_the_order() -> None:
         found = b64decode(image.get("src", "").partition(",")[2]).decode()
         assert ">iCE 4.0.853<" in found
         assert f">{share}<" in found
+
+
+@pytest.mark.parametrize(
+    ("values", "counts"),
+    [
+        (("G0.0", "-G0.0"), {"field": 0, "given": 0}),  # all are equal
+        (("G0.0", "G0.0"), {"field": 0, "given": 0}),  # one player has all points
+        (("G0.0", "G1.5"), {"field": 2, "given": 1}),
+    ],
+)
+def test_plots_that_would_show_no_difference_are_left_out(
+    values: Sequence[str], counts: dict[str, int]
+) -> None:
+    result = standings([game("A", "B", value) for value in values])
+    assert {place: len(images) for place, images in plots(result).items()} == counts
+    made = page(result, list(tables(result, {"standings"})), "Two players", plots(result))
+    assert ("Points and Elo" in made) == (counts["field"] > 0)
