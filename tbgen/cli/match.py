@@ -398,7 +398,7 @@ def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[
     if summary.standings is not None and summary.standings.result is not None:
         lines.append(summary.standings.result.sentence.rstrip("."))
     for name, faults in sorted(summary.faults.items()):
-        parts = ", ".join(f"{counted(count, 'game')} by {fault}" for fault, count in sorted(faults.items()))
+        parts = ", ".join(f"{counted(count, 'game')} ({fault})" for fault, count in sorted(faults.items()))
         lines.append(f"{name} has lost {parts} in this run")
     if settings.verify:
         lines.append(f"{counted(summary.verified_count, 'adjudication')} verified by best play")

@@ -171,8 +171,8 @@ export class Chessboard {
         const letters = Array.from({length: 8}, (_, index) => {
             const at = this.flipped ? 7 - index : index
             return [
-                svg("text", {class: "coordinate", x: SIDE * index + 32.5, y: WIDTH - 3.5}, FILES[at]),
-                svg("text", {class: "coordinate", x: 2, y: WIDTH - SIDE * index - 30}, String(at + 1)),
+                svg("text", {class: "coordinate", x: SIDE * index + 33.5, y: WIDTH - 2.5}, FILES[at]),
+                svg("text", {class: "coordinate", x: 1, y: WIDTH - SIDE * index - 31}, String(at + 1)),
             ]
         })
         this.squares.replaceChildren(...cells, ...letters.flat())
