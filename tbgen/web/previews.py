@@ -256,9 +256,10 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
 
 _REPORT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Content security policy of the report's pages, which load scripts only from separate files."""
+"""Content security policy of the report's pages, which load scripts only from separate files. Tools that
+audit a page read ``robots.txt`` from it."""
 
 _REPORT_FILE_PATTERN: Final = re.compile(
     r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII

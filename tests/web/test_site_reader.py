@@ -189,7 +189,7 @@ def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
     page, rows = visit.page, visit.page.locator("#games-rows tr")
     expect(page.locator("#refereeing .unserved")).to_be_visible()
     page.locator("#pgn").fill(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
-    page.get_by_role("button", name="Referee it").click()
+    page.get_by_role("button", name="Show it").click()
     expect(rows).to_have_text([re.compile(r"\?\*2$"), re.compile("'Kh1' is not"), re.compile("51/2-1/284$")])
     expect(page.locator("#games th[scope=col]:visible")).to_have_text(["Players", "Chess", "Moves"])
     expect(page.locator("#games .unserved")).to_contain_text("need a server")

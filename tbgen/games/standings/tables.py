@@ -405,8 +405,8 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
 
 
 def _places_table(standings: Standings) -> StandingsTable:
-    """Return the players in order, with all tiebreaks; for a knockout of ``tbgen match``, after a sentence
-    that names the winner of its final."""
+    """Return the players in order, with all tiebreaks; for an event of ``tbgen match`` that is over, and for
+    any knockout, after a sentence about its winner."""
     chess = standings.order.order_by is OrderBy.CHESS
     games, points, share, *others = _RESULT_COLUMNS
     if chess:
@@ -419,7 +419,7 @@ def _places_table(standings: Standings) -> StandingsTable:
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
     result, summary = standings.result, standings.certainty.sentence
-    if result is not None and result.decision is not Decision.STANDINGS:
+    if result is not None and (result.winner is not None or result.decision is not Decision.STANDINGS):
         summary = f"{result.sentence} {summary}"
     return replace(table, summary=summary)
 

@@ -54,6 +54,8 @@ def test_who_has_won_an_event_by_its_rules() -> None:
         found = standings([replace(game, event=event) for game in played])
         result = event_result(found)
         assert (result.sentence[: len(sentence)], result.winner) == (sentence, winner)
+        summary = next(tables(with_result(found, result), {"standings"})).summary
+        assert summary.startswith(sentence) == ("is first" not in sentence)
     earlier = [replace(game, event=stated if game.round > "2" else unknown) for game in whole]
     assert event_result(standings(earlier)).winner == "A"
     for rest in (whole[:1], earlier[:1]):  # a game of no event, and one of another knockout
