@@ -73,8 +73,8 @@ _STATIC_FOLDER: Final = "static/"
 """The folder of the scripts that answer in place of a server."""
 _PAGE_STYLE: Final = "explorer.css"
 _EARLY_SCRIPT: Final = "early.js"
-"""What the page adds to the style sheet and to the early script of reports, so that pages request one file of
-each."""
+"""The additions of the page to the style sheet and the early script of reports, so that pages request one
+file of each."""
 
 
 class Page:

@@ -1,5 +1,5 @@
-// Runs before anything is drawn, so that nothing moves when the modules have loaded: the palette of Set up has its place,
-// and a lesson has no line about the game.
+// What the first drawing depends on, so that nothing moves when the modules have loaded: whether the palette of Set up is
+// open, and whether there is a lesson.
 "use strict"
 
 document.documentElement.classList.toggle("setting-up", new URLSearchParams(location.search).has("setup"))
