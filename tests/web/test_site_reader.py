@@ -187,7 +187,7 @@ def test_games_are_followed_as_by_the_server(visit: Visit, api: TestClient) -> N
 def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
     """Refereed results need a server, as the page says."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")
-    expect(page.locator("#refereeing .unserved")).to_be_visible()
+    expect(page.locator("#refereeing .note")).to_be_visible()
     page.locator("#pgn").fill(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
     page.get_by_role("button", name="Show it").click()
     expect(rows).to_have_text([re.compile(r"\?\*2$"), re.compile("'Kh1' is not"), re.compile("51/2-1/284$")])
