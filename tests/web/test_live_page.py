@@ -31,7 +31,7 @@ from tbgen.games.referee import Arbiter
 from tbgen.match.messages import LiveWriter, Message
 from tests.match.engines import MATE, words
 from tests.match.test_live import START
-from tests.support.browsing import DESK, PHONE, Visit
+from tests.support.browsing import DESK, PHONE, SHIFTS, Visit
 from tests.support.matches import played
 from tests.support.serving import served
 from tests.support.watching import stands_still
@@ -261,8 +261,12 @@ def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path,
         Path(shutil.copy(live_path(events.over), tmp_path / "other.live")).rename(live_path(pgn))
         expect(page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
         expect(page.locator("#event")).to_contain_text("round-robin")
+        page.add_init_script(SHIFTS)
         page.reload()
         expect(page.locator("#winner")).to_have_text("B wins: 1 to 0 points.")
+        visit.sees({"#banner": "-G0.0, 0.0000-1.0000: Black mates", "#finished tbody tr": 1})
+        visit.draw()
+        assert page.evaluate("shiftSoFar()") < 0.01
         page.set_viewport_size({"width": 390, "height": 664})
         for each in (".tagline", "#winner", "#board"):
             expect(page.locator(each)).to_be_in_viewport(ratio=1)
