@@ -355,7 +355,7 @@ def _beside(mating: Mating) -> str:
         "of each length ([described.md](described.md#how-it-is-known-to-be-right)).\n\n"
         "The longest wins are counted up to mate; some programs, such as FairyGen by default, stop at the "
         f"decisive capture. So the longest win of KQvKR takes {rook} plies here, and 62 up to the "
-        f"capture of the rook; that of {_name('KQvK[WF]')} takes {queen} either way, because it ends in mate "
+        f"capture of the rook. That of {_name('KQvK[WF]')} takes {queen} either way, because it ends in mate "
         f"with the commoner still on the board.\n\nOn the full board, two ferzes mate by force in {forced} "
         f"of {opened:,} open positions, in FairyGen as here. All are of one kind: in "
         "`8/8/8/8/[F]7/8/2K5/k1[F]5 w`, c1b2+ leaves Black only a1a2, and a4b3 mates."

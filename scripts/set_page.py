@@ -108,11 +108,11 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         "- *built in*: wall time of the build from its sub-tables; most tables were built two at a time, "
         "while the machine did other work;",
         "- *states proved*: the states that `tbgen verify` has checked, each against its successors; the "
-        "last column is the time of the proof. Left out are finished positions, and states whose "
-        "values follow from others ([theory.md](theory.md)): in r-mobility, states that are not fresh and "
-        "whose accrued score has a higher rank than the fresh value; in whole-game mobility, all that are "
-        "not fresh. A proof is of the contents, which it names by their digest; the file may have been "
-        "written again since.",
+        "last column is the time of the proof. Finished positions are left out, and so are states whose "
+        "values follow from others ([theory.md](theory.md)). In r-mobility these are the states that are not "
+        "fresh and whose accrued score has a higher rank than the fresh value; in whole-game mobility, all "
+        "that are not fresh. A proof is of the contents, which it names by their digest; the file may have "
+        "been written again since.",
         "",
         "`docs/tables/set.json` has the SHA-256 of the files and the digests of the contents; "
         "`scripts/set_page.py` makes this page from it and from the lists of proofs.",

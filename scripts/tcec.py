@@ -238,9 +238,9 @@ def _beginning() -> Iterator[str]:
         "TCEC plays by the rules of chess. More than half of its games are drawn, so engines often finish "
         "with the same number of points. Since season 19 (August 2020) TCEC's rules have broken such "
         "ties by r-mobility. A draw then gives more than half a point to the side that left its "
-        "opponent fewer moves: 0.75 points for a stalemate (G0.5), 0.625 for one move and check (G1.0), "
-        "0.5039 for three moves and no check (G3.5). Black's scores have a minus. The lowest score since the "
-        "last capture or pawn move counts ([rules](referee.md), [words](glossary.md))."
+        "opponent fewer moves. This side gets 0.75 points for a stalemate (G0.5), 0.625 for one move and "
+        "check (G1.0), and 0.5039 for three moves and no check (G3.5). Black's scores have a minus. The "
+        "lowest score since the last capture or pawn move counts ([rules](referee.md), [words](glossary.md))."
     )
 
 
