@@ -20,8 +20,8 @@ from tests.support.same_bounds import is_same
 def check_source(
     source: ExitSource, routes: Iterable[Route], step: int, tables: Tablebase | None
 ) -> tuple[int, int]:
-    """Compare blocks with what the source says of single positions, and with tables, for all images of the
-    routes that it knows.
+    """Compare blocks with what the source says of single positions, with each other for all images of the
+    routes that it knows, and with tables.
 
     Return the numbers of positions of which blocks, and bounds with any accrued score, say something.
 
@@ -31,26 +31,41 @@ def check_source(
     """
     told, universally = 0, 0
     held = set[Material](() if tables is None else tables.materials)
-    for route in (seen(route.without_landing, symmetry) for route in routes for symmetry in SYMMETRIES):
+    for route in (route.without_landing for route in routes):
+        images = {symmetry: seen(route, symmetry) for symmetry in SYMMETRIES}
+        assert len({source.knows(image) for image in images.values()}) == 1, f"not of all images: {route}"
         if not source.knows(route):
             continue
-        blocks = [source.block(route, end) for end in ENDS]
-        assert not source.knows_values(route) or is_same(*blocks)
+        blocks = {symmetry: [source.block(image, end) for end in ENDS] for symmetry, image in images.items()}
+        for symmetry, image in images.items():
+            assert not source.knows_values(image) or is_same(*blocks[symmetry])
         for slot in range(0, route.destination.size, step):
-            views = views_of(route, slot)
-            codes = [NONE if block is None else Code(int(block.value[slot])) for block in blocks]
-            claims = Interval(*(WORST[end] if codes[end] == NONE else codes[end] for end in ENDS))
-            worths = [source.fresh_bounds(view) or WORST for view in views]
-            if route.ep_square is None:  # else single positions may say more
-                assert claims in (worths or [WORST]), (route, slot)
-                assert all(worth.covers(claims) for worth in worths), (route, slot)
-            universal = [source.bounds_for_any_accrued(view) or WORST for view in views]
-            assert all(bounds.covers(claims) for bounds in universal), (route, slot)
-            told += claims != WORST
-            universally += any(bounds != WORST for bounds in universal)
-            if tables is not None and views and Material.of_board(views[0].board)[0] in held:
-                check_claims(blocks, slot, tables.probe(views[0].board, FRESH))
+            positions = views_of(route, slot)
+            claims = claims_of(blocks[0], slot)
+            assert positions or claims == WORST, (route, slot)
+            told += len(SYMMETRIES) * (claims != WORST)
+            for symmetry in SYMMETRIES if positions else ():
+                views = [position.image(symmetry) for position in positions]
+                claims = claims_of(blocks[symmetry], views[0].slot)
+                assert claims_of(blocks[0], slot) == (claims.swapped if symmetry & MIRROR_RANKS else claims)
+                worths = [source.fresh_bounds(view) or WORST for view in views]
+                assert route.ep_square is not None or claims in worths, (
+                    route,
+                    slot,
+                )  # else positions say more
+                universal = [source.bounds_for_any_accrued(view) or WORST for view in views]
+                assert all(bounds.covers(claims) for bounds in (*worths, *universal)), (route, slot)
+                universally += any(bounds != WORST for bounds in universal)
+                if tables is not None and Material.of_board(views[0].board)[0] in held:
+                    truth = tables.probe(views[0].board, FRESH)
+                    check_claims(blocks[symmetry], views[0].slot, truth)
     return told, universally
+
+
+def claims_of(blocks: Sequence[Block | None], slot: int) -> Interval:
+    """What blocks of both ends claim of a position."""
+    codes = [NONE if block is None else Code(int(block.value[slot])) for block in blocks]
+    return Interval(*(WORST[end] if codes[end] == NONE else codes[end] for end in ENDS))
 
 
 def check_claims(blocks: Sequence[Block | None], slot: int, truth: ProbeResult) -> None:
