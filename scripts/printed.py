@@ -43,6 +43,7 @@ PRINTED = DATA / "printed"
 MASKS = {
     r"\d+(\.\d+)?( ?)(s|ms|min|h)\b( \d+ s\b)?": r"TIME\2\3",
     r'("(?:\w*seconds|started|finished|made|created|updated|time)": )[^\n]+?(,?)$': r"\1TIME\2",
+    r"process peak \S+ \w+": "process peak SIZE",
     r'("stages": )\{[^}]*\}': r"\1STAGES",
     r"\b(nps|time) \d+(?= (?:tbhits|pv))": r"\1 NUMBER",
     r"\d+ threads": "N threads",

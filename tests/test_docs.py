@@ -36,6 +36,7 @@ def made(builder: str, place: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_the_site_and_the_manual_page(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx", reason="scripts/docs installs Sphinx")
     site = made("html", tmp_path)
     modules = {path.stem for path in (site / "modules").glob("*.html")}
     assert {"tbgen.board.score", "tbgen.probe.tablebase", "tbgen.generator.runner"} <= modules

@@ -181,8 +181,11 @@ def kind_of_letters(letters: str) -> Kind | None:
 
 @cache
 def _kind_of_atoms(atoms: str) -> Kind:
-    """Return the kind of man for the letters of its atoms; a doubled atom stands for a ride."""
-    riding_atoms = {atom for atom in ATOMS if 2 * atom in atoms}
+    """Return the kind of man for the letters of its atoms; a doubled atom stands for a ride.
+
+    A leap of four or more files or ranks cannot be repeated on the board, so its ride is the leap.
+    """
+    riding_atoms = {atom for atom, leap in ATOMS.items() if 2 * atom in atoms and 2 * max(leap) < 8}
     for first, second in _CLASHING_RIDES:
         if {first, second} <= riding_atoms:
             raise UsageError(

@@ -13,7 +13,7 @@ import chess
 import chess.svg
 from markupsafe import Markup, escape
 
-from tbgen.board.kinds import FEN_LETTERS
+from tbgen.board.kinds import ATOMS, FEN_LETTERS
 from tbgen.board.material import described_kind
 from tbgen.board.named import named_picture
 from tbgen.html.style import MAN_SIZE, SQUARE, corner
@@ -26,7 +26,7 @@ _WORD_SIZES: Final = (11, 9)
 """Font sizes of the first word on a square, and of the words below the first."""
 
 _MIDDLE: Final = MAN_SIZE / 2
-_STEP: Final = 4.4
+_STEP: Final = min(4.4, 14.7 / max(map(max, ATOMS.values())))
 """Distance between neighbouring squares on a tile. The longest leap of a described man stays on the tile."""
 _START, _END = 3.0, 14.5
 """Distances, along files or ranks, from the middle of a tile to the start and end of a ride's line."""

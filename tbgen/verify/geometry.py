@@ -34,7 +34,7 @@ def steps_of(name: str) -> list[Step]:
     for atom, times in atoms:
         lengths = {"K": {1, 2}, "Q": {1, 2}, "R": {1}, "B": {2}}.get(atom) or {_LEAPS[atom]}
         riding = atom in "QRB" or times > 1
-        for x, y in product(range(-3, 4), repeat=2):
+        for x, y in product(range(-4, 5), repeat=2):
             if x * x + y * y in lengths:
                 steps.add((x, y, 7 if riding else 1))
     return sorted(steps)

@@ -207,7 +207,7 @@ def test_what_is_printed() -> None:
         texts += [f"# {name}", *lines, json_text(document), ""]
     squares = {chess.D6: (chess.D4,), chess.E6: (chess.C4, chess.E4)}
     hold = Hold(chess.WHITE, GScore("G2.0"), chess.E4, chess.E7, squares, {chess.D6: 1, chess.E6: 0})
-    printed("solution", "\n".join([*texts, *hold_text(fen.board, hold)]) + "\n")
+    printed("transcripts/solution", "\n".join([*texts, *hold_text(fen.board, hold)]) + "\n")
 
 
 def test_arrows_of_later_moves_are_faint_and_beneath_the_others() -> None:

@@ -1,4 +1,4 @@
-"""Commands whose whole output is compared with files of tests/data/transcripts."""
+"""Commands and requests whose whole output is compared with files of tests/data: transcripts and records."""
 
 import re
 import shutil
@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import printed
+from tests.support.exhaustive import exhaustive
 from tests.support.script_modules import load_script
 
 script = load_script("printed")
 COMMANDS = script.command_sections("transcripts/commands.list")
+DEAR = ("verify", "solve", "report")
+"""Records that take more than two seconds."""
 LAST_DIGITS = re.compile(r"(?<=\.\d{9})\d+")
 """Decimals of numbers that may differ between machines."""
 
@@ -28,4 +31,15 @@ def test_output(name: str, reference_dir: Path, small: Path, monkeypatch: pytest
         Path("alone").mkdir()
         shutil.copy(reference_dir / "KBvK.r.h5", "alone")
         text = LAST_DIGITS.sub("", "".join(map(script.run, COMMANDS[name])))
-        printed(name, f"{text}files: {', '.join(sorted(path.name for path in Path().iterdir()))}\n")
+        printed(
+            f"transcripts/{name}",
+            f"{text}files: {', '.join(sorted(path.name for path in Path().iterdir()))}\n",
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*(name for name in script.names() if name not in DEAR), *exhaustive(DEAR)])
+def test_records(name: str, whole_game_tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is made up, and ``scripts/printed.py`` makes the same records without pytest."""
+    monkeypatch.delenv("TBGEN_DIR", raising=False)
+    printed(f"printed/{name}", script.recorded(name, whole_game_tables))

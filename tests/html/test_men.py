@@ -1,10 +1,13 @@
 """Pictures of described men: tiles that show their moves, or the pictures of ``men.toml``."""
 
+from itertools import combinations
+from math import hypot
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tbgen.board.kinds import ATOMS
 from tbgen.errors import UsageError
 from tbgen.html.diagrams import picture_of_man
 
@@ -12,7 +15,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize(
-    ("letters", "dots", "lines"), [("wd", 8, 0), ("BDD", 4, 8), ("NN", 8, 8), ("HZ", 12, 0), ("G", 4, 0)]
+    ("letters", "dots", "lines"),
+    [("wd", 8, 0), ("BDD", 4, 8), ("NN", 8, 8), ("HZ", 12, 0)]
+    + [(atom, 4 if y in (0, x) else 8, 0) for atom, (x, y) in ATOMS.items()],
 )
 def test_a_tile_has_a_dot_for_each_leap_and_a_line_for_each_ride(letters: str, dots: int, lines: int) -> None:
     found = []
@@ -23,7 +28,8 @@ def test_a_tile_has_a_dot_for_each_leap_and_a_line_for_each_ride(letters: str, d
             for dot in root.findall(f"{SVG}g/{SVG}circle")
         ]
         assert len(set(centres)) == len(centres) == dots
-        assert all(4 < edge < 36 for centre in centres for edge in centre)
+        assert all(3.5 <= edge - 1.8 < edge + 1.8 <= 36.5 for centre in centres for edge in centre)
+        assert all(hypot(x - a, y - b) >= 3.6 for (x, y), (a, b) in combinations(centres, 2))
         (path,) = root.findall(f"{SVG}path")
         assert path.get("d", "").count("M") == lines
         found.append((centres, root.findtext(f"{SVG}title"), root.find(f"{SVG}rect").get("fill")))  # type: ignore[union-attr]

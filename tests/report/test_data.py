@@ -46,7 +46,7 @@ def test_csv(report: TableReport, reports: dict[str, TableReport]) -> None:
     of_all = ("endgames", "mating", "accrued")
     tables = {name: CSV[name].text(list(reports.values()) if name in of_all else [report]) for name in CSV}
     assert tables.pop("depths").count("\n") > 100
-    printed("report_csv", "\n".join(f"# {name}\n{text}" for name, text in tables.items()))
+    printed("transcripts/report_csv", "\n".join(f"# {name}\n{text}" for name, text in tables.items()))
 
 
 def test_columns_of_endgames_are_defined() -> None:

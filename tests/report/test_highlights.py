@@ -51,7 +51,7 @@ def test_highlights_of_tables_and_pages(reports: dict[str, TableReport]) -> None
         ties = [replace(record, ties=1 if place < alone else 2) for place, record in enumerate(records)]
         sections[f"{alone} without ties"] = record_highlights(ties)
     texts = [line for name, sentences in sections.items() for line in (f"# {name}", *sentences)]
-    printed("highlights", "\n".join(texts) + "\n")
+    printed("transcripts/highlights", "\n".join(texts) + "\n")
 
 
 def test_the_rarest_value_of_equals_is_the_first(reports: dict[str, TableReport]) -> None:

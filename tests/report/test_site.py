@@ -111,7 +111,7 @@ def test_tables_and_lines_of_all_pages(site: Path) -> None:
                 texts += ["", *(" | ".join(cells) for part in PARTS for cells in rows(element, part))]
             elif element.get("class") == "line":
                 texts.append(words(element))
-    printed("report_pages", "\n".join(texts) + "\n")
+    printed("transcripts/report_pages", "\n".join(texts) + "\n")
 
 
 def test_plots_and_diagrams(site: Path, shown: list[TableReport]) -> None:

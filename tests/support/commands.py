@@ -60,8 +60,8 @@ def said(capsys: Capture, code: int, *words: str | Path) -> tuple[str, list[str]
 
 
 def printed(name: str, text: str) -> None:
-    """Compare a text with a file of ``tests/data/transcripts``; or write the file, see :data:`RENEW`."""
-    path = DATA / "transcripts" / f"{name}.txt"
+    """Compare a text with a file of ``tests/data``; or write the file, see :data:`RENEW`."""
+    path = DATA / f"{name}.txt"
     if RENEW in os.environ:
         path.write_text(text)
     assert text.splitlines() == path.read_text().splitlines(), f"review this diff, then set {RENEW}=1 once"

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
@@ -59,10 +60,16 @@ def test_answers_are_as_described(api: TestClient) -> None:
 
 
 def test_every_endpoint_is_requested() -> None:
-    asked = {*POSTED, *(request.partition("?")[0] for (request,) in rows("requests.txt", " -> "))}
-    for path in (each.path for each in DOCUMENT_ENDPOINTS):
-        pattern = re.sub(r"\{\w+\}", "[^/]+", path)
-        assert any(re.fullmatch(pattern, each) for each in asked), path
+    """Those that may refuse their input also refuse some, of one variant or the other."""
+    asked = [*POSTED, *(request.partition("?")[0] for (request,) in rows("requests.txt", " -> "))]
+    refused = [
+        row[1].partition("?")[0] for row in rows("refused_requests.txt", " -> ") if row[0] == "400 bad_input"
+    ]
+    for endpoint in DOCUMENT_ENDPOINTS:
+        pattern = re.sub(r"\{\w+\}", "[^/]+", endpoint.path)
+        assert any(re.fullmatch(pattern, path) for path in asked), endpoint.path
+        if endpoint.parameters and Variant.R_MOBILITY in endpoint.variants:
+            assert any(re.fullmatch(pattern, path) for path in refused), endpoint.path
 
 
 def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:
