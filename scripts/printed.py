@@ -41,16 +41,15 @@ from tests.web.test_openapi import POSTED
 PRINTED = DATA / "printed"
 
 MASKS = {
-    r"\d+(\.\d+)?( ?)(s|ms|min|h)\b( \d+ s\b)?": r"TIME\2\3",
+    r" *\b\d+(\.\d+)? ?(s|ms|min|h)\b( \d+ s\b)?": " TIME",
     r'("(?:\w*seconds|started|finished|made|created|updated|time)": )[^\n]+?(,?)$': r"\1TIME\2",
-    r"process peak \S+ \w+": "process peak SIZE",
     r'("stages": )\{[^}]*\}': r"\1STAGES",
     r"\b(nps|time) \d+(?= (?:tbhits|pv))": r"\1 NUMBER",
     r"\d+ threads": "N threads",
     r'("sha256": )"\w+"': r'\1"SHA256"',
     r'("(?:layer_)?bytes": )\d+': r"\1BYTES",
     r'("\w*(?:memory|peak|free)\w*": )\d+': r"\1BYTES",
-    r"\d+(\.\d+)? (KiB|MiB|GiB|TiB)\b": r"SIZE \2",
+    r" *\b\d+(\.\d+)? (KiB|MiB|GiB|TiB)\b": " SIZE",
     r"\btbgen(/| )\d+\.\d+\.\d+": r"tbgen\1VERSION",
     r'("(?:version|tbgen_version|generator)": )"[^"]*"': r'\1"VERSION"',
     r"(<g id=|clip-path=|xlink:href=).*?>": r"\1ID>",
