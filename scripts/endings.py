@@ -219,7 +219,7 @@ def _ending_section(number: int, ending: Ending, folder: str) -> Iterator[str]:
 
 
 def _title(ending: Ending) -> str:
-    return f"From {ending.accrued} to {ending.bounds.words}"
+    return f"From {ending.accrued} to {ending.bounds.description}"
 
 
 def _value_text(ending: Ending) -> str:
@@ -227,7 +227,7 @@ def _value_text(ending: Ending) -> str:
     if ending.bounds.exact:
         return f"The value is {ending.lower} ({EXPONENTIAL.text(ending.lower)})."
     points = " to ".join(EXPONENTIAL.text(end) for end in ending.bounds)
-    return f"The value is {ending.bounds.words} ({points})."
+    return f"The value is {ending.bounds.description} ({points})."
 
 
 def _san(board: chess.Board, line: Sequence[Ply]) -> str:
@@ -239,7 +239,9 @@ def _picture(ending: Ending) -> str:
     board = chess.Board(ending.fen)
     plan = tuple(PlanMove(chess.Move.from_uci(ply.uci), "", ply.accrued) for ply in ending.line)
     men = tuple(map(chess.parse_square, ending.mobile))
-    return bound_picture(board, f"{board_words(board)} {ending.accrued} is {ending.bounds.words}", plan, men)
+    return bound_picture(
+        board, f"{board_words(board)} {ending.accrued} is {ending.bounds.description}", plan, men
+    )
 
 
 def _share(value: GScore) -> float:

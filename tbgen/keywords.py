@@ -66,8 +66,8 @@ def make_struct(option: str, values: Mapping[str, Any], struct: type[AnyStruct])
         reason, _, key = str(error).partition(" - at `$.")
         key = key.removesuffix("`")
         if expected := _TYPE_ERROR_PATTERN.match(reason):
-            least = f" of at least {expected[2]}" if expected[2] else ""
-            reason = f"expected {_TYPE_NAMES[expected[1]]}{least}"
+            minimum_text = f" of at least {expected[2]}" if expected[2] else ""
+            reason = f"expected {_TYPE_NAMES[expected[1]]}{minimum_text}"
         raise UsageError(f"--{option} {key}={values.get(key)}: {reason}") from None
 
 

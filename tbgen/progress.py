@@ -105,8 +105,8 @@ class Countdown:
         """Record that all earlier steps and a share of this step are done. An unknown step is ignored."""
         if step in self._steps:
             names = list(self._steps)
-            before = sum(self._steps[name] for name in names[: names.index(step)])
-            self._done_in_job = max(self._done_in_job, before + self._steps[step] * share)
+            earlier_seconds = sum(self._steps[name] for name in names[: names.index(step)])
+            self._done_in_job = max(self._done_in_job, earlier_seconds + self._steps[step] * share)
 
     @property
     def seconds_left(self) -> float:

@@ -22,7 +22,7 @@ from tbgen.board.fen import parse_fen
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.rules import validate
 from tbgen.board.score import GScore, to_gscore
-from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
+from tbgen.board.scoring import ANYTHING, ProvedBounds, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError, UsageError
@@ -107,7 +107,7 @@ class JobCollector:
         accrued: GScore,
         tables: Tablebase,
         suffice: Callable[[ScoreInterval], bool] = never_suffices,
-    ) -> ProvedValue | None:
+    ) -> ProvedBounds | None:
         """Record a position."""
         self.jobs.append(Job(board.copy(stack=False), accrued, tables, suffice, self._next_name()))
         return None
@@ -198,7 +198,7 @@ _EARLY_STOPS: Final = (Stop.INTERRUPT, Stop.DECIDED)
 class SolveProof(NamedTuple):
     """The result of an attempt to solve a state."""
 
-    proved: ProvedValue
+    proved: ProvedBounds
     stopped_by: Stop | None = None
     """Why the attempt ended with an interval; None if it proved the value."""
 
@@ -357,7 +357,7 @@ class Solver:
         accrued: GScore,
         tables: Tablebase,
         suffice: Callable[[ScoreInterval], bool] = never_suffices,
-    ) -> ProvedValue | None:
+    ) -> ProvedBounds | None:
         """Solve a state, and return everything that is proved about it.
 
         The state is not attempted again if its bounds are exact or suffice, if :meth:`work_on` has already
@@ -411,7 +411,7 @@ class Solver:
                 break
         yield from remaining
 
-    def result_of(self, job: Job) -> ProvedValue | None:
+    def result_of(self, job: Job) -> ProvedBounds | None:
         """Return everything that is proved about a state; None if nothing is proved.
 
         :raises TbgenError: if the state cannot be solved.

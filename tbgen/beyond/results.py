@@ -23,7 +23,7 @@ import msgspec
 
 from tbgen.beyond.budget import Stop
 from tbgen.board.score import GScore
-from tbgen.board.scoring import ProvedValue, ScoreInterval
+from tbgen.board.scoring import ProvedBounds, ScoreInterval
 from tbgen.documents import UNSET, Document, UnsetType, encoded
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.files import check_target, write_errors
@@ -98,7 +98,7 @@ class _Attempt(Document):
         return attempt
 
     @property
-    def result(self) -> tuple[StateName, ProvedValue, Effort, Stop | None]:
+    def result(self) -> tuple[StateName, ProvedBounds, Effort, Stop | None]:
         """The state, the proved bounds, the effort of the attempt, and the reason why it ended.
 
         :raises ValueError: if the lower bound is better than the upper bound.
@@ -106,7 +106,7 @@ class _Attempt(Document):
         if self.lower > self.upper:
             raise ValueError
         effort = Effort(math.inf if self.seconds is None else self.seconds, self.memory, self.tables)
-        proved = ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
+        proved = ProvedBounds(ScoreInterval(self.lower, self.upper), self.depth)
         stop = None if self.stopped_by is UNSET else self.stopped_by
         return StateName(self.position, str(self.accrued)), proved, effort, stop
 
@@ -119,11 +119,11 @@ class SolveResults:
 
     def __init__(self, write: Callable[[bytes], None] = lambda _: None) -> None:
         self._write = write
-        self._proved: dict[StateName, ProvedValue] = {}
+        self._proved: dict[StateName, ProvedBounds] = {}
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
         self._stops: dict[StateName, Stop | None] = {}
 
-    def get(self, state: StateName) -> ProvedValue | None:
+    def get(self, state: StateName) -> ProvedBounds | None:
         """Return the proved bounds of a state; None if the state has never been attempted."""
         return self._proved.get(state)
 
@@ -136,7 +136,7 @@ class SolveResults:
         return any(earlier.covers(effort) for earlier in self._efforts[state])
 
     def add(
-        self, state: StateName, proved: ProvedValue, effort: Effort, stopped_by: Stop | None = None
+        self, state: StateName, proved: ProvedBounds, effort: Effort, stopped_by: Stop | None = None
     ) -> None:
         """Add the result of a new attempt.
 
@@ -151,7 +151,9 @@ class SolveResults:
         }
         self._write(_Attempt.of(state, proved, proved.bounds, effort, **stored).line)
 
-    def restore(self, state: StateName, proved: ProvedValue, effort: Effort, stopped_by: Stop | None) -> None:
+    def restore(
+        self, state: StateName, proved: ProvedBounds, effort: Effort, stopped_by: Stop | None
+    ) -> None:
         """Add the result of an attempt without writing it to the file.
 
         :raises TbgenError: if the result contradicts an earlier result.

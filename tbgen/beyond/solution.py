@@ -20,7 +20,7 @@ from tbgen.beyond.lines import Hold, Line, LineMaker, Plan, find_holds
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, Signed, code_of, merit, signed_of, to_gscore
-from tbgen.board.scoring import ProvedValue, ScoreInterval
+from tbgen.board.scoring import ProvedBounds, ScoreInterval
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
 from tbgen.cells.cell import MAX_MOBILE
 from tbgen.cells.window import Interval
@@ -126,9 +126,9 @@ class Solution:
         return self.lower if self.lower == self.upper else None
 
     @property
-    def proved(self) -> ProvedValue:
+    def proved(self) -> ProvedBounds:
         """The interval and the depth."""
-        return ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
+        return ProvedBounds(ScoreInterval(self.lower, self.upper), self.depth)
 
 
 class BoundsCollector:

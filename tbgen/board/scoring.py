@@ -86,20 +86,20 @@ class Komi(Immutable):
     """A komi: a score, in quarters, that one side has to beat.
 
     :ivar quarters: four times the unsigned score: 23 for ``G5.75``.
-    :ivar white: True if White has to beat the komi, False if Black has to.
+    :ivar white_must_beat: True if White has to beat the komi, False if Black has to.
 
     >>> print(Komi.parse("mG5.75"))
     -G5.75
     """
 
-    __slots__ = __match_args__ = ("quarters", "white")
+    __slots__ = __match_args__ = ("quarters", "white_must_beat")
 
     quarters: int
-    white: bool
+    white_must_beat: bool
 
-    def __init__(self, quarters: int, white: bool) -> None:
+    def __init__(self, quarters: int, white_must_beat: bool) -> None:
         set_attribute(self, "quarters", quarters)
-        set_attribute(self, "white", white)
+        set_attribute(self, "white_must_beat", white_must_beat)
 
     @classmethod
     def parse(cls, text: str) -> Komi:
@@ -111,13 +111,15 @@ class Komi(Immutable):
         return cls(*parse_quarters(text, "a komi", expected, _QUARTER_DECIMALS))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Komi) and self.quarters == other.quarters and self.white == other.white
+        if not isinstance(other, Komi):
+            return False
+        return (self.quarters, self.white_must_beat) == (other.quarters, other.white_must_beat)
 
     def __hash__(self) -> int:
-        return hash((self.quarters, self.white))
+        return hash((self.quarters, self.white_must_beat))
 
     def __str__(self) -> str:
-        return f"{'' if self.white else '-'}G{self.quarters / 4}"
+        return f"{'' if self.white_must_beat else '-'}G{self.quarters / 4}"
 
 
 DEFAULT_CUTOFF: Final = GScore(12, True)
@@ -226,7 +228,7 @@ def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
 
 def _komi_lead(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
     """Return 1 if the holder wins by komi, -1 if it loses, 0 for a draw. ``cutoff`` caps the rank."""
-    if white == komi.white:
+    if white == komi.white_must_beat:
         quarters = 2 * min(rank, cutoff)
         return (quarters < komi.quarters) - (quarters > komi.quarters)
     if rank < cutoff or komi.quarters < 2 * cutoff:
@@ -325,7 +327,7 @@ class ScoreInterval(NamedTuple):
         return f"{self.lower} {self.upper}"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The bounds of the value, as text for readers."""
         if self.exact:
             return str(self.lower)
@@ -336,7 +338,7 @@ class ScoreInterval(NamedTuple):
         """Whether the bounds are equal."""
         return self.lower == self.upper
 
-    def within(self, other: Self) -> Self:
+    def intersection(self, other: Self) -> Self:
         """Return the intersection with another interval.
 
         :raises ValueError: if the intersection is empty.
@@ -363,7 +365,7 @@ ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
 
 
 @dataclass(frozen=True, slots=True)
-class ProvedValue:
+class ProvedBounds:
     """Proved bounds of the value of a state, and its depth.
 
     :ivar bounds: an interval that contains the value.
@@ -373,10 +375,10 @@ class ProvedValue:
     bounds: ScoreInterval
     depth: int | None = None
 
-    def combined_with(self, other: ProvedValue) -> ProvedValue:
+    def combined_with(self, other: ProvedBounds) -> ProvedBounds:
         """Return both results combined: the intersection of their bounds, and a known depth of either.
 
         :raises ValueError: if they contradict each other.
         """
         depth = other.depth if self.depth is None else self.depth
-        return ProvedValue(self.bounds.within(other.bounds), depth)
+        return ProvedBounds(self.bounds.intersection(other.bounds), depth)

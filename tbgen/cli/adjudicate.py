@@ -63,8 +63,8 @@ def run(
     """
     text = " ".join(words)
     is_position = is_fen(text) and not Path(words[0]).exists()
-    fens_after = [word for word in words[1:] if is_fen(word) and not Path(word).exists()]
-    if ".pgn" in Path(words[-1]).suffixes if is_position else fens_after:
+    later_fens = [word for word in words[1:] if is_fen(word) and not Path(word).exists()]
+    if ".pgn" in Path(words[-1]).suffixes if is_position else later_fens:
         raise UsageError("give either the FEN of one game or files of games, not both")
     options = AdjudicationOptions(
         strict=False,
@@ -95,7 +95,7 @@ class _GameReport:
     line: list[LinePly] | None
 
 
-def _report_on(game_run: GameRun, arbiter: Arbiter, outcome: Outcome, with_line: bool) -> _GameReport:
+def _make_report(game_run: GameRun, arbiter: Arbiter, outcome: Outcome, with_line: bool) -> _GameReport:
     """Return the report on a game, with best play if that is wanted and comes from a table."""
     line = None
     if with_line and outcome.basis is Basis.TABLEBASE:
@@ -112,7 +112,7 @@ def _adjudicate_position(text: str, game_run: GameRun, with_line: bool, as_json:
     arbiter = replay(game, game_run.adjudicator.options)
     with game_run.solver_watch.line:
         outcome = game_run.adjudicator.outcome_of(game, arbiter)
-    report = _report_on(game_run, arbiter, outcome, with_line)
+    report = _make_report(game_run, arbiter, outcome, with_line)
     if note := fen.note(arbiter.settings.variant):
         say(f"tbgen: {note}")
     if as_json:
@@ -150,7 +150,7 @@ def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
         else:
             assert outcome is not None
             assert game.arbiter is not None  # because this process has judged the game
-            report = _report_on(game_run, game.arbiter, outcome, with_line)
+            report = _make_report(game_run, game.arbiter, outcome, with_line)
             document = _document(report, game.arbiter.board.fen(), document)
             if not as_json:
                 print("\n".join(_summary(raw, report)))
@@ -257,8 +257,8 @@ def _summary(game: RawGame, report: _GameReport) -> Iterator[str]:
     result = f"result {outcome.value}  ({_basis_text(report)})  points {_points_text(report)}"
     if outcome.doubts:
         result += f"  doubtful: {', '.join(outcome.doubts)}"
-    recorded = printable(outcome.recorded)
-    yield f"{game.number}. {white} - {black}  {recorded}  accrued {outcome.accrued}  {result}"
+    recorded_result = printable(outcome.recorded)
+    yield f"{game.number}. {white} - {black}  {recorded_result}  accrued {outcome.accrued}  {result}"
     if report.line is not None:
         yield from line_text(report.arbiter.board, report.line)
 
@@ -270,7 +270,7 @@ def _basis_text(report: _GameReport) -> str:
     if outcome.basis.off_board and outcome.ending and outcome.ending != str(outcome.basis):
         return f"{outcome.basis}: {outcome.ending}"
     basis = outcome.basis if outcome.proven else f"{outcome.basis}, not proven"
-    return basis if outcome.bounds is None else f"{basis}: {outcome.bounds.words}"
+    return basis if outcome.bounds is None else f"{basis}: {outcome.bounds.description}"
 
 
 def _points_text(report: _GameReport) -> str:

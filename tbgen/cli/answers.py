@@ -106,8 +106,8 @@ class ViewAnswer:
     def document(self, fen: str) -> ViewDocument:
         """Return the JSON document about the position, which the user entered as ``fen``."""
         result = self.result
-        own = self.moves or ()
-        moves = [ViewMoveDocument.of(move, points=PointsDocument.of(move.points)) for move in own]
+        ranked_moves = self.moves or ()
+        moves = [ViewMoveDocument.of(move, points=PointsDocument.of(move.points)) for move in ranked_moves]
         return ViewDocument.of(
             result,
             fen=fen,
@@ -164,12 +164,12 @@ def board_text(square_texts: Mapping[chess.Square, str], width: int = 1) -> Iter
 def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
     """Yield the length of a line, then a text for each ply: number, move, and the accrued score after it."""
     yield f"{name}: {plies(len(line))}"
-    move_number, white = board.fullmove_number, board.turn
+    move_number, is_white_to_move = board.fullmove_number, board.turn
     width = max((len(ply.san) for ply in line), default=0)
     for ply in line:
-        yield f"{move_prefix(move_number, white):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
-        move_number = move_number + (not white)
-        white = not white
+        yield f"{move_prefix(move_number, is_white_to_move):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
+        move_number = move_number + (not is_white_to_move)
+        is_white_to_move = not is_white_to_move
 
 
 def side_to_move(board: AnyBoard) -> str:

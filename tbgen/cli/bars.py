@@ -74,10 +74,10 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
 
 def stage_text(stage: SolveStage) -> str:
     """Return the progress of solving a position, as text: interval, cells, remaining time."""
-    cells = counted(stage.cells, "cell")
+    cell_text = counted(stage.cells, "cell")
     if stage.left is not None:
-        cells = f"{number(stage.cells)} of {counted(stage.cells + stage.left, 'cell')}"
-    text = f"{ScoreInterval(stage.lower, stage.upper).words}, {cells} solved"
+        cell_text = f"{number(stage.cells)} of {counted(stage.cells + stage.left, 'cell')}"
+    text = f"{ScoreInterval(stage.lower, stage.upper).description}, {cell_text} solved"
     if stage.seconds_left is not None:
         text += f", about {duration(stage.seconds_left)} left"
     return text
@@ -106,5 +106,5 @@ class TableProgress:
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Show the table, the step, the completed share of the step, and the remaining time."""
         share = "" if done is None or not total else f" {done / total:.0%}"
-        remaining = "" if seconds_left is None else f", about {duration(seconds_left)} left"
-        self.line.show(f"{self._table}: {step}{share}{remaining}")
+        remaining_text = "" if seconds_left is None else f", about {duration(seconds_left)} left"
+        self.line.show(f"{self._table}: {step}{share}{remaining_text}")

@@ -39,14 +39,16 @@ from tbgen.text import counted, duration, size_text
 class Journal(AbstractContextManager["Journal"]):
     """Reports a build to a terminal or a log. As a context manager, it prints totals at the end."""
 
-    def __init__(self, directory: Path, quiet: bool, forced: Sequence[Material] = ()) -> None:
-        """If ``quiet``, nothing is printed on stdout. ``forced`` tables are built even if they exist."""
+    def __init__(self, directory: Path, quiet: bool, forced_materials: Sequence[Material] = ()) -> None:
+        """If ``quiet``, nothing is printed on stdout. Tables of ``forced_materials`` are built anew."""
         self._line = ProgressLine()
         self._directory = directory
-        self._quiet, self._forced = quiet, forced
-        self._table_begun = self._expected = 0.0
-        self._table, self._count = "", 0
-        self._begun_at: dict[Material, float] = {}
+        self._quiet = quiet
+        self._forced_materials = forced_materials
+        self._table_start = self._expected_end = 0.0
+        self._table_label = ""
+        self._table_count = 0
+        self._start_times: dict[Material, float] = {}
         self._built: list[BuiltTable] = []
 
     def note(self, text: str) -> None:
@@ -56,53 +58,56 @@ class Journal(AbstractContextManager["Journal"]):
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
         """Log the start of a table, and show its progress from now on."""
         now = time.monotonic()
-        self._expected = now + seconds_left
-        self._table = f"{material}: {number} of {count}"
-        if not self._begun_at:
-            self._count = count
+        self._expected_end = now + seconds_left
+        self._table_label = f"{material}: {number} of {count}"
+        if not self._start_times:
+            self._table_count = count
             self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._time_left()}")
-        if material not in self._begun_at:
-            self._line.log(f"{self._table}, begun; {self._time_left()}")
-        self._table_begun = self._begun_at.setdefault(material, now)
+        if material not in self._start_times:
+            self._line.log(f"{self._table_label}, begun; {self._time_left()}")
+        self._table_start = self._start_times.setdefault(material, now)
         self.progress("reading sub-tables", None, 0)
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Show the table, the step, the time spent on the table, and the remaining time for all tables."""
         amount = "" if done is None else f" {done} of {total}" if total else f" {done}"
-        spent = duration(time.monotonic() - self._table_begun)
-        self._line.show(f"{self._table}, {step}{amount}, at work for {spent}; {self._time_left()}")
+        spent = duration(time.monotonic() - self._table_start)
+        self._line.show(f"{self._table_label}, {step}{amount}, at work for {spent}; {self._time_left()}")
 
-    def done(self, built: BuiltTable, seconds_left: float) -> None:
+    def finish_table(self, built: BuiltTable, seconds_left: float) -> None:
         """Print the table's row on stdout, and log it."""
         self._line.clear()
         info = built.info
-        self._expected = time.monotonic() + seconds_left
+        self._expected_end = time.monotonic() + seconds_left
         self._built.append(built)
         if not self._quiet:
             self._print_row(built)
-        remaining = f"; {self._time_left()}" if len(self._built) < self._count else ""
+        remaining_text = f"; {self._time_left()}" if len(self._built) < self._table_count else ""
         omission = "" if info.stores_accrued or not info.variant.layered else " without accrued scores"
         sizes = f"{size_text(info.bytes)}{omission}, process peak {size_text(built.process_peak)}"
-        amount = f"{len(self._built)} of {self._count}"
-        self._line.log(f"{info.material}: {amount}, done in {duration(built.seconds)}, {sizes}{remaining}")
+        amount = f"{len(self._built)} of {self._table_count}"
+        self._line.log(
+            f"{info.material}: {amount}, done in {duration(built.seconds)}, {sizes}{remaining_text}"
+        )
 
     def __exit__(self, *_: object) -> None:
         """Print totals if any table was started."""
         self._line.clear()
-        if not self._begun_at:
+        if not self._start_times:
             return
-        tables = counted(self._count, "table")
-        totals = f"built in {duration(time.monotonic() - min(self._begun_at.values()))}"
+        tables = counted(self._table_count, "table")
+        totals = f"built in {duration(time.monotonic() - min(self._start_times.values()))}"
         if self._built:
             size = sum(built.info.bytes for built in self._built)
             peak = max(built.process_peak for built in self._built)
             totals += f", {size_text(size)}, process peak {size_text(peak)}"
-        if len(self._built) == self._count:
+        if len(self._built) == self._table_count:
             self._line.note(f"{tables} {totals}")
         else:
-            done = {built.info.material for built in self._built}
-            rest = " ".join(dict.fromkeys(m.name for m in self._forced if m.name not in done))
-            advice = f"the same command continues from there{rest and f' if it names only {rest}'}"
+            built_materials = {built.info.material for built in self._built}
+            rest = [m.name for m in self._forced_materials if m.name not in built_materials]
+            names = " ".join(dict.fromkeys(rest))
+            advice = f"the same command continues from there{names and f' if it names only {names}'}"
             self._line.note(f"stopped: {len(self._built)} of {tables} {totals}; {advice}")
 
     def _print_row(self, built: BuiltTable) -> None:
@@ -114,8 +119,8 @@ class Journal(AbstractContextManager["Journal"]):
         print(f"{table} {info.max_depth:5} plies {costs}", flush=True)
 
     def _time_left(self) -> str:
-        remaining = self._expected - time.monotonic()
-        return f"about {duration(remaining)} left" if remaining > 0 else "taking longer than estimated"
+        seconds_left = self._expected_end - time.monotonic()
+        return f"about {duration(seconds_left)} left" if seconds_left > 0 else "taking longer than estimated"
 
 
 def _parse_job_count(text: str) -> int | None:
@@ -177,16 +182,16 @@ def run(
     thread_count = threads or processor_count()
     job_count = min(thread_count, MAX_JOBS) if jobs is None else jobs
     if estimate:
-        to_build = missing_tables(targets, directory, variant, forced=targets if force else ())
-        schedule = schedule_of(to_build, variant)
-        estimates = [schedule.estimate(material, thread_count) for material in to_build]
+        missing = missing_tables(targets, directory, variant, forced=targets if force else ())
+        schedule = schedule_of(missing, variant)
+        estimates = [schedule.estimate(material, thread_count) for material in missing]
         limits = limits_of(job_count, thread_count, memory)
         outlook = schedule.outlook(limits)
-        at_once = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
+        concurrency_text = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
         if outlook != schedule.outlook(replace(limits, memory=sys.maxsize)):
-            at_once = f"{at_once or ', one at a time'}, as memory allows"
-        choice = f" on {counted(thread_count, 'thread')}{at_once}"
-        _print_estimates(estimates, outlook, choice, sum(schedule.copies.values()), json)
+            concurrency_text = f"{concurrency_text or ', one at a time'}, as memory allows"
+        conditions = f" on {counted(thread_count, 'thread')}{concurrency_text}"
+        _print_estimates(estimates, outlook, conditions, sum(schedule.copies.values()), json)
         if memory is not None:
             check_memory(estimates, memory)
         return
@@ -226,11 +231,11 @@ class BuildEstimate(Document):
 
 
 def _print_estimates(
-    estimates: Sequence[Estimate], total: Outlook, choice: str, copy_bytes: int, as_json: bool
+    estimates: Sequence[Estimate], outlook: Outlook, conditions: str, copy_bytes: int, as_json: bool
 ) -> None:
     """Print the estimate of each table alone and of the whole build.
 
-    :param choice: on how many threads, how many tables are built at once, and what limits them.
+    :param conditions: on how many threads, how many tables are built at once, and what limits them.
     :param copy_bytes: bytes of disk that plain copies need until the build ends.
     """
     disk = sum(entry.disk for entry in estimates)
@@ -238,19 +243,21 @@ def _print_estimates(
     if as_json:
         tables = list(map(TableEstimate.of, estimates))
         needs_bytes = {"disk": disk, "copies": copy_bytes, "scratch": scratch_bytes}
-        print_document(BuildEstimate.of(total, tables=tables, **needs_bytes))
+        print_document(BuildEstimate.of(outlook, tables=tables, **needs_bytes))
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
     for entry in estimates:
         sizes = f"{size_text(entry.memory):>11} {size_text(entry.disk):>11}"
         print(f"{entry.material.name:10} {duration(entry.seconds):>10} {sizes}")
-    needs = f"at most {size_text(total.memory)} of memory, {size_text(disk)} of disk"
+    needs = f"at most {size_text(outlook.memory)} of memory, {size_text(disk)} of disk"
     if copy_bytes:
         needs += f" and, until it ends, {size_text(copy_bytes)} for plain copies"
     if scratch_bytes:
         needs += f", and up to {size_text(scratch_bytes)} for a temporary file"
-    print(f"{counted(len(estimates), 'table')} to build{choice}: about {duration(total.seconds)}, {needs}")
+    print(
+        f"{counted(len(estimates), 'table')} to build{conditions}: about {duration(outlook.seconds)}, {needs}"
+    )
 
 
 class BuiltDocument(Document):

@@ -43,5 +43,6 @@ def run(*, clear: bool, json: AsJson) -> None:
     if json:
         print_document(CacheDocument.of(kernels, cleared=clear), indent=None)
         return
-    current, other = size_text(kernels.current_bytes), size_text(kernels.other_bytes)
-    print(f"{kernels.directory}: {'removed ' if clear else ''}{current} of this version, {other} of others")
+    removed = "removed " if clear else ""
+    sizes = f"{size_text(kernels.current_bytes)} of this version, {size_text(kernels.other_bytes)} of others"
+    print(f"{kernels.directory}: {removed}{sizes}")

@@ -51,10 +51,10 @@ def run(
         line.show(f"{table.file}, {table_number} of {count}")
 
     with line:
-        exported = export(directory, target, variants, material_list(materials, men), report=show_progress)
-    size = sum(table.size for table in exported)
-    written = sum(table.is_new for table in exported)
+        tables = export(directory, target, variants, material_list(materials, men), report=show_progress)
+    size = sum(table.size for table in tables)
+    written_count = sum(table.is_new for table in tables)
     if json:
-        print_document(ExportDocument(target, exported, size))
+        print_document(ExportDocument(target, tables, size))
     else:
-        print(f"{target}: {counted(len(exported), 'table')}, {size_text(size)}, {written} written")
+        print(f"{target}: {counted(len(tables), 'table')}, {size_text(size)}, {written_count} written")

@@ -69,21 +69,23 @@ def run(
     :param json: print the outcome for each file as one JSON document
     """
     files = source_of(source)
-    published = read_list(files)
+    published_set = read_list(files)
     line = ProgressLine()
 
     def show_check(name: str, file_number: int, count: int) -> None:
         line.show(f"checking {name}, {file_number} of {count}")
 
     origin = files.locate(LIST_NAME).removesuffix(f"/{LIST_NAME}")
-    checked = show_check if check else None
+    show_checked = show_check if check else None
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
-            to_do = plan_tables(published, directory, variants, materials, origin=origin, on_check=checked)
+            to_do = plan_tables(
+                published_set, directory, variants, materials, origin=origin, on_check=show_checked
+            )
         else:
             selector = cell_filter(names, men, variants)
-            to_do = plan_cell_fetch(published, cells, selector, origin=origin, on_check=checked)
+            to_do = plan_cell_fetch(published_set, cells, selector, origin=origin, on_check=show_checked)
     fetch_report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {fetch_report.summary()}")
     with line:

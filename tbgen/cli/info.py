@@ -112,14 +112,15 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
             f"  {info.form:6} {accrued if variant.layered else '-':8} {size_text(info.bytes):>10}"
             f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{layers_text and f', {layers_text}'}"
         )
-    missing = " ".join(_missing_names([entry.material for entry in entries if entry.is_missing]))
-    if missing:
+    missing_names = " ".join(_missing_names([entry.material for entry in entries if entry.is_missing]))
+    if missing_names:
         yield ""
-        yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
-    for other in Variant:
-        if other is not variant and (count := len(tables_in(directory, other))):
+        yield from wrap(f"missing: {missing_names}", 100, subsequent_indent=" " * 9)
+    for other_variant in Variant:
+        if other_variant is not variant and (count := len(tables_in(directory, other_variant))):
             yield ""
-            yield f"{counted(count, 'table')} for the rules {other}: tbgen info --rules {other}"
+            command_line = f"tbgen info --rules {other_variant}"
+            yield f"{counted(count, 'table')} for the rules {other_variant}: {command_line}"
 
 
 def _missing_names(materials: Sequence[Material]) -> Iterator[str]:
@@ -134,8 +135,8 @@ def _missing_names(materials: Sequence[Material]) -> Iterator[str]:
 
 
 def _details(entries: Sequence[Entry]) -> Iterator[str]:
-    described = [(entry.info, entry.counts, entry) for entry in entries if entry.info and entry.counts]
-    for index, (info, counts, entry) in enumerate(described):
+    counted_tables = [(entry.info, entry.counts, entry) for entry in entries if entry.info and entry.counts]
+    for index, (info, counts, entry) in enumerate(counted_tables):
         if index:
             yield ""
         white, black = info.positions
@@ -192,8 +193,8 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> In
 
 def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
     text = [MANIFEST_HEADER, *(digest_line(entry, variant) for entry in entries)]
-    if (both := combined_digests(entries)) is not None:
-        text.append(f"set {variant} {both[0]} {len(entries)} {both[1]}")
+    if (digests := combined_digests(entries)) is not None:
+        text.append(f"set {variant} {digests[0]} {len(entries)} {digests[1]}")
     return text
 
 

@@ -82,7 +82,7 @@ def tbgen() -> None:
       tbgen build KBvK
       tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
     """
-    ensure_output_open(needed=click.get_current_context().invoked_subcommand not in _WITHOUT_OUTPUT)
+    ensure_output_open(is_needed=click.get_current_context().invoked_subcommand not in _WITHOUT_OUTPUT)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -78,19 +78,23 @@ def run(
         if cells is not None:
             if site:
                 raise UsageError("a site has tables but no cells: leave out --cells or --site")
-            published = publish_cells(cells, target, cell_filter(names, men, variants), report=show_progress)
+            published_set = publish_cells(
+                cells, target, cell_filter(names, men, variants), report=show_progress
+            )
         else:
             materials = material_list(map(Material.parse, names), men)
             if site:
                 from tbgen.web.site import write_site
 
-                published = write_site(directory, target, variants, materials, event=live, show=show_progress)
+                published_set = write_site(
+                    directory, target, variants, materials, event=live, show=show_progress
+                )
             else:
-                published = publish(directory, target, variants, materials, report=show_progress)
+                published_set = publish(directory, target, variants, materials, report=show_progress)
     if json:
-        print_document(published, indent=1)
+        print_document(published_set, indent=1)
     else:
-        print(f"{target}: {_summary(published)}")
+        print(f"{target}: {_summary(published_set)}")
 
 
 def cell_filter(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> CellFilter:

@@ -162,9 +162,9 @@ def run(
         make_directory(out)  # fails now rather than after the work
     with adjudication.open_run(files, "left out", trust_tags=not judge_again) as game_run:
         game_run.solve()
-        records_and_played = list(_records(game_run, explorer or "", event))
-    records = [record for record, _ in records_and_played]
-    played = [game for _, game in records_and_played if game is not None]
+        judged_records = list(_records(game_run, explorer or "", event))
+    records = [record for record, _ in judged_records]
+    played_games = [game for _, game in judged_records if game is not None]
     games = [record for record in records if record.classical in RESULTS]
     lost_by_both = sum(
         Doubt.BOTH_FORFEIT in record.outcome.doubts for record in records if record.classical not in RESULTS
@@ -176,10 +176,10 @@ def run(
     scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested_player=composed(sprt_player), anchor=anchor)
-    result = with_result(result, _event_result(result, files, played))
+    result = with_result(result, _event_result(result, files, played_games))
     if sprt is not None:
         result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
-    _remark_on(result)
+    _say_remarks(result)
     game_run.say_remarks()
     counts = game_run.document()
     contents: dict[str, bytes] = {}
@@ -247,7 +247,7 @@ def _event_result(result: Standings, files: Sequence[str], games: Sequence[GameR
     return event_result(standings(games, games[0].outcome.settings.scoring.scheme), event)
 
 
-def _remark_on(standings: Standings) -> None:
+def _say_remarks(standings: Standings) -> None:
     """Print on stderr how many players have no name, and how many games are left out."""
     nameless = sum(game.nameless_count for game in standings.games)
     if nameless:

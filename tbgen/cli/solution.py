@@ -56,7 +56,7 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
     yield f"{side_to_move(fen.board)} to move"
     bounds = solution.proved.bounds
     if value is None:
-        yield f"value           {bounds.words}"
+        yield f"value           {bounds.description}"
     else:
         yield f"value           {value}  ({value.holder.capitalize()} holds it)"
         yield f"depth           {'not known' if solution.depth is None else plies(solution.depth)}"
@@ -161,10 +161,10 @@ def hold_picture(board: chess.Board, hold: Hold) -> str:
 
 
 def _board_without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
-    remaining = chess.BaseBoard(board.board_fen())
+    board_without = chess.BaseBoard(board.board_fen())
     for square in squares:
-        remaining.remove_piece_at(square)
-    return remaining
+        board_without.remove_piece_at(square)
+    return board_without
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:

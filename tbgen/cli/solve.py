@@ -19,7 +19,7 @@ from tbgen.beyond.structures import MobileChoice
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.rules import validate
 from tbgen.board.score import GScore
-from tbgen.board.scoring import ANYTHING, ProvedValue
+from tbgen.board.scoring import ANYTHING, ProvedBounds
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.cli.bars import ProgressLine, stage_text
@@ -160,13 +160,13 @@ def positions_in(words: Sequence[str]) -> list[str] | None:
         raise UsageError(f"{quote(' '.join(words))} is neither a FEN nor one file of FENs")
     if ".pgn" in Path(name).suffixes:
         raise UsageError(f"{name} has games: solve their final positions by: tbgen adjudicate {name} --solve")
-    lines = list(filter(None, map(str.strip, _lines_of(name))))
+    lines = list(filter(None, map(str.strip, _read_lines(name))))
     if not lines:
         raise UsageError(f"there is no position in {'standard input' if name == '-' else name}")
     return lines
 
 
-def _lines_of(name: str) -> Iterator[str]:
+def _read_lines(name: str) -> Iterator[str]:
     if name == "-":
         for lines in batches_of_lines(_STDIN_BATCH_LINES):
             yield from lines
@@ -251,7 +251,7 @@ class PositionBatch:
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> ProvedDocument:
-        proved = solver.result_of(job) or ProvedValue(ANYTHING)
+        proved = solver.result_of(job) or ProvedBounds(ANYTHING)
         scoring = self.options.scoring_options.scoring
         bounds = proved.bounds
         return ProvedDocument.of(

@@ -178,7 +178,7 @@ class Watch:
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:
         """Print the bounds proved so far for a position whose solving was interrupted."""
-        say(f"tbgen: {name}: the value is {bounds.words} by what is proved so far")
+        say(f"tbgen: {name}: the value is {bounds.description} by what is proved so far")
 
     def raise_interrupt(self) -> None:
         """Raise the stored interrupt, if there is one.

@@ -84,15 +84,15 @@ def prepare_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
-def ensure_output_open(*, needed: bool) -> None:
+def ensure_output_open(*, is_needed: bool) -> None:
     """Check that an answer can be printed, before the work for it begins.
 
-    :param needed: whether standard output is needed; if it is closed and not needed, everything
+    :param is_needed: whether standard output is needed; if it is closed and not needed, everything
         printed is discarded.
     :raises TbgenError: if standard output is needed, but closed.
     """
     if isinstance(sys.stdout, ClosedOutput):
-        if needed:
+        if is_needed:
             sys.stdout.write("")
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
@@ -142,19 +142,19 @@ def batches_of_lines(batch_size: int) -> Iterator[list[str]]:
             yield lines
         return
     try:
-        yield from _batches_of(descriptor, batch_size)
+        yield from _read_batches(descriptor, batch_size)
     except OSError as error:
         raise TbgenError(f"standard input cannot be read: {error.strerror}") from error
 
 
-def _batches_of(descriptor: int, batch_size: int) -> Iterator[list[str]]:
+def _read_batches(descriptor: int, batch_size: int) -> Iterator[list[str]]:
     decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
     lines = []
-    unfinished = ""
-    while data := os.read(descriptor, _READ_BYTES):
-        *complete, unfinished = (unfinished + decoder.decode(data)).split("\n")
+    open_line = ""
+    while block := os.read(descriptor, _READ_BYTES):
+        *complete, open_line = (open_line + decoder.decode(block)).split("\n")
         lines += complete
         if len(lines) >= batch_size or not has_input(descriptor):
             yield lines
             lines = []
-    yield lines + (unfinished + decoder.decode(b"", True)).split("\n")
+    yield lines + (open_line + decoder.decode(b"", True)).split("\n")

@@ -127,26 +127,26 @@ def _tag(sources: list[str], target: str, game_run: GameRun) -> None:
 
     :raises _UnreadableError: if there is no game, or none can be read.
     """
-    buffered: list[bytes] = []
+    buffered_games: list[bytes] = []
     tally = game_run.tally
     size = 0
     buffer_limit = _MAX_BUFFERED_BYTES if is_stream(target) else 0
-    tagged_before, broken_before = tally.games, tally.broken
+    earlier_game_count, earlier_broken_count = tally.games, tally.broken
     with open_for_writing(target) as sink:
         for data in _tagged_bytes(sources, game_run):
-            buffered.append(data)
+            buffered_games.append(data)
             size += len(data)
             # Before the first readable game, it is still possible that no game can be read.
-            if tally.games > tagged_before or size > buffer_limit:
-                sink.write(b"".join(buffered))
-                buffered.clear()
-        if tally.games == tagged_before:
+            if tally.games > earlier_game_count or size > buffer_limit:
+                sink.write(b"".join(buffered_games))
+                buffered_games.clear()
+        if tally.games == earlier_game_count:
             name = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
             fate = "so all were copied unchanged" if size > buffer_limit > 0 else "so nothing is written"
-            is_broken = tally.broken > broken_before
+            is_broken = tally.broken > earlier_broken_count
             fault = f"no game of {name} can be read" if is_broken else f"there is no game in {name}"
             raise _UnreadableError(f"{fault}, {fate}")
-        sink.write(b"".join(buffered))
+        sink.write(b"".join(buffered_games))
 
 
 def _tagged_bytes(sources: list[str], game_run: GameRun) -> Iterator[bytes]:

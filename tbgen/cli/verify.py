@@ -72,7 +72,7 @@ def run(
     if not selection:
         raise NoTablesError(directory, variant)
     reporter = TableProgress()
-    completed = []
+    table_proofs = []
     with reporter.line, Library(directory, variant) as tables:
         for proof in verify(
             selection,
@@ -86,15 +86,19 @@ def run(
             variant=variant,
             proofs=Proofs(proofs),
         ):
-            completed.append(proof)
+            table_proofs.append(proof)
             reporter.line.clear()
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_document(DirectoryProofDocument(directory, variant, [*map(ProofDocument.of_proof, completed)]))
-    elif len(completed) > 1 and sample is None:
-        reporter.line.note(f"{sum(p.proved for p in completed)} of {len(completed)} tables without errors")
-    _raise_failure(completed)
+        print_document(
+            DirectoryProofDocument(directory, variant, [*map(ProofDocument.of_proof, table_proofs)])
+        )
+    elif len(table_proofs) > 1 and sample is None:
+        reporter.line.note(
+            f"{sum(p.proved for p in table_proofs)} of {len(table_proofs)} tables without errors"
+        )
+    _raise_failure(table_proofs)
 
 
 def _text(proof: TableProof) -> str:
@@ -119,12 +123,12 @@ def _text(proof: TableProof) -> str:
 
 def _raise_failure(proofs: list[TableProof]) -> None:
     """Raise the worst error: a wrong table, else a table that cannot be read, else a missing table."""
-    failed = [proof for proof in proofs if not proof.proved]
-    if not failed:
+    failed_proofs = [proof for proof in proofs if not proof.proved]
+    if not failed_proofs:
         return
-    wrong = [proof.material.name for proof in failed if proof.result is not None]
+    wrong = [proof.material.name for proof in failed_proofs if proof.result is not None]
     if wrong:
         verb = "is" if len(wrong) == 1 else "are"
         raise TbgenError(f"{len(wrong)} of {counted(len(proofs), 'table')} {verb} wrong: {', '.join(wrong)}")
-    errors = [proof.error for proof in failed if proof.error is not None]
+    errors = [proof.error for proof in failed_proofs if proof.error is not None]
     raise min(errors, key=lambda error: isinstance(error, MissingTableError))

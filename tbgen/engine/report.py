@@ -52,7 +52,7 @@ def advice_info(
     depth = max(plies or 0, 1)
     bound = " lowerbound" if advice.value is None else ""
     if advice.value is None:
-        words = ScoreInterval(advice.lower, advice.upper).words
+        words = ScoreInterval(advice.lower, advice.upper).description
     elif plies is None:
         words = f"{advice.value} at an unknown depth"
     else:

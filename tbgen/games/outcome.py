@@ -215,7 +215,7 @@ class Outcome:
         :raises TbgenError: if the bounds contradict the present interval.
         """
         try:
-            common = self.interval.within(bounds)
+            common = self.interval.intersection(bounds)
         except ValueError as error:
             raise TbgenError(
                 f"proofs of a result contradict each other ({error}): "

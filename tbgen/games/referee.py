@@ -13,7 +13,7 @@ import chess
 from tbgen.board.fen import Fen
 from tbgen.board.rules import Fresh, position_score, unplayable_stack_error, validate
 from tbgen.board.score import GScore
-from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedValue, ScoreInterval, parse_cutoff
+from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedBounds, ScoreInterval, parse_cutoff
 from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import MissingTableError, UnprovenError, UsageError, quote
 from tbgen.games.game_options import FiftyMoveRule, GameSettings
@@ -292,7 +292,7 @@ class StateSolver(Protocol):
 
     def solve(
         self, board: chess.Board, accrued: GScore, tables: Tablebase, is_sufficient: SufficiencyTest, /
-    ) -> ProvedValue | None:
+    ) -> ProvedBounds | None:
         """Return the proved value or bounds of a state; None if nothing is proved.
 
         :param tables: tables that the proof may use.
@@ -453,7 +453,10 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
     scoring, interval = outcome.settings.scoring, outcome.interval
     try:
         proved = solver.solve(
-            board, outcome.accrued, tables, lambda bounds: interval.within(bounds).gives_equal_points(scoring)
+            board,
+            outcome.accrued,
+            tables,
+            lambda bounds: interval.intersection(bounds).gives_equal_points(scoring),
         )
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))
@@ -467,7 +470,7 @@ def _reasons(outcome: Outcome, solver: StateSolver | None) -> str:
     if outcome.unsolvable:
         notes.append(f"; nor can it be solved: {outcome.unsolvable}")
     if outcome.bounds is not None:
-        notes.append(f"; it is proved only to lie {outcome.bounds.words}")
+        notes.append(f"; it is proved only to lie {outcome.bounds.description}")
     elif solver is not None and not outcome.unsolvable:
         notes.append("; solving has proved nothing about it")
     return "".join(notes)

@@ -81,29 +81,29 @@ def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> byte
     kept_tags = [tag for tag in raw.tags if tag.name not in replaced_names]
     names = {tag.name for tag in kept_tags}
     offset, needs_empty_line = _tag_offset(raw, kept_tags, old_tags)
-    before = _drop(old_tags, raw.data, 0, offset)
-    after = _drop(old_tags, raw.data, offset, len(raw.data))
-    line_break = _LAST_LINE_BREAK.search(before) or _LINE_BREAK.search(after)
+    head = _drop(old_tags, raw.data, 0, offset)
+    tail = _drop(old_tags, raw.data, offset, len(raw.data))
+    line_break = _LAST_LINE_BREAK.search(head) or _LINE_BREAK.search(tail)
     newline = b"\n" if line_break is None else line_break[0]
-    if newline == b"\r" and after.startswith(b"\n"):
+    if newline == b"\r" and tail.startswith(b"\n"):
         newline = b"\n"  # CR would form one line break with the LF that follows
-    if before and not before.endswith(_LINE_STARTS):
-        before += newline  # a tag before the new ones has no line break
+    if head and not head.endswith(_LINE_STARTS):
+        head += newline  # a tag before the new ones has no line break
     block = [f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in names]
-    return b"".join([before, *block, newline * needs_empty_line, after])
+    return b"".join([head, *block, newline * needs_empty_line, tail])
 
 
-def _drop(omitted: list[Tag], data: bytes, start: int, end: int) -> bytes:
+def _drop(omitted_tags: list[Tag], data: bytes, start: int, end: int) -> bytes:
     """Return the bytes of a game from ``start`` to ``end``, without the omitted tags. Each line that keeps
     other text keeps its line break."""
-    kept = bytearray()
-    for tag in omitted:
+    kept_bytes = bytearray()
+    for tag in omitted_tags:
         if start <= tag.start < end:
-            kept += data[start : tag.start]
+            kept_bytes += data[start : tag.start]
             line_break = _LAST_LINE_BREAK.search(data, tag.start, tag.end)
-            keeps_text = kept and not kept.endswith(_LINE_STARTS)
+            keeps_text = kept_bytes and not kept_bytes.endswith(_LINE_STARTS)
             start = line_break.start() if line_break and keeps_text else tag.end
-    return bytes(kept + data[start:end])
+    return bytes(kept_bytes + data[start:end])
 
 
 def _tag_offset(raw: RawGame, kept_tags: list[Tag], old_tags: list[Tag]) -> tuple[int, bool]:

@@ -130,12 +130,14 @@ class Adjudicator:
         :raises UsageError: if the game is broken or a tag has an invalid value; the message names game and
             line.
         """
-        tagged = None
+        tagged_outcome = None
         if self.trust_tags and not raw.flaw and not self.options.overrides_rules:
-            tagged = outcome_of_tags(raw.values, self.options)
-            if tagged is not None and tagged.proven:
-                has_result = tagged.recorded in RESULTS
-                return tagged if has_result else replace(tagged, recorded=read_game(raw).result), None
+            tagged_outcome = outcome_of_tags(raw.values, self.options)
+            if tagged_outcome is not None and tagged_outcome.proven:
+                has_result = tagged_outcome.recorded in RESULTS
+                return tagged_outcome if has_result else replace(
+                    tagged_outcome, recorded=read_game(raw).result
+                ), None
         game = read_game(raw)
         if self.solver is not None and self.on_solve is not None:
             self.on_solve(raw)
@@ -147,8 +149,8 @@ class Adjudicator:
                 raise
             raise UsageError(f"{raw.place}: {error}") from None
         is_provable = not outcome.proven and not outcome.beyond_proof
-        if tagged is not None and tagged.bounds is not None and is_provable:
-            outcome = outcome.narrowed(tagged.bounds, Basis.SOLVED)
+        if tagged_outcome is not None and tagged_outcome.bounds is not None and is_provable:
+            outcome = outcome.narrowed(tagged_outcome.bounds, Basis.SOLVED)
         return outcome, arbiter
 
     def outcome_of(self, game: Game, arbiter: Arbiter) -> Outcome:
@@ -211,14 +213,14 @@ def _judged_games(stream: ByteStream, adjudicator: Adjudicator, jobs: int) -> It
 
     fallback_directory()  # processes share one temporary cache; separate caches would remain after they end
     with ProcessPoolExecutor(pool_size(jobs), get_context(), _start, (adjudicator.without_solver(),)) as pool:
-        pending: deque[tuple[list[RawGame], Future[list[_Judgement]]]] = deque()
+        pending_batches: deque[tuple[list[RawGame], Future[list[_Judgement]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH_GAMES)):
-                pending.append((batch, _submit(pool, batch, jobs)))
-                if len(pending) > _MAX_BATCHES_PER_PROCESS * jobs:
-                    yield from _judged_batch(adjudicator, *pending.popleft())
-            while pending:
-                yield from _judged_batch(adjudicator, *pending.popleft())
+                pending_batches.append((batch, _submit(pool, batch, jobs)))
+                if len(pending_batches) > _MAX_BATCHES_PER_PROCESS * jobs:
+                    yield from _judged_batch(adjudicator, *pending_batches.popleft())
+            while pending_batches:
+                yield from _judged_batch(adjudicator, *pending_batches.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -318,8 +320,8 @@ class Tally:
         """Yield sentences on each doubt that has occurred, on missing tables, and on missing Syzygy files."""
         for doubt in (doubt for doubt in Doubt if self.doubts[doubt]):
             names = self.first_games[doubt]
-            unnamed = self.doubts[doubt] - len(self.first_games[doubt])
-            listing = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
+            unnamed_count = self.doubts[doubt] - len(self.first_games[doubt])
+            listing = "; ".join([*names, f"and {unnamed_count:,} more"] if unnamed_count else names)
             yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {listing}"
         error = self._last_missing_error
         if error is not None and len(self.missing_tables) == 1:

@@ -76,7 +76,7 @@ class BuiltTable:
 class BuildReporter(Reporter, Protocol):
     """Receives reports on a build."""
 
-    def done(self, built: BuiltTable, seconds_left: float) -> None:
+    def finish_table(self, built: BuiltTable, seconds_left: float) -> None:
         """Report a finished table; the remaining tables should take about ``seconds_left``."""
 
 

@@ -195,7 +195,7 @@ class BuildProgress:
         self.built[estimate.material] = built
         self._estimated_seconds += estimate.seconds
         self._actual_seconds += built.seconds
-        self._reporter.done(built, self._seconds_left())
+        self._reporter.finish_table(built, self._seconds_left())
         self.drop(estimate.material)
 
     def drop(self, material: Material) -> None:

@@ -251,28 +251,34 @@ def entrants_of(
     return tuple(entrants)
 
 
-def _renamed(entrant: Entrant, taken: Collection[str]) -> Entrant:
+def _renamed(entrant: Entrant, taken_names: Collection[str]) -> Entrant:
     """Return an engine; if its name is taken, under that name with a number: ``A 2``, ``A 3`` and so on."""
-    names = (entrant.name, *(f"{entrant.name} {copy}" for copy in range(2, len(taken) + 2)))
+    names = (entrant.name, *(f"{entrant.name} {copy}" for copy in range(2, len(taken_names) + 2)))
     return replace(
-        entrant, engine=replace(entrant.engine, name=next(name for name in names if name not in taken))
+        entrant, engine=replace(entrant.engine, name=next(name for name in names if name not in taken_names))
     )
 
 
-def _entrant(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> Entrant:
-    option = "engine or --each" if each else "engine"
-    replaced = [key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)]
-    arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
-    common = {key: value for key, value in each.items() if key not in replaced}
-    words = make_struct(option, {**common, **own, **arguments}, _EngineWords)
+def _entrant(
+    own_settings: Mapping[str, Any], common_settings: Mapping[str, Any], warn: Callable[[str], object]
+) -> Entrant:
+    option = "engine or --each" if common_settings else "engine"
+    replaced_limits = [
+        key
+        for key in _TIME_LIMITS
+        if key in common_settings and any(clock in own_settings for clock in _TIME_LIMITS)
+    ]
+    arguments = {"arg": [*common_settings.get("arg", ()), *own_settings.get("arg", ())]}
+    common = {key: value for key, value in common_settings.items() if key not in replaced_limits}
+    words = make_struct(option, {**common, **own_settings, **arguments}, _EngineWords)
     with option_in_errors(option):
         entrant = words.entrant()
-    requested = [*each.get("option", {}).items(), *own.get("option", {}).items()]
-    options = settable_options(requested, MANAGED_IN_EVENTS, lambda text: warn(f"{entrant.name}: {text}"))
-    for key in replaced:
-        clock = next(f"{clock}={own[clock]}" for clock in _TIME_LIMITS if clock in own)
-        if clock != f"{key}={each[key]}":
-            warn(f"{entrant.name}: its own {clock} replaces {key}={each[key]} of --each")
+    option_values = [*common_settings.get("option", {}).items(), *own_settings.get("option", {}).items()]
+    options = settable_options(option_values, MANAGED_IN_EVENTS, lambda text: warn(f"{entrant.name}: {text}"))
+    for key in replaced_limits:
+        clock = next(f"{clock}={own_settings[clock]}" for clock in _TIME_LIMITS if clock in own_settings)
+        if clock != f"{key}={common_settings[key]}":
+            warn(f"{entrant.name}: its own {clock} replaces {key}={common_settings[key]} of --each")
     return replace(entrant, engine=replace(entrant.engine, options=options))
 
 
@@ -283,10 +289,15 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     """
     if text == "all":
         return tuple(available)
-    parts = [_PROCESSOR_RANGE.fullmatch(part.strip()) for part in text.split(",")]
-    if None in parts:
+    ranges = [_PROCESSOR_RANGE.fullmatch(range_match.strip()) for range_match in text.split(",")]
+    if None in ranges:
         raise UsageError(f"{quote(text)} is not a list of processors: expected one such as 0-3,6")
-    processors = [n for part in parts if part for n in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    processors = [
+        n
+        for range_match in ranges
+        if range_match
+        for n in range(int(range_match[1]), int(range_match[2] or range_match[1]) + 1)
+    ]
     if not processors or len(set(processors)) < len(processors) or not set(processors) <= set(available):
         choices = ",".join(map(str, available))
         raise UsageError(f"{quote(text)} must list some of the processors {choices}, each once")

@@ -151,7 +151,7 @@ def translate(words: Sequence[str], warn: Warn) -> list[str]:
     :raises UsageError: if a word is rejected; the message says what to write instead.
     """
     notes = dict[str, None]()
-    translated = list[str]()
+    translated_words = list[str]()
     i = 0
     end = words.index("--") if "--" in words else len(words)
     while i < end:
@@ -159,19 +159,23 @@ def translate(words: Sequence[str], warn: Warn) -> list[str]:
         option = name.lstrip("-") if name.startswith("-") else ""
         i += 1
         if option not in _PATTERNS:
-            translated.append(words[i - 1])
+            translated_words.append(words[i - 1])
             continue
-        first, further = _PATTERNS[option]
+        first_pattern, further_pattern = _PATTERNS[option]
         values = [value] if separator else []
-        while i < end and _VALUE_START.match(words[i]) and (further if values else first).match(words[i]):
+        while (
+            i < end
+            and _VALUE_START.match(words[i])
+            and (further_pattern if values else first_pattern).match(words[i])
+        ):
             values.append(words[i])
             i += 1
-        translated += _translate_option(option, values, notes.setdefault)
+        translated_words += _translate_option(option, values, notes.setdefault)
     if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
-        translated = [part for word in translated for part in _with_both_sides(word)]
+        translated_words = [part for word in translated_words for part in _with_both_sides(word)]
     for sentence in notes:
         warn(sentence)
-    return [*translated, *words[end:]]
+    return [*translated_words, *words[end:]]
 
 
 def _with_both_sides(word: str) -> Sequence[str]:
@@ -188,8 +192,13 @@ def _translate_option(option: str, words: Sequence[str], warn: Warn) -> Iterator
         case "engine" | "each":
             yield from (f"--{option}", *_translate_engine(option, words, warn))
         case "openings":
-            named = any(word.startswith("file=") for word in words)  # otherwise a word without = is the file
-            yield from (f"--{option}", *(word if "=" in word or named else f"file={word}" for word in words))
+            has_file_name = any(
+                word.startswith("file=") for word in words
+            )  # otherwise a word without = is the file
+            yield from (
+                f"--{option}",
+                *(word if "=" in word or has_file_name else f"file={word}" for word in words),
+            )
         case "pgnout":
             yield from _translate_pgnout(words, warn)
         case "startup-ms":

@@ -90,8 +90,10 @@ class MatchGame:
         line, search = ("", None) if thought is None else (thought.line, _figures(thought))
         ply = Ply(move.uci(), san, accrued, comment, line, position_score, search)
         self.plies.append(ply)
-        remaining = {str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()}
-        self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), remaining))
+        seconds_left = {
+            str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()
+        }
+        self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), seconds_left))
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
         """Send a thought of the engine whose turn it is, and how many seconds it has been thinking."""

@@ -211,13 +211,13 @@ class GamesFile:
     def _check_rest(self, complete_bytes: int) -> None:
         """Check that the complete games are followed only by the beginning of a game of this event."""
         self._file.seek(complete_bytes)
-        rest = self._file.read()
-        header, has_moves, _ = rest.partition(b"\n\n")
+        file_rest = self._file.read()
+        header, has_moves, _ = file_rest.partition(b"\n\n")
         is_own = header.startswith(self._first_line) or self._first_line.startswith(header)
         is_own &= not has_moves or any(
             _tag_line(tags.SCHEDULE, digest).encode() in header for digest in self._digests
         )
-        if rest.strip() and not is_own:
+        if file_rest.strip() and not is_own:
             raise UsageError(
                 f"{self.path} has text that is not from this event: move it elsewhere, or {_REMEDY}"
             )

@@ -126,13 +126,17 @@ def berger(players: Sequence[str]) -> Iterator[Pairing]:
     [('1', '4'), ('2', '3'), ('4', '3'), ('1', '2'), ('2', '4'), ('3', '1')]
     """
     ring: list[str | None] = [*players, *([None] if len(players) % 2 else [])]
-    *moving, last = ring
+    *rotating_players, fixed_player = ring
     half = len(ring) // 2
-    for round_index in range(len(moving)):
-        start = round_index * half % len(moving)
-        rotated = moving[start:] + moving[:start]
+    for round_index in range(len(rotating_players)):
+        start = round_index * half % len(rotating_players)
+        rotated_players = rotating_players[start:] + rotating_players[:start]
         for pair in range(half):
-            white, black = (rotated[0], last) if pair == 0 else (rotated[pair], rotated[-pair])
+            white, black = (
+                (rotated_players[0], fixed_player)
+                if pair == 0
+                else (rotated_players[pair], rotated_players[-pair])
+            )
             if pair == 0 and round_index % 2:
                 white, black = black, white
             if white is not None and black is not None:

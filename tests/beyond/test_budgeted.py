@@ -14,7 +14,7 @@ from tbgen.beyond.search import Search
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solver import solve
 from tbgen.board.score import GScore
-from tbgen.board.scoring import ProvedValue, ScoreInterval
+from tbgen.board.scoring import ProvedBounds, ScoreInterval
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
@@ -153,7 +153,7 @@ def test_only_more_time_memory_or_tables_lead_to_another_attempt(tmp_path: Path,
     prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G1.0"), proved("G9.0 G3.0")]})
     results = SolveResults()
 
-    def solve(seconds: float, memory: int) -> ProvedValue | None:
+    def solve(seconds: float, memory: int) -> ProvedBounds | None:
         return Solver(seconds=seconds, memory=memory, results=results, prove=prover).solve(BOARD, G4, tables)
 
     assert solve(10.0, 4 << 30) == proved("-G4.5 G2.0")

@@ -56,9 +56,11 @@ def test_scores_and_komis_are_read_as_by_cutermob_or_refused() -> None:
             assert sentence in refusal(kind.parse, text), row
             continue
         found = kind.parse(text)
-        units = found.rank if isinstance(found, GScore) else found.quarters
-        assert units == row["half_units" if kind is GScore else "quarter_units"], row
-        assert (found.white, str(found)) == (row["side"] == "white", row["print"]), row
+        if isinstance(found, GScore):
+            content, key = (found.rank, found.white), "half_units"
+        else:
+            content, key = (found.quarters, found.white_must_beat), "quarter_units"
+        assert (*content, str(found)) == (row[key], row["side"] == "white", row["print"]), row
 
 
 @given(komis)
@@ -80,11 +82,14 @@ def test_points_are_shared_out_and_mirrored(
     value: GScore, scheme: Scheme, cutoff: GScore, komi: Komi
 ) -> None:
     if scheme is Scheme.FULL:
-        komi = Komi(komi.quarters | 1, komi.white)
+        komi = Komi(komi.quarters | 1, komi.white_must_beat)
     white, black = Scoring(scheme, cutoff, komi).points(value)
     assert white + black == 1
     assert 0 <= white <= 1
-    assert Scoring(scheme, cutoff, Komi(komi.quarters, not komi.white)).points(-value) == (black, white)
+    assert Scoring(scheme, cutoff, Komi(komi.quarters, not komi.white_must_beat)).points(-value) == (
+        black,
+        white,
+    )
 
 
 def test_no_cutoff_and_komi_turn_the_order_round() -> None:
@@ -112,16 +117,22 @@ def test_no_cutoff_and_komi_turn_the_order_round() -> None:
 
 @given(scores, komis)
 def test_full_points_leave_no_draws(value: GScore, komi: Komi) -> None:
-    odd = Komi(komi.quarters | 1, komi.white)
+    odd = Komi(komi.quarters | 1, komi.white_must_beat)
     assert set(Scoring(Scheme.FULL, komi=odd).points(value)) == {0, 1}
     # Without a cutoff: the komi's colour has to beat it, and the other side wins with anything it holds.
-    beaten = value.white == odd.white and 2 * value.rank < odd.quarters
-    winner = odd.white if beaten else value.white if value.white != odd.white else not odd.white
+    beaten = value.white == odd.white_must_beat and 2 * value.rank < odd.quarters
+    winner = (
+        odd.white_must_beat
+        if beaten
+        else value.white
+        if value.white != odd.white_must_beat
+        else not odd.white_must_beat
+    )
     assert Scoring(Scheme.FULL, komi=odd).points(value).white == winner
     with pytest.raises(
         UsageError, match=r"full points need a komi that no score equals, in quarters such as"
     ):
-        Scoring(Scheme.FULL, komi=Komi(odd.quarters + 1, odd.white))
+        Scoring(Scheme.FULL, komi=Komi(odd.quarters + 1, odd.white_must_beat))
 
 
 @given(scores)

@@ -28,8 +28,8 @@ def test_printed_intervals_can_be_parsed(interval: ScoreInterval) -> None:
 
 
 def test_intervals_in_words_and_invalid_ones() -> None:
-    assert ScoreInterval.parse("-G0.0 G0.5").words == "between -G0.0 and G0.5"
-    assert ScoreInterval.parse("-G0.0 G0.0").words == "not known"
+    assert ScoreInterval.parse("-G0.0 G0.5").description == "between -G0.0 and G0.5"
+    assert ScoreInterval.parse("-G0.0 G0.0").description == "not known"
     for text in ("", "G2.0", "G2.0 -G4.5", "-G4.5 G2.0 G1.0", "-G4.5, G2.0", "a b"):
         assert refusal(ScoreInterval.parse, text)
 
@@ -39,10 +39,10 @@ def test_intervals_in_words_and_invalid_ones() -> None:
 def test_a_value_in_two_intervals(one: ScoreInterval, other: ScoreInterval) -> None:
     both = [score for score in members(one) if score in members(other)]
     if both:
-        assert members(one.within(other)) == both
+        assert members(one.intersection(other)) == both
     else:
         with pytest.raises(ValueError, match="no score is both in"):
-            one.within(other)
+            one.intersection(other)
 
 
 @given(intervals, scores)

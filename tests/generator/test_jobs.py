@@ -51,8 +51,8 @@ class Events(Diary):
         if f"{material} begins" not in self.events:
             self.events.append(f"{material} begins")
 
-    def done(self, built: BuiltTable, seconds_left: float) -> None:
-        super().done(built, seconds_left)
+    def finish_table(self, built: BuiltTable, seconds_left: float) -> None:
+        super().finish_table(built, seconds_left)
         self.events.append(f"{built.info.material} ends")
 
 

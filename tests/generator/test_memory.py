@@ -31,7 +31,7 @@ class Peaks:
     def progress(self, step, done, total, seconds_left=None): pass
     def begin(self, material, number, count, seconds_left):
         Path("/proc/self/clear_refs").write_text("5")
-    def done(self, built, seconds_left):
+    def finish_table(self, built, seconds_left):
         peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) << 10
         needs = estimate(Material.parse(built.info.material), variant, 2)
         self.found.append((built.info.material, peak, needs.memory))

@@ -77,9 +77,9 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
     need = estimate(KBVK, R).memory
 
     class Hog(Diary):
-        def done(self, built: BuiltTable, seconds_left: float) -> None:
+        def finish_table(self, built: BuiltTable, seconds_left: float) -> None:
             nonlocal holding
-            super().done(built, seconds_left)
+            super().finish_table(built, seconds_left)
             holding = 1 << 30
 
     hog, words = Hog(), "of memory, including what the process uses already, and --memory allows"

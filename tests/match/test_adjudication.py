@@ -14,7 +14,7 @@ import pytest
 import tbgen
 from tbgen.beyond.jobs import SolveProof, Solver
 from tbgen.board.score import GScore
-from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
+from tbgen.board.scoring import ANYTHING, ProvedBounds, ScoreInterval
 from tbgen.cli.main import main
 from tbgen.games.outcome import Basis
 from tbgen.games.pgn.ending import Ending
@@ -182,7 +182,7 @@ def test_positions_without_a_table_are_solved(tmp_path: Path) -> None:
         ("-G0.0 -G0.0", Basis.ADJUDICATION, "Black wins by adjudication: solved"),
         ("-G2.5 G2.5", Basis.PLAYED, "End"),
     ):
-        proof = SolveProof(ProvedValue(ScoreInterval.parse(bounds), None))
+        proof = SolveProof(ProvedBounds(ScoreInterval.parse(bounds), None))
         with tbgen.Tablebase(tmp_path) as tables:
             judge = Judge(tables, Solver(prove=lambda *_, proof=proof, **__: proof))
             outcome, ending = asyncio.run(judge.outcome_of_stopped_game(arbiter, Ending(None, None, "End")))

@@ -23,7 +23,7 @@ from tests.support.exhaustive import sample
 class Silent(SilentReporter):
     """A reporter of builds that says nothing."""
 
-    def done(self, built: BuiltTable, seconds_left: float) -> None:
+    def finish_table(self, built: BuiltTable, seconds_left: float) -> None:
         pass
 
 
@@ -47,7 +47,7 @@ class Diary(Silent):
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         self.stages.add(step)
 
-    def done(self, built: BuiltTable, seconds_left: float) -> None:
+    def finish_table(self, built: BuiltTable, seconds_left: float) -> None:
         assert seconds_left >= 0
         self.finished.append(built.info.material)
 

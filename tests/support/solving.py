@@ -8,7 +8,7 @@ from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.jobs import SolveProof
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
-from tbgen.board.scoring import ProvedValue, ScoreInterval
+from tbgen.board.scoring import ProvedBounds, ScoreInterval
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage
@@ -29,9 +29,9 @@ def of_cells(cells: int) -> Budget:
     return Budget(memory=2 << 30, cells=cells)
 
 
-def proved(text: str, depth: int | None = None) -> ProvedValue:
+def proved(text: str, depth: int | None = None) -> ProvedBounds:
     """Return a proved interval from its text: both bounds, separated by a space."""
-    return ProvedValue(ScoreInterval.parse(text), depth)
+    return ProvedBounds(ScoreInterval.parse(text), depth)
 
 
 class Prover:
@@ -40,7 +40,7 @@ class Prover:
     :param answers: by the first field of the FEN; what is not there is refused.
     """
 
-    def __init__(self, answers: Mapping[str, Sequence[ProvedValue]]) -> None:
+    def __init__(self, answers: Mapping[str, Sequence[ProvedBounds]]) -> None:
         self._answers = {fen.split()[0]: list(found) for fen, found in answers.items()}
         self.asked: list[tuple[str, str]] = []
         self.budgets: list[Budget] = []

@@ -199,8 +199,8 @@ def _cause_of_loss(texts: Sequence[str]) -> Basis:
 
 def _winner_of(sentence: re.Match[str]) -> chess.Color:
     """Return the winner according to a sentence."""
-    white = sentence["side"].lower() == "white"
-    return white if sentence["action"].strip().lower().startswith(("wins", "won")) else not white
+    is_white = sentence["side"].lower() == "white"
+    return is_white if sentence["action"].strip().lower().startswith(("wins", "won")) else not is_white
 
 
 def _names_other_winner(text: str, winner: chess.Color) -> bool:

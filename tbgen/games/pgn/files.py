@@ -141,10 +141,10 @@ def matching_files(names: Iterable[str]) -> list[str]:
     matches: dict[tuple[int, int], str] = {}
     for name in names:
         if os.path.exists(name) or name == "-":
-            if (earlier := matches.get(_identity(name))) is not None:
-                other = "" if earlier == name else f" (also as {quote(earlier)})"
+            if (earlier_name := matches.get(_identity(name))) is not None:
+                other_name = "" if earlier_name == name else f" (also as {quote(earlier_name)})"
                 raise UsageError(
-                    f"{quote(name)} is named twice{other}, so its games would count twice: name it once"
+                    f"{quote(name)} is named twice{other_name}, so its games would count twice: name it once"
                 )
             matches[_identity(name)] = name
             continue

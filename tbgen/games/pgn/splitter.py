@@ -175,8 +175,8 @@ def split_games(stream: ByteStream) -> Iterator[RawGame]:
     :attr:`RawGame.is_rest`.
     """
     game = _GrowingGame(1, 1)
-    parts = _separate_tags(read_lines(stream), lambda line: game.continues_comment(line))
-    for line_number, line in parts:
+    lines = _separate_tags(read_lines(stream), lambda line: game.continues_comment(line))
+    for line_number, line in lines:
         if line.isspace():
             game.add_empty_line(line)
         else:
@@ -197,22 +197,22 @@ def read_lines(stream: ByteStream) -> Iterator[bytes]:
 
     Lines longer than ``MAX_BYTES`` are yielded in parts.
     """
-    rest = bytearray()
+    open_line = bytearray()
     while block := stream.read(_BLOCK_BYTES):
-        if rest.endswith(b"\n") or (rest.endswith(b"\r") and not block.startswith(b"\n")):
-            yield bytes(rest)
-            rest.clear()
-        *complete, last = block.splitlines(keepends=True)
+        if open_line.endswith(b"\n") or (open_line.endswith(b"\r") and not block.startswith(b"\n")):
+            yield bytes(open_line)
+            open_line.clear()
+        *complete, last_line = block.splitlines(keepends=True)
         if complete:
-            yield bytes(rest + complete[0])
+            yield bytes(open_line + complete[0])
             yield from complete[1:]
-            rest.clear()
-        rest += last
-        if len(rest) >= MAX_BYTES:
-            yield bytes(rest)
-            rest.clear()
-    if rest:
-        yield bytes(rest)
+            open_line.clear()
+        open_line += last_line
+        if len(open_line) >= MAX_BYTES:
+            yield bytes(open_line)
+            open_line.clear()
+    if open_line:
+        yield bytes(open_line)
 
 
 def _separate_tags(
@@ -223,10 +223,10 @@ def _separate_tags(
 
     :param in_comment: returns whether a line, after those that have been yielded, begins in a comment.
     """
-    pending: list[bytes] = []
+    open_lines: list[bytes] = []
     line_number = 1
     for line in lines:
-        if not pending and (
+        if not open_lines and (
             (line.endswith((b"]\n", b"]\r\n", b"]\r")) and line.count(b"[") == 1)
             or b"[" not in line
             or (b'"' not in line and b"\xe2" not in line and line.lstrip(_BLANKS)[:1] != b"[")
@@ -234,15 +234,15 @@ def _separate_tags(
         ):
             yield line_number, line  # without the slower patterns
         else:
-            text = b"".join([*pending, line])
-            first_line = line_number - len(pending)
+            text = b"".join([*open_lines, line])
+            first_line = line_number - len(open_lines)
             start = 0
-            is_open = 0 < len(pending) < _MAX_OPEN_LINES and _OPEN_TAG.fullmatch(text)
-            if pending and (
+            is_open = 0 < len(open_lines) < _MAX_OPEN_LINES and _OPEN_TAG.fullmatch(text)
+            if open_lines and (
                 line.isspace() or len(text) > MAX_BYTES or not (is_open or _WHOLE_TAG.match(text))
             ):
-                yield from enumerate(pending, first_line)
-                pending = []
+                yield from enumerate(open_lines, first_line)
+                open_lines = []
                 text = line
                 first_line = line_number
             while part := _TAG_BEFORE_TEXT.match(text, start) or _RESULT_BEFORE_TAG.match(text, start):
@@ -250,12 +250,12 @@ def _separate_tags(
                 start = part.end()
                 first_line = line_number
             if _OPEN_TAG.fullmatch(text, start):
-                pending = [text[start:]] if start else [*pending, line]
+                open_lines = [text[start:]] if start else [*open_lines, line]
             else:
                 yield first_line, text[start:]
-                pending = []
+                open_lines = []
         line_number += line.endswith((b"\n", b"\r"))
-    yield from enumerate(pending, line_number - len(pending))
+    yield from enumerate(open_lines, line_number - len(open_lines))
 
 
 class _GrowingGame:
@@ -265,8 +265,8 @@ class _GrowingGame:
         self.number = number
         self._raw = RawGame(number, line)
         self._data = bytearray()
-        self._first: dict[str, int] = {}  # by name, the index of the first tag
-        self._repeated = -1  # the index of the last tag whose name an earlier one has
+        self._first_indices: dict[str, int] = {}  # by name, the index of the first tag
+        self._last_repeated_index = -1  # the index of the last tag whose name an earlier one has
         self._last_text = b""
         self._text_start = -1
         self._has_moves = self._is_in_comment = self._is_after_gap = self._is_tag_open = False
@@ -284,7 +284,7 @@ class _GrowingGame:
     @property
     def _is_identified(self) -> bool:
         """Whether the game has enough tags for a second tag ``Event`` to begin another game."""
-        return "Event" in self._first and not _IDENTIFYING_TAGS.isdisjoint(self._first)
+        return "Event" in self._first_indices and not _IDENTIFYING_TAGS.isdisjoint(self._first_indices)
 
     def cut_offset(self, line: bytes) -> int:
         """Return the offset in a line at which the next game cuts off this game; 0 if it is not cut off."""
@@ -311,7 +311,7 @@ class _GrowingGame:
         if text.lstrip()[:1] != b"[":
             return self._is_after_gap and ends_with_result(self._last_text)
         tag = _TAG.match(text)
-        return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._first)
+        return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._first_indices)
 
     def continues_comment(self, line: bytes) -> bool:
         """Return whether a line begins within a comment of this game."""
@@ -363,13 +363,16 @@ class _GrowingGame:
             if name in _REPLACED_TAGS:
                 return
             index = len(raw.tags) - 1
-            first_index = self._first.setdefault(name, index)
+            first_index = self._first_indices.setdefault(name, index)
             if first_index < index:
-                is_another_repeated = first_index < self._repeated and raw.tags[self._repeated].name != name
+                is_another_repeated = (
+                    first_index < self._last_repeated_index
+                    and raw.tags[self._last_repeated_index].name != name
+                )
                 players = {" ".join(raw.tags[i].value.split()) for i in (first_index, index)} - _NO_NAMES
                 if is_another_repeated and name in _PLAYER_TAGS and len(players) > 1:
                     raw.flaw = raw.flaw or _TWO_PLAYERS_FLAW
-                self._repeated = index
+                self._last_repeated_index = index
         self._is_after_gap = False
 
     def _track_comments(self, text: bytes) -> None:
@@ -409,8 +412,8 @@ def _usual_line(line: bytes) -> bytes:
     """Return a line with :func:`usual_text` applied to everything except the quoted value of a tag."""
     if not _ODD_CHARACTER.search(line):
         return line
-    quoted = _QUOTED.search(line)
-    start, end = quoted.span() if quoted else (len(line), len(line))
+    quotation = _QUOTED.search(line)
+    start, end = quotation.span() if quotation else (len(line), len(line))
     return line[start:end].join(usual_text(decode(part)).encode() for part in (line[:start], line[end:]))
 
 

@@ -197,11 +197,14 @@ def sprt_settings(words: Sequence[str]) -> TestSettings:
     >>> sprt_settings(["-1", "5"]) == sprt_settings(["elo1=5 elo0=-1"])
     True
     """
-    parts = " ".join(words).split()
-    texts = [part for part in parts if "=" not in part]
+    settings = " ".join(words).split()
+    texts = [part for part in settings if "=" not in part]
     if len(texts) not in (0, 2, 4):
-        raise UsageError(f"--sprt {quote(' '.join(parts))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
-    items = [*zip(_NUMBER_NAMES, texts, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
+        raise UsageError(f"--sprt {quote(' '.join(settings))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
+    items = [
+        *zip(_NUMBER_NAMES, texts, strict=False),
+        *(part.split("=", 1) for part in settings if "=" in part),
+    ]
     return struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in items], TestSettings)
 
 

@@ -220,8 +220,8 @@ def event_result(found: Standings, event: EventFormat | None = None, *, is_over:
     if len(leaders) == 1:
         sentence = f"{leaders[0]} {'wins' if is_over else 'is first'}{lead and f': {lead}'}."
     if is_over and event is not None and event.form is Format.SWISS and event.total != len(games):
-        last = max(int(game.round.partition(".")[0]) for game in games)
-        sentence += f" The event ended after round {last} of {event.rounds}."
+        last_round = max(int(game.round.partition(".")[0]) for game in games)
+        sentence += f" The event ended after round {last_round} of {event.rounds}."
     winner = leaders[0] if is_over and len(leaders) == 1 else None
     return EventResult(winner, leaders, Decision.STANDINGS, sentence)
 
@@ -231,8 +231,8 @@ def _common_format(games: Sequence[GameRecord]) -> EventFormat | None:
 
     Return None if they belong to several events, or to none of ``tbgen match``.
     """
-    stated = dict.fromkeys(game.event for game in games if game.event is not None)
-    events = {replace(event, rounds=1): event for event in stated}
+    stated_formats = dict.fromkeys(game.event for game in games if game.event is not None)
+    events = {replace(event, rounds=1): event for event in stated_formats}
     if len(events) > 1:
         events.pop(EventFormat(), None)  # an earlier version has played a part of the event
     is_single = len(events) == 1 and all(game.event for game in games)

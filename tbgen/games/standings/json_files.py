@@ -75,8 +75,8 @@ def elo_document(elo: Elo | None) -> EloDocument | None:
     return EloDocument(*map(_finite, astuple(elo)))
 
 
-def _finite(number: float) -> float | None:
-    return number if isfinite(number) else None
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 class RatingDocument(Document):
@@ -411,13 +411,13 @@ class TcecEvent:
             "Game": self._game_numbers[seat.game.file, seat.game.number],
             "Result": seat.half_points / 2,
             "Winner": _WINNERS[seat.game.classical],
-            "Color": 0 if seat.white else 1,
+            "Color": 0 if seat.is_white else 1,
         }
 
     def _gain(self, seat: Seat) -> float:
         """Return the Elo points that a player has gained in a game, from its result in chess."""
         white, black = (self.ratings.get(name, 0) for name in (seat.game.white, seat.game.black))
-        rating_lead = white - black if seat.white else black - white
+        rating_lead = white - black if seat.is_white else black - white
         return _K_FACTOR * (seat.half_points / 2 - 1 / (1 + 10 ** (-rating_lead / 400)))
 
 
@@ -427,14 +427,16 @@ def _abbreviations(names: Sequence[str]) -> Iterator[str]:
     >>> list(_abbreviations(["Stockfish", "Stoofvlees", "S", "s"]))
     ['St', 'So', 'S1', 'S2']
     """
-    used = set[str]()
+    used_abbreviations = set[str]()
     for name in names:
         letters = [letter for letter in name if letter.isalnum()] or ["?"]
         suffixes = (*letters[1:], *range(1, len(names) + 1))
         abbreviation = next(
-            pair for suffix in suffixes if (pair := f"{letters[0].upper()}{suffix}".capitalize()) not in used
+            pair
+            for suffix in suffixes
+            if (pair := f"{letters[0].upper()}{suffix}".capitalize()) not in used_abbreviations
         )
-        used.add(abbreviation)
+        used_abbreviations.add(abbreviation)
         yield abbreviation
 
 

@@ -89,8 +89,8 @@ def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False)
             if level := [duel for duel in duels if not lead(*duel)]:
                 yield encounters(level, [rounds + extra])
         losers = {_winner_and_loser(duel, lead)[1] for duel in duels}
-        remaining = [None if player in losers else player for player in places]
-        places = [a or b for a, b in _paired_places(remaining)]
+        survivors = [None if player in losers else player for player in places]
+        places = [a or b for a, b in _paired_places(survivors)]
 
 
 def _winner_and_loser(duel: Pairing, lead: Lead) -> Pairing:
@@ -159,9 +159,9 @@ def _played_duel(
         return Duel(stage, (first, second), (), (), winner, DuelDecision.BYE if winner else None)
     points = sum((game.points if game.white == first else 1 - game.points for game in games), Fraction())
     lead = 2 * points - len(games)
-    encounters, rest = divmod(len(games), event.games)
+    encounters, remainder = divmod(len(games), event.games)
     winner = decision = None
-    if encounters >= event.rounds and not rest:
+    if encounters >= event.rounds and not remainder:
         if lead:
             winner, decision = first if lead > 0 else second, DuelDecision.POINTS
         elif encounters >= event.rounds + MAX_EXTRA_ENCOUNTERS:

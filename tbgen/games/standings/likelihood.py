@@ -123,7 +123,7 @@ def _tilt(excess: Floats, shares: Floats) -> Floats:
     low, high = -1 / excess.max(-1, keepdims=True), -1 / excess.min(-1, keepdims=True)
     for _ in range(_HALVING_COUNT):
         middle = (low + high) / 2
-        above = (shares * excess / (1 + middle * excess)).sum(-1, keepdims=True) > 0
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
+        is_above = (shares * excess / (1 + middle * excess)).sum(-1, keepdims=True) > 0
+        low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
     tilted: Floats = shares / (1 + (low + high) / 2 * excess)
     return tilted

@@ -144,9 +144,9 @@ def ranked_players(players: Sequence[Player], breaks: Sequence[Tiebreak], data: 
 
     groups = [sorted(players, key=lambda player: player.name)]
     for tiebreak in (data.leading_tiebreak, *breaks):
-        groups = [part for level in groups for part in split(level, tiebreak)]
-    ordered: list[Player] = []
+        groups = [subgroup for level in groups for subgroup in split(level, tiebreak)]
+    ranked: list[Player] = []
     for level in groups:
-        place = len(ordered) + 1
-        ordered += [replace(player, place=place, tiebreaks=numbers[player.name]) for player in level]
-    return ordered
+        place = len(ranked) + 1
+        ranked += [replace(player, place=place, tiebreaks=numbers[player.name]) for player in level]
+    return ranked

@@ -24,7 +24,7 @@ class Seat:
     """A game from the point of view of one of its players."""
 
     game: GameRecord
-    white: bool
+    is_white: bool
     """Whether the player has White."""
     points: Fraction
     """Exact points of the player under the scheme of the standings."""
@@ -34,12 +34,12 @@ class Seat:
     @property
     def opponent(self) -> str:
         """The name of the player with the other colour."""
-        return self.game.black if self.white else self.game.white
+        return self.game.black if self.is_white else self.game.white
 
     @property
     def holds_result(self) -> bool:
         """Whether the player holds the result."""
-        return self.game.value.white == self.white
+        return self.game.value.white == self.is_white
 
 
 class Results(Document):
@@ -148,7 +148,7 @@ class Player(GamesOfPlayer):
         """The games as White (True) and the games as Black (False)."""
         games = {white: GamesOfPlayer(self.name, selection=colour) for white, colour in _COLOUR_NAMES}
         for seat in self.seats:
-            games[seat.white].seats.append(seat)
+            games[seat.is_white].seats.append(seat)
         return games
 
     @cached_property
@@ -173,7 +173,7 @@ class Player(GamesOfPlayer):
 
     def _total(self, scheme: Scheme) -> Fraction | None:
         try:
-            shares = [(seat.white, seat.game.points_by(scheme)) for seat in self.seats]
+            shares = [(seat.is_white, seat.game.points_by(scheme)) for seat in self.seats]
         except UsageError:
             return None
         return sum((share if white else 1 - share for white, share in shares), Fraction(self.byes))
@@ -210,5 +210,5 @@ def with_byes(players: Sequence[Player], byes: Mapping[str, int] | None = None) 
         the greatest number of games.
     """
     max_games = max((len(player.seats) for player in players), default=0)
-    missing = {player.name: max_games - len(player.seats) for player in players} if byes is None else byes
-    return [replace(player, byes=missing.get(player.name, 0)) for player in players]
+    bye_counts = {player.name: max_games - len(player.seats) for player in players} if byes is None else byes
+    return [replace(player, byes=bye_counts.get(player.name, 0)) for player in players]

@@ -97,19 +97,19 @@ class Scores:
         """Return the results among some players, who get the indices that they have in ``members``."""
         places = np.full(max(self.other.max(), members.max()) + 1, -1, dtype=np.intp)
         places[members] = np.arange(len(members))
-        kept = (places[self.one] >= 0) & (places[self.other] >= 0)
-        sides = places[self.one[kept]], places[self.other[kept]]
-        return Scores(*sides, self.points[kept], self.games[kept])
+        is_inside = (places[self.one] >= 0) & (places[self.other] >= 0)
+        sides = places[self.one[is_inside]], places[self.other[is_inside]]
+        return Scores(*sides, self.points[is_inside], self.games[is_inside])
 
     def groups(self, size: int) -> list[Indices]:
         """Return the groups of ``size`` players, single players last. In a group, each player has taken
         points from each other one, directly or through others of the group."""
-        reached = np.eye(size, dtype=np.float32)
-        reached[self.one, self.other] += self.points > 0
-        np.add.at(reached, (self.other, self.one), self.points < self.games)
+        reachable = np.eye(size, dtype=np.float32)
+        reachable[self.one, self.other] += self.points > 0
+        np.add.at(reachable, (self.other, self.one), self.points < self.games)
         for _ in range(size.bit_length()):
-            reached = (reached @ reached > 0).astype(np.float32)
-        mutual = reached * reached.T > 0
+            reachable = (reachable @ reachable > 0).astype(np.float32)
+        mutual = reachable * reachable.T > 0
         groups = {int(row.argmax()): np.flatnonzero(row) for row in mutual}
         return sorted(groups.values(), key=lambda members: (len(members) == 1, members[0]))
 
@@ -166,26 +166,26 @@ def joint_ratings(
     if len(names) > _MAX_PLAYERS:
         return {}
     scores = Scores.of(players, points_of)
-    found: dict[str, Rating] = {}
-    for number, members in enumerate(scores.groups(len(names)), 1):
+    ratings_by_name: dict[str, Rating] = {}
+    for group_number, members in enumerate(scores.groups(len(names)), 1):
         if len(members) == 1:
             share = _share(players[members[0]], points_of)
             extreme = -math.inf if share == 0 else math.inf if share == 1 else math.nan
-            found[names[members[0]]] = Rating(extreme, math.inf, math.nan, number)
+            ratings_by_name[names[members[0]]] = Rating(extreme, math.inf, math.nan, group_number)
             continue
         ratings, covariance = scores.among(members).fit(len(members))
-        fixed = next((row for row, index in enumerate(members) if names[index] == anchor.player), None)
-        shift = 0.0 if fixed is None else ratings[fixed]
+        anchor_row = next((row for row, index in enumerate(members) if names[index] == anchor.player), None)
+        shift = 0.0 if anchor_row is None else ratings[anchor_row]
         order = np.argsort(-ratings, kind="stable").tolist()
         for row, weaker in zip(order, [*order[1:], None], strict=True):
             lead = 0.0 if weaker is None else ratings[row] - ratings[weaker]
-            found[names[members[row]]] = Rating(
+            ratings_by_name[names[members[row]]] = Rating(
                 anchor.rating + _ELO_UNIT * float(ratings[row] - shift),
-                DEVIATIONS_95 * _ELO_UNIT * _error(covariance, row, fixed),
+                DEVIATIONS_95 * _ELO_UNIT * _error(covariance, row, anchor_row),
                 math.nan if weaker is None else superiority(float(lead), _error(covariance, row, weaker)),
-                number,
+                group_number,
             )
-    return found
+    return ratings_by_name
 
 
 def _error(covariance: Floats, row: int, other: int | None) -> float:

@@ -203,8 +203,8 @@ class GameRecord:
 
     def round_numbers(self) -> list[tuple[int, str]]:
         """Return a sort key: the numbers in the round, which may have any number of digits."""
-        numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", self.round))
-        return [(len(number), number) for number in numbers]
+        numbers = (digits.lstrip("0") for digits in re.findall(r"[0-9]+", self.round))
+        return [(len(digits), digits) for digits in numbers]
 
     @property
     def location(self) -> str:
@@ -292,12 +292,12 @@ def find_pairs(games: Iterable[GameRecord]) -> list[Pair]:
     partner that is not paired yet. In a round such as ``3.1.2``, the last number is the number of the game
     and is ignored. Opening moves are not compared, because files do not show where a book ended.
     """
-    unpaired = [game for game in games if game.white != game.black]
+    unpaired_games = [game for game in games if game.white != game.black]
     all_pairs: list[Pair] = []
     for round_of in (lambda game: game.round.rpartition(".")[0] or game.round or None, lambda game: ""):
-        pairs = _pairs_in_rounds(unpaired, round_of)
-        matched = {id(game) for pair in pairs for game in pair}
-        unpaired = [game for game in unpaired if id(game) not in matched]
+        pairs = _pairs_in_rounds(unpaired_games, round_of)
+        paired_ids = {id(game) for pair in pairs for game in pair}
+        unpaired_games = [game for game in unpaired_games if id(game) not in paired_ids]
         all_pairs += pairs
     return all_pairs
 

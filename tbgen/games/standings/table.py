@@ -121,9 +121,11 @@ def make_show(values: Iterable[Cell]) -> Callable[[Any], str]:
     >>> make_show([Fraction(7)])(Fraction(7))
     '7'
     """
-    rounded = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
-    needed = (n for n in range(_MAX_DECIMALS) if all(round(value, n) == value for value in rounded))
-    decimals = next(needed, _MAX_DECIMALS)
+    rounded_values = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
+    sufficient_decimals = (
+        n for n in range(_MAX_DECIMALS) if all(round(value, n) == value for value in rounded_values)
+    )
+    decimals = next(sufficient_decimals, _MAX_DECIMALS)
 
     return lambda value: f"{float(round(value, decimals)):.{decimals}f}"
 

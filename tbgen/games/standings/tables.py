@@ -82,11 +82,11 @@ def crosstable(standings: Standings) -> StandingsTable:
     (github.com/TCEC-Chess, tceccutechess and tcecgui).
     """
     meetings = [meeting for player in standings.players for meeting in player.meetings.values()]
-    most = max(len(meeting.seats) for meeting in meetings)
+    max_games = max(len(meeting.seats) for meeting in meetings)
     note = "Games by round: 1 won, = drawn, 0 lost"
-    per_line = 2 * ceil(sqrt(most) / 2)
+    per_line = 2 * ceil(sqrt(max_games) / 2)
     show = _marks
-    if most > _MAX_MARKS:
+    if max_games > _MAX_MARKS:
         note = "Games won (+), drawn (=) and lost (-)"
         per_line = 0
         show = _counts
@@ -103,18 +103,22 @@ def _rounds(standings: Standings) -> StandingsTable | None:
     rounds = standings.tiebreak_data.rounds
     numbers = {player.name: number for number, player in enumerate(standings.players, 1)}
     names = [{name for game in games for name in (game.white, game.black)} for games in rounds]
-    most = max(map(len, names), default=0)
-    if len(numbers) < _MIN_JOINT_PLAYERS or not 1 < len(rounds) <= _MAX_ROUNDS or most < len(numbers) - 1:
+    max_players = max(map(len, names), default=0)
+    if (
+        len(numbers) < _MIN_JOINT_PLAYERS
+        or not 1 < len(rounds) <= _MAX_ROUNDS
+        or max_players < len(numbers) - 1
+    ):
         return None
 
     def cell(index: int, player: Player) -> str:
-        own = {id(game) for game in rounds[index]}
-        seats = [seat for seat in player.seats if id(seat.game) in own]
+        game_ids = {id(game) for game in rounds[index]}
+        seats = [seat for seat in player.seats if id(seat.game) in game_ids]
         if not seats:
             return "bye" if len(names[index]) == len(numbers) - 1 else ""
         seats.sort(key=lambda seat: seat.game.round_numbers())
         marks = "".join(_MARKS[seat.half_points] for seat in seats)
-        return f"{numbers[seats[0].opponent]}{'w' if seats[0].white else 'b'}{marks}"
+        return f"{numbers[seats[0].opponent]}{'w' if seats[0].is_white else 'b'}{marks}"
 
     columns = [Column("number", "", lambda player: numbers[player.name], is_text=True), _PLAYER_COLUMN]
     columns += _CHESS_COLUMNS[:1] if standings.order.order_by is OrderBy.CHESS else _RESULT_COLUMNS[1:2]
@@ -336,11 +340,11 @@ def sprt_table(standings: Standings) -> StandingsTable | None:
         note += " This model uses the points themselves instead."
     elif test.wins < 1 or test.losses < 1:
         note += " The ratio is undefined before one win and one loss; other models have a ratio."
-    paired = 2 * len(standings.players[0].pairs.shares)
+    pair_games = 2 * len(standings.players[0].pairs.shares)
     if test.pairs:
-        note += f" {counted(len(standings.games) - paired, 'game')} without a partner left out."
-    elif 2 * paired > test.count:
-        note += f" {paired:,} of these games form pairs of reversed colours; tbgen score --pairs tests these."
+        note += f" {counted(len(standings.games) - pair_games, 'game')} without a partner left out."
+    elif 2 * pair_games > test.count:
+        note += f" {pair_games:,} of these games form pairs of reversed colours; tbgen score --pairs tests these."
     columns = [Column("quantity", "quantity", is_text=True), Column("value", "value", show=_quantity_text)]
     return StandingsTable("sprt", "SPRT", note, columns, list(quantities.items()))
 

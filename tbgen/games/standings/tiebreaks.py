@@ -59,7 +59,7 @@ class TieData:
     def rounds(self) -> Sequence[Sequence[GameRecord]]:
         """The games of each round, as :func:`games_by_round` returns them."""
         seats = (seat for player in self.players.values() for seat in player.seats)
-        return games_by_round(seat.game for seat in seats if seat.white)
+        return games_by_round(seat.game for seat in seats if seat.is_white)
 
     @property
     def leading_tiebreak(self) -> Tiebreak:
@@ -148,8 +148,10 @@ class Tiebreak:
 
     def compare(self, one: Player, other: Player, data: TieData) -> int:
         """Return 1 if this tiebreak puts the first player ahead, -1 if behind, 0 if both are level."""
-        own, others = (self.weight(player.tiebreaks[self.key], player, data) for player in (one, other))
-        return (own > others) - (own < others)
+        weight, other_weight = (
+            self.weight(player.tiebreaks[self.key], player, data) for player in (one, other)
+        )
+        return (weight > other_weight) - (weight < other_weight)
 
 
 def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tiebreak:
@@ -158,13 +160,13 @@ def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) 
     :param scheme: scheme of the points; None for the scheme of the standings.
     """
 
-    def term(data: TieData, game: GameRecord, value: GScore, white: bool) -> Fraction:
+    def term(data: TieData, game: GameRecord, value: GScore, is_white: bool) -> Fraction:
         share = game.points_by(scheme or data.scheme, value)
-        return share if white else 1 - share
+        return share if is_white else 1 - share
 
     def total(player: Player, _: _LevelPlayers, data: TieData) -> Number:
         """Return the sum over all games; a bye counts as one point."""
-        terms = (term(data, seat.game, seat.game.value, seat.white) for seat in player.seats)
+        terms = (term(data, seat.game, seat.game.value, seat.is_white) for seat in player.seats)
         return sum(terms, Fraction(player.byes))
 
     return Tiebreak(key, title, words, total, Dependence.VALUES, term=term)
@@ -192,22 +194,29 @@ def _direct_places(player: Player, level_players: _LevelPlayers, data: TieData) 
         return None
     placed_above = 0
     while True:
-        means_by_name = {one.name: _mean_points(one, level_players, data) for one in level_players}
-        least = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
-        most = {key: least[key] + len(level_players) - 1 - len(means) for key, means in means_by_name.items()}
-        own = least[player.name]
-        if least == most:
-            placed_above += sum(points > own for points in least.values())
-            rest = [one for one in level_players if least[one.name] == own]
+        means_by_name = {other.name: _mean_points(other, level_players, data) for other in level_players}
+        least_points = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
+        most_points = {
+            key: least_points[key] + len(level_players) - 1 - len(means)
+            for key, means in means_by_name.items()
+        }
+        own_points = least_points[player.name]
+        if least_points == most_points:
+            placed_above += sum(points > own_points for points in least_points.values())
+            remaining_players = [other for other in level_players if least_points[other.name] == own_points]
         else:
-            rest = sorted(level_players, key=lambda one: least[one.name], reverse=True)
-            while len(rest) > 1 and least[rest[0].name] > max(most[one.name] for one in rest[1:]):
-                if rest.pop(0).name == player.name:
+            remaining_players = sorted(
+                level_players, key=lambda other: least_points[other.name], reverse=True
+            )
+            while len(remaining_players) > 1 and least_points[remaining_players[0].name] > max(
+                most_points[other.name] for other in remaining_players[1:]
+            ):
+                if remaining_players.pop(0).name == player.name:
                     return 1 + placed_above
                 placed_above += 1
-        if len(rest) in (1, len(level_players)):
+        if len(remaining_players) in (1, len(level_players)):
             return 1 + placed_above
-        level_players = rest
+        level_players = remaining_players
 
 
 def _mean_points(player: Player, level_players: _LevelPlayers, data: TieData) -> list[Fraction]:
@@ -257,12 +266,12 @@ def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
     game; without numbers of rounds, games count in the order of the files, and byes last."""
     seats = {id(seat.game): seat for seat in player.seats}
     rounds = [[seats[id(game)] for game in games if id(game) in seats] for games in data.rounds]
-    idle_count = sum(not played for played in rounds)
+    idle_count = sum(not round_seats for round_seats in rounds)
     byes = player.byes
     points: list[Fraction] = []
-    for played in rounds or [player.seats]:
-        points += map(data.points_of, played)
-        if not played and byes:
+    for round_seats in rounds or [player.seats]:
+        points += map(data.points_of, round_seats)
+        if not round_seats and byes:
             count = min(byes, -(-player.byes // idle_count))
             points += [Fraction(1)] * count
             byes -= count
@@ -284,23 +293,23 @@ def _moves(half_points: int, player: Player, _: _LevelPlayers, data: TieData) ->
     :param half_points: half points of the player in the games.
     """
     lengths = [seat.game.move_count for seat in player.seats if seat.half_points == half_points]
-    recorded = [length for length in lengths if length is not None]
-    return Fraction(sum(recorded), len(recorded)) if recorded else None
+    known_lengths = [length for length in lengths if length is not None]
+    return Fraction(sum(known_lengths), len(known_lengths)) if known_lengths else None
 
 
-def _wins(white: bool | None, player: Player, _: _LevelPlayers, data: TieData) -> int:
+def _wins(is_white: bool | None, player: Player, _: _LevelPlayers, data: TieData) -> int:
     """Return the number of games won in chess.
 
-    :param white: whether to count games as White or as Black; None to count all.
+    :param is_white: whether to count games as White or as Black; None to count all.
     """
-    return (player if white is None else player.by_side[white]).results.wins
+    return (player if is_white is None else player.by_side[is_white]).results.wins
 
 
 def balance(rank: int) -> Tiebreak:
     """Return the tiebreak that counts results of a rank: those given minus those suffered."""
 
-    def term(_: TieData, __: GameRecord, value: GScore, white: bool) -> int:
-        return 0 if value.rank != rank else 1 if value.white == white else -1
+    def term(_: TieData, __: GameRecord, value: GScore, is_white: bool) -> int:
+        return 0 if value.rank != rank else 1 if value.white == is_white else -1
 
     def number_of(player: Player, _: _LevelPlayers, __: TieData) -> int:
         return player.held_counts[rank] - player.suffered_counts[rank]
@@ -372,11 +381,11 @@ def parse_names(text: str) -> tuple[str, ...]:
 
     :raises UsageError: if a name is not the name of a tiebreak.
     """
-    parsed = tuple(name.strip().lower() for name in text.split(","))
-    for name in parsed:
+    parsed_names = tuple(name.strip().lower() for name in text.split(","))
+    for name in parsed_names:
         if name != BALANCES:
             tiebreak(name)
-    return parsed
+    return parsed_names
 
 
 def tiebreak(name: str) -> Tiebreak:

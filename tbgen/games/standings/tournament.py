@@ -77,13 +77,13 @@ class Certainty:
     @cached_property
     def unproven_games(self) -> Sequence[GameRecord]:
         """The games whose values are not proved, ordered by the place of the player with White."""
-        return [seat.game for seats in self._unproved_seats.values() for seat in seats if seat.white]
+        return [seat.game for seats in self._unproved_seats.values() for seat in seats if seat.is_white]
 
     def sums(self, tiebreak: Tiebreak, player: Player) -> Sums:
         """Return the least and the greatest sum of a player for a tiebreak. Both can occur."""
         sums = self._sums.get((tiebreak.key, player.name))
         if sums is None:
-            terms = [_terms(tiebreak, self.data, seat.game, seat.white) for seat in player.seats]
+            terms = [_terms(tiebreak, self.data, seat.game, seat.is_white) for seat in player.seats]
             byes = player.byes if tiebreak.rank is None else 0
             sums = Sums(sum(map(min, terms), byes), sum(map(max, terms), byes))
             self._sums[tiebreak.key, player.name] = sums

@@ -7,7 +7,7 @@ import pytest
 
 from tbgen.beyond.jobs import Solver
 from tbgen.board.fen import parse_fen
-from tbgen.board.scoring import ProvedValue, Scheme, ScoreInterval
+from tbgen.board.scoring import ProvedBounds, Scheme, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UnprovenError
 from tbgen.games.game_options import GameOptions
@@ -93,7 +93,7 @@ def test_solutions_and_files_are_combined(syzygy: Syzygy, no_tables: Tablebase) 
     """Stored results may have been found without files."""
 
     def judged(proved: str, accrued: str) -> Outcome:
-        solver = Solver(prove=Prover({DRAWN: [ProvedValue(ScoreInterval.parse(proved))]}))
+        solver = Solver(prove=Prover({DRAWN: [ProvedBounds(ScoreInterval.parse(proved))]}))
         return adjudicate(arbiter(DRAWN + accrued), no_tables, syzygy=syzygy, solver=solver)
 
     for proved, value, basis, bounds in (
