@@ -92,22 +92,24 @@ class BackgroundSolving:
 
     def _parse_advice(self, document: dict[str, Any], choices: Sequence[chess.Move]) -> Advice:
         lower, upper = GScore(document["lower"]), GScore(document["upper"])
-        white = self._board.turn
+        white_moves = self._board.turn
         bounds = {}
         for move in document["moves"]:
             interval = GScore(move["lower"]), GScore(move["upper"])
-            bounds[self._board.parse_uci(move["uci"])] = interval if white else (-interval[1], -interval[0])
+            own_interval = interval if white_moves else (-interval[1], -interval[0])
+            bounds[self._board.parse_uci(move["uci"])] = own_interval
         proved_bounds = {move: bounds[move] for move in choices if move in bounds}
         if not proved_bounds:
             raise SolvingError("the position is not solved: nothing is proved about its moves")
-        guaranteed = max(lower_end for lower_end, _ in proved_bounds.values())
-        kept_moves = [move for move, (_, upper_end) in proved_bounds.items() if upper_end >= guaranteed]
+        guaranteed_value = max(lower_end for lower_end, _ in proved_bounds.values())
+        kept_moves = [move for move, (_, upper_end) in proved_bounds.items() if upper_end >= guaranteed_value]
         if lower == upper:
-            kept_moves = [move for move in kept_moves if proved_bounds[move][0] == guaranteed]
-        kept_moves.sort(key=lambda move: proved_bounds[move][0] != guaranteed)
+            kept_moves = [move for move in kept_moves if proved_bounds[move][0] == guaranteed_value]
+        kept_moves.sort(key=lambda move: proved_bounds[move][0] != guaranteed_value)
         board = self._board.copy()
         line = [board.push_uci(ply["uci"]) for ply in document.get("line", [])]
         if line and line[0] in kept_moves:
             return Advice((line[0],), lower, upper, document["depth"], tuple(line))
         upper_end = max(upper_end for _, upper_end in proved_bounds.values())
-        return Advice(tuple(kept_moves), *((guaranteed, upper_end) if white else (-upper_end, -guaranteed)))
+        ends = (guaranteed_value, upper_end) if white_moves else (-upper_end, -guaranteed_value)
+        return Advice(tuple(kept_moves), *ends)

@@ -101,13 +101,14 @@ class LeafLookups:
     def _run(self, tables: EngineTables) -> None:
         work, control = self._work, self._work.control
         while not self._closed.wait(_POLL_SECONDS):
-            answered, requested = int(control[control_index.ANSWERS]), int(control[control_index.REQUESTS])
-            if answered < requested and tables.is_loading_done:
-                requests = work.requests[np.arange(answered, requested) % len(work.requests)]
+            answer_count = int(control[control_index.ANSWERS])
+            request_count = int(control[control_index.REQUESTS])
+            if answer_count < request_count and tables.is_loading_done:
+                requests = work.requests[np.arange(answer_count, request_count) % len(work.requests)]
                 _, rows = np.unique(requests[:, columns.KEY], return_index=True)
                 self._answer(requests[rows], tables)
                 if not self._closed.is_set():
-                    control[control_index.ANSWERS] = requested
+                    control[control_index.ANSWERS] = request_count
 
     def _answer(self, requests: NDArray[np.uint64], tables: EngineTables) -> None:
         """Look up values and, unless the thread has been closed, write them where the search reads them."""
@@ -267,23 +268,24 @@ class CompiledSearch:
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
         work, game, control = self._work, self.game, self._work.control
-        played = game.played_positions[-GAME_POSITION_LIMIT:]
-        for row, (key, ply) in enumerate(played):
+        played_positions = game.played_positions[-GAME_POSITION_LIMIT:]
+        for row, (key, ply) in enumerate(played_positions):
             men = key[:6]
-            white, turn, castling, square = key[6:10]
+            white_men, turn, castling, square = key[6:10]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
             work.rows[row] = [
-                *men, white, occupied & ~white, castling, 1 << square if square >= 0 else 0, int(not turn), 0,
+                *men, white_men, occupied & ~white_men, castling,
+                1 << square if square >= 0 else 0, int(not turn), 0,
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
-        last = len(played) - 1
-        work.rows[last, columns.QUIET_PLIES] = min(game.live.halfmove_clock, last)
+        last_row = len(played_positions) - 1
+        work.rows[last_row, columns.QUIET_PLIES] = min(game.live.halfmove_clock, last_row)
         rule = game.settings.fifty_move_rule
         generation = control[control_index.GENERATION] + 1
         discards = control[control_index.DISCARDS]
         control[:] = 0
         control[control_index.GENERATION], control[control_index.DISCARDS] = generation, discards
-        control[control_index.MAX_NODES], control[control_index.ROOT] = _NO_NODE_LIMIT, last
+        control[control_index.MAX_NODES], control[control_index.ROOT] = _NO_NODE_LIMIT, last_row
         control[control_index.RULE] = rule is not FiftyMoveRule.NONE
         control[control_index.RESET_RANK], control[control_index.LATE_SCORES] = (
             _PROGRESS_RANKS.get(rule, 0),
@@ -297,7 +299,7 @@ class CompiledSearch:
                 work.worth[_REACHABLE_SCORE.rank] if game.live.turn else -work.worth[_REACHABLE_SCORE.rank]
             )
         control[control_index.MAX_MEN] = self._leaves.max_men
-        count = begin_search(work, last)
+        count = begin_search(work, last_row)
         choices = set(moves)
         codes = [move for move in map(int, work.moves[0, :count]) if self._decode(game.live, move) in choices]
         work.moves[0, : len(codes)] = codes
@@ -379,9 +381,9 @@ class CompiledSearch:
     def _decode(board: chess.Board, move: int) -> chess.Move:
         """Convert a move of the kernels, in which castling moves the king to its rook's square."""
         target = move >> columns.TARGET_SHIFT & columns.SQUARE_MASK
-        promoted = (move & columns.PROMOTED_MASK) >> columns.PROMOTED_SHIFT
-        decoded = chess.Move(move & columns.SQUARE_MASK, target, promoted + 1 if promoted else None)
-        return board.parse_uci(decoded.uci()) if move & columns.CASTLING_MOVE else decoded
+        kind = (move & columns.PROMOTED_MASK) >> columns.PROMOTED_SHIFT
+        decoded_move = chess.Move(move & columns.SQUARE_MASK, target, kind + 1 if kind else None)
+        return board.parse_uci(decoded_move.uci()) if move & columns.CASTLING_MOVE else decoded_move
 
 
 def _encode(board: chess.Board, answer: chess.Move) -> int:
@@ -390,8 +392,8 @@ def _encode(board: chess.Board, answer: chess.Move) -> int:
     :param board: the position before the move that is answered.
     """
     move = chess.Move.from_uci(board.uci(answer, chess960=True))
-    promoted = move.promotion - 1 if move.promotion else 0
-    return move.from_square | move.to_square << columns.TARGET_SHIFT | promoted << columns.PROMOTED_SHIFT
+    promoted_kind = move.promotion - 1 if move.promotion else 0
+    return move.from_square | move.to_square << columns.TARGET_SHIFT | promoted_kind << columns.PROMOTED_SHIFT
 
 
 def ensure_compiled(announce: Callable[[str], object]) -> None:

@@ -73,5 +73,5 @@ def _lead(board: chess.Board) -> int:
 def _gain(board: chess.Board, capture: chess.Move) -> int:
     """Return the gain of a capture in centipawns, minus the capturing man's value if it is recaptured."""
     gain = _CENTIPAWNS[board.piece_type_at(capture.to_square) or chess.PAWN]
-    guarded = board.is_attacked_by(not board.turn, capture.to_square)
-    return gain - (_CENTIPAWNS[board.piece_type_at(capture.from_square) or chess.PAWN] if guarded else 0)
+    is_guarded = board.is_attacked_by(not board.turn, capture.to_square)
+    return gain - (_CENTIPAWNS[board.piece_type_at(capture.from_square) or chess.PAWN] if is_guarded else 0)

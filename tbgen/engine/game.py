@@ -74,11 +74,11 @@ class SearchGame(Arbiter):
         if board.halfmove_clock == clock:
             return board.copy()
         kept_plies = min(clock, len(board.move_stack))
-        trimmed = board.copy(stack=kept_plies).root()
-        trimmed.halfmove_clock = clock - kept_plies
+        trimmed_board = board.copy(stack=kept_plies).root()
+        trimmed_board.halfmove_clock = clock - kept_plies
         for move in board.move_stack[len(board.move_stack) - kept_plies :]:
-            trimmed.push(move)
-        return trimmed
+            trimmed_board.push(move)
+        return trimmed_board
 
     @property
     def position_count(self) -> int:
@@ -160,8 +160,8 @@ def read_game(
         raise UsageError(_USAGE)
     if remove_impossible_en_passant(start.board):
         announce(Doubt.EN_PASSANT.sentence)
-    if ignored := start.note(Variant.R_MOBILITY):
-        announce(ignored)
+    if note := start.note(Variant.R_MOBILITY):
+        announce(note)
     if start.seventh is None:
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960
@@ -182,18 +182,19 @@ def extend(game: SearchGame, previous_words: Sequence[str], words: Sequence[str]
 
     :raises UsageError: if a move is illegal; the moves before it have then been made.
     """
-    (old_position, made), (position, moves) = _split(previous_words), _split(words)
-    if position != old_position or moves[: len(made)] != made or game.position_count != len(made) + 1:
+    (old_position, old_moves), (position, moves) = _split(previous_words), _split(words)
+    old_count = len(old_moves)
+    if position != old_position or moves[:old_count] != old_moves or game.position_count != old_count + 1:
         return False
-    for move in moves[len(made) :]:
+    for move in moves[old_count:]:
         game.push_uci(move)
     return True
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split the words of a ``position`` command into the position and the moves."""
-    split_at = words.index("moves") if "moves" in words else len(words)
-    return list(words[:split_at]), list(words[split_at + 1 :])
+    split_index = words.index("moves") if "moves" in words else len(words)
+    return list(words[:split_index]), list(words[split_index + 1 :])
 
 
 class Candidate(NamedTuple):

@@ -96,8 +96,8 @@ class PartnerOwner:
         def start() -> "Partner":
             from tbgen.engine.partner import Partner  # not needed without a partner
 
-            wanted = settable_options(options.items(), MANAGED_OPTIONS, self._announce)
-            return Partner(command, hash_mebibytes, wanted)
+            accepted_options = settable_options(options.items(), MANAGED_OPTIONS, self._announce)
+            return Partner(command, hash_mebibytes, accepted_options)
 
         configuration = command, hash_mebibytes, tuple(options.items())
         with self._lock:

@@ -107,9 +107,13 @@ class Judgement:
 
     def without_move(self, move: chess.Move) -> "Judgement":
         """Return the judgement without one of the candidates, with half the limits for another search."""
-        remaining = {other: candidate for other, candidate in self.candidates.items() if other != move}
+        other_candidates = {
+            other_move: candidate for other_move, candidate in self.candidates.items() if other_move != move
+        }
         nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
-        return replace(self, candidates=remaining, search_seconds=self.search_seconds / 2, search_nodes=nodes)
+        return replace(
+            self, candidates=other_candidates, search_seconds=self.search_seconds / 2, search_nodes=nodes
+        )
 
 
 class Partner:
@@ -134,14 +138,17 @@ class Partner:
             )
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise PartnerError(f"the partner {self._name} does not start{_reason_text(error)}") from None
-        offered = self._engine.options
-        self._lines = min(_MAX_LINES, (offered[_LINES_OPTION].max or 1) if _LINES_OPTION in offered else 1)
-        own = {"Hash": str(hash_mebibytes), "UCI_ShowWDL": "true"}
-        if _OVERHEAD_OPTION in offered:  # tbgen has already deducted its own overhead
-            own[_OVERHEAD_OPTION] = str(offered[_OVERHEAD_OPTION].min or 0)
-        wanted = {name: value for name, value in own.items() if name in offered}
+        offered_options = self._engine.options
+        max_lines = (offered_options[_LINES_OPTION].max or 1) if _LINES_OPTION in offered_options else 1
+        self._lines = min(_MAX_LINES, max_lines)
+        own_options = {"Hash": str(hash_mebibytes), "UCI_ShowWDL": "true"}
+        if _OVERHEAD_OPTION in offered_options:  # tbgen has already deducted its own overhead
+            own_options[_OVERHEAD_OPTION] = str(offered_options[_OVERHEAD_OPTION].min or 0)
+        wanted = {name: value for name, value in own_options.items() if name in offered_options}
         try:
-            self._engine.configure(options_for(offered, wanted) | options_for(offered, options))
+            self._engine.configure(
+                options_for(offered_options, wanted) | options_for(offered_options, options)
+            )
         except (UsageError, chess.engine.EngineError, TimeoutError) as error:
             self._engine.close()
             raise PartnerError(f"the partner {self._name} rejects its options{_reason_text(error)}") from None
@@ -201,7 +208,7 @@ class Partner:
         search_seconds = max(search_seconds, _MIN_SECONDS) if nodes is None else math.inf
         return Judgement(best, candidates, seconds, search_seconds, nodes)
 
-    def keeps_draw(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
+    def keeps_draw(self, game: SearchGame, move: chess.Move, judgement: Judgement, timer: Timer) -> bool:
         """Return whether the partner, searching the given move alone, confirms that the move keeps the draw.
 
         If no time remains for this search, return False.
@@ -210,14 +217,15 @@ class Partner:
         """
         if timer.is_over():
             return False
-        limit = _later_limit(timer, _CHECK_TIME_RATIO, judged.partner_seconds)
+        limit = _later_limit(timer, _CHECK_TIME_RATIO, judgement.partner_seconds)
         with self._fail_on_error():
             (line,) = self._analyse(game, [move], timer, limit, 1)
         if "score" not in line:
             return False
-        min_depth = min(judged.result.get("depth", 0) - _CHECK_DEPTH_REDUCTION, _CHECK_MAX_DEPTH)
+        min_depth = min(judgement.result.get("depth", 0) - _CHECK_DEPTH_REDUCTION, _CHECK_MAX_DEPTH)
         deep = line.get("depth", 0) >= min_depth
-        return deep and _cost(line, judged.result, game.live) <= judged.candidates[move].cost + _MAX_COST_RISE
+        max_cost = judgement.candidates[move].cost + _MAX_COST_RISE
+        return deep and _cost(line, judgement.result, game.live) <= max_cost
 
     @contextmanager
     def _fail_on_error(self) -> Iterator[None]:
@@ -245,7 +253,7 @@ class Partner:
         :raises EngineError: if the partner terminates or returns a move that is not allowed.
         :raises TimeoutError: if the partner does not start or stop its search in time.
         """
-        board, deadline, last_shown = game.live, math.inf, timer.elapsed
+        board, deadline, last_shown_time = game.live, math.inf, timer.elapsed
         root_moves = None if len(choices) == board.legal_moves.count() else choices
         analyses: list[chess.engine.SimpleAnalysisResult] = []
 
@@ -271,10 +279,10 @@ class Partner:
                     deadline = min(deadline, timer.elapsed + min(_STOP_SECONDS, timer.clock_seconds / 2))
                 if timer.elapsed > deadline:
                     raise TimeoutError
-                if analyses and timer.elapsed > last_shown + _SHOW_SECONDS:
+                if analyses and timer.elapsed > last_shown_time + _SHOW_SECONDS:
                     for line in analyses[0].multipv[:1]:
                         show_line(line)
-                        last_shown = timer.elapsed
+                        last_shown_time = timer.elapsed
             choice = searching.result()
         except CancelledError:
             raise chess.engine.EngineError("it has ended") from None
@@ -323,8 +331,8 @@ def _later_limit(timer: Timer, ratio: float, seconds: float) -> chess.engine.Lim
     """
     nodes = _node_limit(timer, _PARTNER_SHARE * ratio)
     wanted = max(min(ratio * seconds, timer.remaining), _MIN_SECONDS)
-    timed = nodes is None or math.isfinite(timer.remaining)
-    return chess.engine.Limit(time=wanted if timed else None, nodes=nodes)
+    has_time_limit = nodes is None or math.isfinite(timer.remaining)
+    return chess.engine.Limit(time=wanted if has_time_limit else None, nodes=nodes)
 
 
 def _node_limit(timer: Timer, share: float) -> int | None:

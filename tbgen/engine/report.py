@@ -45,22 +45,22 @@ def advice_info(
     :param source: source of the advice, as a single word.
     :param place: place of the move among the best moves; None if only one move is reported.
     """
-    white = game.live.turn
-    guaranteed = advice.lower if white else advice.upper
+    white_moves = game.live.turn
+    guaranteed = advice.lower if white_moves else advice.upper
     plies = 0 if advice.value == game.accrued else advice.depth
     value = worth(guaranteed) if plies is None else value_after(guaranteed, game.accrued, plies)
     depth = max(plies or 0, 1)
     bound = " lowerbound" if advice.value is None else ""
     if advice.value is None:
-        words = ScoreInterval(advice.lower, advice.upper).description
+        description = ScoreInterval(advice.lower, advice.upper).description
     elif plies is None:
-        words = f"{advice.value} at an unknown depth"
+        description = f"{advice.value} at an unknown depth"
     else:
-        words = f"{advice.value} in {plies_text(plies)}"
+        description = f"{advice.value} in {plies_text(plies)}"
     prefix, multipv = _place_texts(place)
-    yield f"info string {prefix}G-score {words}, from {source}, accrued {game.accrued}"
+    yield f"info string {prefix}G-score {description}, from {source}, accrued {game.accrued}"
     yield (
-        f"info depth {depth} seldepth {depth} {multipv}{_score_field(value, white)}{bound} "
+        f"info depth {depth} seldepth {depth} {multipv}{_score_field(value, white_moves)}{bound} "
         f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
         f"pv {_line_text(game, advice.line or advice.moves[:1])}"
     )
@@ -80,10 +80,10 @@ def partner_info(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator
         return
     score = line["score"].pov(game.live.turn)
     mate = score.mate()
-    words = f"cp {score.score()}" if mate is None else f"mate {mate}"
+    score_text = f"cp {score.score()}" if mate is None else f"mate {mate}"
     depth, nodes = line.get("depth", 1), line.get("nodes", 0)
     yield (
-        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {words} nodes {nodes} "
+        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {score_text} nodes {nodes} "
         f"nps {line.get('nps', 0)} tbhits {line.get('tbhits', 0)} time {int(1000 * seconds)} "
         f"pv {_line_text(game, line['pv'])}"
     )
@@ -92,11 +92,11 @@ def partner_info(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator
 def _line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
     """Return a line of moves from the current position in UCI notation."""
     board = game.live.copy(stack=False)
-    words = []
+    move_texts = []
     for move in line:
-        words.append(board.uci(move))
+        move_texts.append(board.uci(move))
         board.push(move)
-    return " ".join(words)
+    return " ".join(move_texts)
 
 
 def _place_texts(place: int | None) -> tuple[str, str]:
@@ -104,12 +104,12 @@ def _place_texts(place: int | None) -> tuple[str, str]:
     return ("", "") if place is None else (f"{place}. ", f"multipv {place} ")
 
 
-def _score_field(value: int, white: bool) -> str:
+def _score_field(value: int, white_moves: bool) -> str:
     """Return the field ``score`` for a value, from the point of view of the side to move.
 
-    :param white: whether White is to move.
+    :param white_moves: whether White is to move.
     """
-    for_mover = value if white else -value
+    for_mover = value if white_moves else -value
     plies = mate_plies(value)
     if plies is None:
         return f"score cp {centipawns(for_mover)}"

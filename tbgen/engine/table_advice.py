@@ -70,14 +70,15 @@ def most_tempting_move(
     :param moves: the moves that keep the value, at least one, with their depths.
     :param answers: the answers to each of these moves.
     """
-    white = game.live.turn
+    white_moves = game.live.turn
 
     def key(index: int) -> tuple[float, int, int, int]:
         move = moves[index]
         game.play(move.move)
         occurrences = game.occurrences
         game.pop()
-        gains = [_gain(answer.value, move.value, white) for answer in answers[index] if answer.value.rank]
+        values = [answer.value for answer in answers[index] if answer.value.rank]
+        gains = [_gain(value, move.value, white_moves) for value in values]
         mean = sum(gains) / len(gains) if gains and occurrences < _MAX_OCCURRENCES else 0.0
         depth = move.depth or 0
         delay = -depth if move.value == game.accrued else depth
@@ -86,10 +87,10 @@ def most_tempting_move(
     return moves[max(range(len(moves)), key=key)]
 
 
-def _gain(value: GScore, old_value: GScore, white: bool) -> float:
+def _gain(value: GScore, old_value: GScore, white_moves: bool) -> float:
     """Return the points that a side gains if the value changes from ``old_value`` to ``value``."""
     gain = float(EXPONENTIAL.lead(value) - EXPONENTIAL.lead(old_value)) / 2
-    return gain if white else -gain
+    return gain if white_moves else -gain
 
 
 class EngineTables:
@@ -108,7 +109,7 @@ class EngineTables:
         self._base = open_tablebase(*directories)
         self.directories = self._base.directories
         """The directories that contain the tables."""
-        self.materials = frozenset(found for found in self._base.materials if not found.is_described)
+        self.materials = frozenset(material for material in self._base.materials if not material.is_described)
         """The materials that have a table, without described men."""
         self._say = say
         self._reported: set[str] = set()
@@ -162,11 +163,11 @@ class EngineTables:
         Return None if no table contains the states, or if the code is not loaded yet. The parameters
         are those of :meth:`tbgen.Tablebase.probe_arrays`.
         """
-        white = "".join(man for man in men if man.isupper())
-        black = "".join(man.upper() for man in men if man.islower())
+        white_men = "".join(man for man in men if man.isupper())
+        black_men = "".join(man.upper() for man in men if man.islower())
         if not is_ready(self._kernels.get(ensure_compiled)):
             return None
-        with self._reading(Material.of_sides(white, black)[0]) as readable, self._read_lock:
+        with self._reading(Material.of_sides(white_men, black_men)[0]) as readable, self._read_lock:
             return self._base.probe_arrays(men, squares, side, accrued) if readable else None
         return None
 
@@ -225,10 +226,14 @@ class EngineTables:
 
     def ranked_advice(self, game: SearchGame, choices: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return advice on each allowed move, best first; empty if tables do not cover all legal moves."""
-        ranked = list[RankedMove]()
+        ranked_moves = list[RankedMove]()
         with suppress(TbgenError):
-            ranked = [move for move in self._base.moves(game.live, game.accrued) if move.move in choices]
-        return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
+            ranked_moves = [
+                move for move in self._base.moves(game.live, game.accrued) if move.move in choices
+            ]
+        return [
+            Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked_moves
+        ]
 
     def line(
         self, game: SearchGame, best: Advice, timer: Timer, searches: Iterator[int]
@@ -262,14 +267,14 @@ class EngineTables:
     ) -> Advice | None:
         board, accrued = game.live, game.accrued
         moves = self._base.moves(board, accrued)
-        ranked = [move for move in moves if move.move in choices]
-        choice: RankedMove | None = ranked[0]
-        value = ranked[0].value
-        best = [move for move in ranked if move.value == value]
+        ranked_moves = [move for move in moves if move.move in choices]
+        choice: RankedMove | None = ranked_moves[0]
+        value = ranked_moves[0].value
+        best = [move for move in ranked_moves if move.value == value]
         if value != accrued and any(move.depth is None for move in best):
             deadline = timer.elapsed + _MAX_DEPTH_SECONDS
             choice = None
-            if len(ranked) == len(moves):
+            if len(ranked_moves) == len(moves):
                 choice = self._base.next_move(
                     board, accrued, patience=lambda: not timer.is_half_over() and timer.elapsed < deadline
                 )
@@ -366,8 +371,8 @@ def _sample_board(material: Material) -> chess.Board:
     In this position, White has a legal move, and the position score has a code.
     """
     pieces = [
-        chess.Piece.from_symbol(man.upper() if white else man.lower())
-        for men, white in ((material.white, True), (material.black, False))
+        chess.Piece.from_symbol(man.upper() if is_white else man.lower())
+        for men, is_white in ((material.white, True), (material.black, False))
         for man in men
     ]
     for squares in permutations(_SAMPLE_SQUARES, len(pieces)):

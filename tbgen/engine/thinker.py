@@ -98,20 +98,21 @@ class Thinker:
         timer: Timer,
     ) -> MoveChoice:
         """Return the move that the tables advise. If they advise several moves, search among these."""
-        reported = [advice]
+        advice_list = [advice]
         if self.options.best_count > 1:
             others = tables.ranked_advice(game, choices)
-            reported += [other for other in others if other.moves[0] != advice.moves[0]]
-        del reported[self.options.best_count :]
+            advice_list += [other for other in others if other.moves[0] != advice.moves[0]]
+        del advice_list[self.options.best_count :]
         searches = count()
-        for index, shown in enumerate(reported):
-            if len(shown.moves) == 1:
-                shown = reported[index] = replace(shown, line=tables.line(game, shown, timer, searches))
+        for index, shown_advice in enumerate(advice_list):
+            if len(shown_advice.moves) == 1:
+                line = tables.line(game, shown_advice, timer, searches)
+                shown_advice = advice_list[index] = replace(shown_advice, line=line)
             place = self._shown_place(index + 1)
-            self._report(report.advice_info(game, shown, "tables", timer.elapsed, place))
+            self._report(report.advice_info(game, shown_advice, "tables", timer.elapsed, place))
         if len(advice.moves) > 1:
             return self._choose_by_search(game, advice.moves, timer)
-        return MoveChoice(*reported[0].line[:2])
+        return MoveChoice(*advice_list[0].line[:2])
 
     def _choose_by_thinking(
         self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer
@@ -147,27 +148,30 @@ class Thinker:
         Return None if there is no partner, or if it fails before it has chosen a move.
         """
         partner = self.get_partner()
-        judged = None
+        judgement = None
         if partner is None:
             return None
         try:
-            judged = partner.judge(
+            judgement = partner.judge(
                 game,
                 choices,
                 timer,
                 lambda line: self._report(report.partner_info(game, line, timer.elapsed)),
             )
-            self._report(report.judgement_info(game, judged, timer.elapsed))
+            self._report(report.judgement_info(game, judgement, timer.elapsed))
             for _ in range(_MAX_PARTNER_QUERIES):
-                if len(judged.candidates) == 1 or timer.is_over() or (work := self.get_workspace()) is None:
+                is_last = len(judgement.candidates) == 1 or timer.is_over()
+                if is_last or (work := self.get_workspace()) is None:
                     break
-                choice = self._search_drawing_moves(game, judged, timer, work)
-                if choice.move == judged.best_line[0] or partner.keeps_draw(game, choice.move, judged, timer):
+                choice = self._search_drawing_moves(game, judgement, timer, work)
+                if choice.move == judgement.best_line[0] or partner.keeps_draw(
+                    game, choice.move, judgement, timer
+                ):
                     return choice
-                judged = judged.without_move(choice.move)
+                judgement = judgement.without_move(choice.move)
         except TbgenError as error:
             self.say(f"info string {error}")
-        return None if judged is None else MoveChoice(*judged.best_line[:2])
+        return None if judgement is None else MoveChoice(*judgement.best_line[:2])
 
     def _choose_by_search(
         self,

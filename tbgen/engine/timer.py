@@ -103,8 +103,8 @@ class Go:
         spendable = max(clock / 1000 - _RESERVE_FACTOR * overhead, 0)
         moves = min(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
-        part = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
-        target = min(max(part, _MIN_SECONDS), maximum)
+        share = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
+        target = min(max(share, _MIN_SECONDS), maximum)
         return target, min(_MAX_OVERRUN * target, maximum)
 
 
@@ -127,11 +127,11 @@ class Timer:
         """Whether the move has a fixed time; later moves cannot use the rest of it."""
         self._last_start_share = 1 if self.is_fixed else _LAST_START_SHARE
         self._pondering = go.ponder
-        unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
-        self._endless = go.infinite or unlimited
+        is_unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
+        self._endless = go.infinite or is_unlimited
         self.stopped = False
         """Whether the move must be made at once."""
-        self._changed = threading.Condition()
+        self._change_condition = threading.Condition()
         self._clock_start = self._go_start = time.perf_counter()
 
     @property
@@ -158,16 +158,16 @@ class Timer:
 
     def stop(self) -> None:
         """Request that the move be made at once."""
-        with self._changed:
+        with self._change_condition:
             self._pondering, self.stopped = False, True
-            self._changed.notify_all()
+            self._change_condition.notify_all()
 
     def ponder_hit(self) -> None:
         """Start the clock: the opponent has made the expected move."""
-        with self._changed:
+        with self._change_condition:
             self._pondering = False
             self._clock_start = time.perf_counter()
-            self._changed.notify_all()
+            self._change_condition.notify_all()
 
     def is_over(self, nodes: int = 0) -> bool:
         """Return whether the move has used up its time or nodes, or has been stopped."""
@@ -186,9 +186,11 @@ class Timer:
         """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         times = {names[word]: number / 1000 for word, number in self.go.numbers.items() if word in names}
-        used = _RESERVE_FACTOR * self._overhead + self.elapsed
+        used_seconds = _RESERVE_FACTOR * self._overhead + self.elapsed
         return {
-            name: max(value - used, _MIN_SECONDS) if "clock" in name else _usable_part(value, self._overhead)
+            name: max(value - used_seconds, _MIN_SECONDS)
+            if "clock" in name
+            else _usable_part(value, self._overhead)
             for name, value in times.items()
         }
 
@@ -205,8 +207,8 @@ class Timer:
 
         While the engine ponders, the move must wait. In a search without limits, it must wait for ``stop``.
         """
-        with self._changed:
-            self._changed.wait_for(lambda: self.stopped or not (self._pondering or self._endless))
+        with self._change_condition:
+            self._change_condition.wait_for(lambda: self.stopped or not (self._pondering or self._endless))
 
     def _is_past(self, share: float, seconds: float | None) -> bool:
         """Return whether the move has been stopped, or the given share of a time limit has passed."""

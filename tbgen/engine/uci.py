@@ -58,11 +58,11 @@ class UciEngine:
         self._search_future: Future[None] | None = None
         """Future of loading the compiled search; None until the search is first needed."""
         self._tables: EngineTables | None = None
-        self._tables_open = False
+        self._are_tables_open = False
         self._game: SearchGame | None = None
         self._position: Sequence[str] = ["startpos"]
         self._search_workspace = None
-        self._output_closed = False
+        self._is_output_closed = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._move_due = threading.Event()
         """Event that is set when the latest move is about to be printed."""
@@ -89,7 +89,7 @@ class UciEngine:
             self._say_unsaid()
             if self._tables:
                 self._tables.close()
-                self._tables, self._tables_open = None, False
+                self._tables, self._are_tables_open = None, False
 
     def handle_command(self, line: str) -> bool:
         """Answer one command.
@@ -106,7 +106,7 @@ class UciEngine:
                 except TbgenError as error:
                     self._note(str(error))
                 break
-        return not self._output_closed
+        return not self._is_output_closed
 
     def _uci(self, _rest: str) -> None:
         id_lines = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
@@ -128,20 +128,20 @@ class UciEngine:
                 self._partner_owner.wait(self._note_waiting)
         self._say("readyok")
 
-    def _set_option(self, rest: str) -> None:
+    def _set_option(self, arguments: str) -> None:
         """Handle ``setoption name NAME [value VALUE]``. NAME and VALUE may contain spaces."""
-        words = rest.split()
+        words = arguments.split()
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
         split = words.index("value") if "value" in words else len(words)
         name = " ".join(words[1:split])
-        value = "".join(rest.split(None, split + 1)[split + 1 :]).rstrip()
+        value = "".join(arguments.split(None, split + 1)[split + 1 :]).rstrip()
         self._game = None  # the option may affect how the position is read
         match self._options.set(name, value):
             case "Hash":
                 self._search_workspace = None
             case "Directory":
-                self._tables_open = False
+                self._are_tables_open = False
             case "Partner" | "PartnerOptions":
                 self._partner_owner.allow_restart()
 
@@ -150,13 +150,13 @@ class UciEngine:
         self._search_workspace = None
         self._partner_owner.new_game()
 
-    def _set_position(self, rest: str) -> None:
+    def _set_position(self, arguments: str) -> None:
         """Set the position, or raise the error to report. After an error, ``go`` answers without a move."""
-        words = rest.split()
-        before, game = self._position, self._game
+        words = arguments.split()
+        old_position, game = self._position, self._game
         self._position, self._game = words, None
-        extended = game is not None and not self._is_thinking and extend(game, before, words)
-        self._game = game if extended else self._read_game()
+        is_extended = game is not None and not self._is_thinking and extend(game, old_position, words)
+        self._game = game if is_extended else self._read_game()
 
     def _read_game(self) -> SearchGame:
         """Return the game that the last command ``position`` describes, under the current options.
@@ -172,7 +172,7 @@ class UciEngine:
             announce=self._note,
         )
 
-    def _go(self, rest: str) -> None:
+    def _go(self, arguments: str) -> None:
         self._stop()
         try:
             self._game = game = self._game or self._read_game()
@@ -181,7 +181,7 @@ class UciEngine:
             self._say(_NO_MOVE)
             return
         thinker = Thinker(self._say, self._open_tables(), self._options, self._workspace, self._partner)
-        go = Go.parse(rest.split())
+        go = Go.parse(arguments.split())
         for fault in go.faults:
             self._note(fault)
         timer = Timer(go, game.live.turn, self._options.overhead)
@@ -248,8 +248,8 @@ class UciEngine:
 
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, reopened if the option Directory has been set; None after an error."""
-        if not self._tables_open:
-            self._tables, self._tables_open = None, True
+        if not self._are_tables_open:
+            self._tables, self._are_tables_open = None, True
             try:
                 self._tables = EngineTables(self._options.directories, self._note_loading)
             except TbgenError as error:
@@ -280,7 +280,7 @@ class UciEngine:
             try:
                 self._write(line)
             except OSError:  # nobody reads the output any more
-                self._output_closed = True
+                self._is_output_closed = True
 
 
 def _best_move_line(board: chess.Board, choice: MoveChoice) -> str:

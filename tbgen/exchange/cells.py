@@ -79,8 +79,8 @@ def publish_cells(
     """
     all_paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
     paths = [path for path in all_paths if path.name in cell_filter]
-    if missing := cell_filter.unmatched_names([path.name for path in paths]):
-        raise MissingCellsError(f"there are no cells of {names_text(missing)} in {directory}")
+    if missing_names := cell_filter.unmatched_names([path.name for path in paths]):
+        raise MissingCellsError(f"there are no cells of {names_text(missing_names)} in {directory}")
     if not paths:
         raise MissingCellsError(
             f"there are no cells in {directory}: solve positions with --cells {directory}"
@@ -90,8 +90,8 @@ def publish_cells(
     with updating_list(target) as files:
         for cell_number, path in enumerate(paths, 1):
             try:
-                published = publish_file(path, target, files, partial(_make_entry, path.name))
-                report(published, cell_number, len(paths))
+                published_cell = publish_file(path, target, files, partial(_make_entry, path.name))
+                report(published_cell, cell_number, len(paths))
             except UnusableFileError as error:
                 refusals.append((path, error))
             except TbgenError:
@@ -126,8 +126,10 @@ def plan_cell_fetch(
     """
     check_directory(directory)
     chosen_cells = [cell for cell in published_set.cells if cell.file in cell_filter]
-    if missing := cell_filter.unmatched_names([cell.file for cell in chosen_cells]):
-        raise MissingCellsError(f"the set of {origin} has no cells of {names_text(missing)}: choose others")
+    if missing_names := cell_filter.unmatched_names([cell.file for cell in chosen_cells]):
+        raise MissingCellsError(
+            f"the set of {origin} has no cells of {names_text(missing_names)}: choose others"
+        )
     if not chosen_cells:
         raise MissingCellsError(f"the set of {origin} has no cells: choose another")
     absent: list[PublishedCell] = []

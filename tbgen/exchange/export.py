@@ -289,9 +289,9 @@ def _phase_entries(layout: Layout) -> NDArray[np.uint32]:
         return np.zeros(0, np.uint32)
     entries = np.full(48**layout.pawns, _NO_PHASE, "<u4")
     for placement, phase in layout.phase_by_placement.items():
-        mirrored = tuple(IMAGE[MIRROR_FILES][square] for square in placement)
-        same_flag = 2 * (layout.placement_of(mirrored) == placement)
-        for image, flags in ((mirrored, same_flag + 1), (placement, same_flag)):
+        mirrored_placement = tuple(IMAGE[MIRROR_FILES][square] for square in placement)
+        same_flag = 2 * (layout.placement_of(mirrored_placement) == placement)
+        for image, flags in ((mirrored_placement, same_flag + 1), (placement, same_flag)):
             white, black = image[: layout.white_pawns], image[layout.white_pawns :]
             for white_order, black_order in product(permutations(white), permutations(black)):
                 index = 0
@@ -402,11 +402,11 @@ def export(
         if not table_path(directory, material.name, variant).exists():
             raise MissingTableError(material.name, directory, variant)
     make_directory(target)
-    exported = []
+    exported_tables = []
     for table_number, (material, variant) in enumerate(tables, 1):
-        exported.append(_export_table(directory, target, material, variant))
-        report(exported[-1], table_number, len(tables))
-    return exported
+        exported_tables.append(_export_table(directory, target, material, variant))
+        report(exported_tables[-1], table_number, len(tables))
+    return exported_tables
 
 
 def _export_table(directory: Path, target: Path, material: Material, variant: Variant) -> ExportedTable:

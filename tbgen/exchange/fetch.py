@@ -135,11 +135,11 @@ def plan_tables(
     different: list[PublishedFile] = []
     for variant in variants:
         missing_tables: list[tuple[str, bool]] = []
-        expected = choice or [t.parsed_material for t in published_set.tables if t.rules is variant]
-        for table_number, material in enumerate(expected, 1):
+        expected_materials = choice or [t.parsed_material for t in published_set.tables if t.rules is variant]
+        for table_number, material in enumerate(expected_materials, 1):
             path = table_path(directory, material.name, variant)
             if on_check is not None:
-                on_check(path.name, table_number, len(expected))
+                on_check(path.name, table_number, len(expected_materials))
             table = published_set.find(material, variant)
             digest = _digest(path, material, variant, check_all=on_check is not None)
             if table is not None:
@@ -156,21 +156,29 @@ def plan_tables(
 class NotPublishedError(TbgenError):
     """The set lacks requested tables or their sub-tables.
 
-    :param missing: name of each missing table, and whether the directory has a damaged file of that table.
+    :param missing_tables: name of each missing table, and whether the directory has a damaged file of it.
     """
 
     exit_code = MissingTableError.exit_code
     code = MissingTableError.code
 
     def __init__(
-        self, origin: str, variants: Sequence[Variant], missing: Sequence[tuple[str, bool]], directory: Path
+        self,
+        origin: str,
+        variants: Sequence[Variant],
+        missing_tables: Sequence[tuple[str, bool]],
+        directory: Path,
     ) -> None:
-        names = [f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing]
-        lacks = f"lacks {names_text(names)}" if missing else "has no tables"
+        names = [
+            f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing_tables
+        ]
+        lacks = f"lacks {names_text(names)}" if missing_tables else "has no tables"
         rules = " or ".join(variants)
-        options = ["--force"] if any(is_damaged for _, is_damaged in missing) else []
-        command = build_command([*options, *(name for name, _ in missing)], directory, variants[0])
-        remedy = f"name tables without them, or build them with: {command}" if missing else "choose others"
+        options = ["--force"] if any(is_damaged for _, is_damaged in missing_tables) else []
+        command = build_command([*options, *(name for name, _ in missing_tables)], directory, variants[0])
+        remedy = (
+            f"name tables without them, or build them with: {command}" if missing_tables else "choose others"
+        )
         super().__init__(f"the set of {origin} {lacks} for the rules {rules}: {remedy}")
 
 

@@ -97,10 +97,10 @@ def updating_list(target: Path) -> Iterator[dict[str, PublishedFile]]:
         yield files
     finally:
         if files != listed_files:
-            published = PublishedSet.of(files.values())
-            sums = "".join(f"{file.sha256}  {file.file}\n" for file in published.files)
+            published_set = PublishedSet.of(files.values())
+            sums = "".join(f"{file.sha256}  {file.file}\n" for file in published_set.files)
             write_file(target / SUMS_NAME, sums.encode())
-            write_file(target / LIST_NAME, published.json())
+            write_file(target / LIST_NAME, published_set.json())
 
 
 def publish_file(

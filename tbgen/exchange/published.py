@@ -158,8 +158,10 @@ class PublishedSet(_SetHead, frozen=True):
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if the set does not contain it."""
-        wanted = material, variant
-        return next((table for table in self.tables if (table.parsed_material, table.rules) == wanted), None)
+        wanted_key = material, variant
+        return next(
+            (table for table in self.tables if (table.parsed_material, table.rules) == wanted_key), None
+        )
 
     def json(self) -> bytes:
         """Return the list as JSON."""

@@ -206,8 +206,12 @@ class _ClusterBuild:
         """
         free_memory = {}
         for address, worker in self.workers.items():
-            assigned_tables = [other for other in self.tasks if self.addresses[other] == address]
-            memory = worker.memory - sum(self.estimates[other].memory for other in assigned_tables)
+            assigned_tables = [
+                other_material for other_material in self.tasks if self.addresses[other_material] == address
+            ]
+            memory = worker.memory - sum(
+                self.estimates[other_material].memory for other_material in assigned_tables
+            )
             if len(assigned_tables) < worker.threads and memory >= self.estimates[material].memory:
                 free_memory[address] = memory
         return max(free_memory, key=lambda address: free_memory[address], default=None)
@@ -217,22 +221,26 @@ class _ClusterBuild:
 
         :raises TbgenError: if no worker has had a table for ``patience`` seconds.
         """
-        ready = self.tracker.schedule.ready_tables(self.tracker.built)
-        if not ready or any(self.addresses[material] in self.workers for material in self.tasks):
+        ready_materials = self.tracker.schedule.ready_tables(self.tracker.built)
+        if not ready_materials or any(self.addresses[material] in self.workers for material in self.tasks):
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
-            self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
+            self.reporter.note(
+                f"no worker is left for {ready_materials[0]}: waiting {self.patience:.0f} s for one"
+            )
         elif time.monotonic() - self.stuck_since > self.patience:
-            needed_text = mib_text(self.estimates[ready[0]].memory)
+            needed_text = mib_text(self.estimates[ready_materials[0]].memory)
             raise self.tracker.failure or TbgenError(
-                f"no worker is left for {ready[0]}, which needs about {needed_text} of memory: start one and "
-                "build again"
+                f"no worker is left for {ready_materials[0]}, which needs about {needed_text} of memory: "
+                "start one and build again"
             )
 
     def _handle_report(self, report: "Future | dict[str, Any]") -> None:
         key = report.key if isinstance(report, Future) else report["key"]
-        material = next((other for other, future in self.tasks.items() if future.key == key), None)
+        material = next(
+            (other_material for other_material, future in self.tasks.items() if future.key == key), None
+        )
         if material is None:
             return  # the table is finished, or was assigned to another worker
         if isinstance(report, Future):
@@ -281,7 +289,7 @@ class _ClusterBuild:
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
         if self.tracker.failure is None:
             waiting_materials = self.tasks.keys() - self.tracker.in_progress.keys() - {material}
-            self.client.cancel([self.tasks[other] for other in waiting_materials])
+            self.client.cancel([self.tasks[other_material] for other_material in waiting_materials])
         self.tracker.fail(material, error)
 
     def _deaths_error(self, material: Material, deaths: int, worker: str) -> TbgenError:

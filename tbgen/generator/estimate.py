@@ -55,12 +55,12 @@ class Estimate:
 @cache
 def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate:
     """Return the estimated cost of building one table of a variant."""
-    form, shared = accrued_form_of(material), shared_bytes_of(material)
+    form, shared_size = accrued_form_of(material), shared_bytes_of(material)
     return Estimate(
         material=material,
         seconds=seconds_to_build(material, variant, form, threads),
-        memory=shared + memory_to_build(material, variant, form, threads),
-        shared_bytes=shared,
+        memory=shared_size + memory_to_build(material, variant, form, threads),
+        shared_bytes=shared_size,
         kept_bytes=_kept_bytes(material),
         disk=file_size(material, variant, form),
         scratch=scratch_size(material, form),
@@ -113,11 +113,11 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     :raises TbgenError: if a table needs more memory.
     """
     limit = total_memory() if cap is None else cap
-    too_large = [table for table in estimates if table.process_peak(used_bytes) > limit]
-    if not too_large:
+    oversized_tables = [table for table in estimates if table.process_peak(used_bytes) > limit]
+    if not oversized_tables:
         return
-    estimate = too_large[0]
-    other_count = len(too_large) - 1
+    estimate = oversized_tables[0]
+    other_count = len(oversized_tables) - 1
     needed_bytes = estimate.process_peak(used_bytes)
     others_text = f" (too large as well: {counted(other_count, 'other table')})" if other_count else ""
     usage_text = "" if needed_bytes == estimate.memory else ", including what the process uses already,"

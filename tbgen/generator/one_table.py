@@ -34,11 +34,13 @@ def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None
     check_memory(estimates, cap, resident_memory())
 
 
-def fits_in_memory(added: Estimate, running: Sequence[Estimate], peak: int, cap: int | None = None) -> bool:
+def fits_in_memory(
+    new_estimate: Estimate, running_estimates: Sequence[Estimate], peak: int, cap: int | None = None
+) -> bool:
     """Return whether there is enough memory to start a table in addition to the tables being built.
 
-    :param added: estimate of the table to start.
-    :param running: estimates of the tables being built.
+    :param new_estimate: estimate of the table to start.
+    :param running_estimates: estimates of the tables being built.
     :param peak: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to
         the system before the build exceeds this peak.
     :param cap: bytes that the process may use; None for what :func:`usable_memory` returns.
@@ -46,7 +48,9 @@ def fits_in_memory(added: Estimate, running: Sequence[Estimate], peak: int, cap:
     allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
-        return combined_peak([*running, added]) + max(0, resident_memory() - combined_peak(running))
+        return combined_peak([*running_estimates, new_estimate]) + max(
+            0, resident_memory() - combined_peak(running_estimates)
+        )
 
     if expected_peak() > (min(peak, allowed_bytes) if cap is None else cap):
         trim_memory()

@@ -92,18 +92,19 @@ def _man_labels(position: chess.Board, colour: chess.Color) -> list[str]:
 def board_picture(
     board: chess.BaseBoard,
     words: Mapping[chess.Square, Sequence[str]],
-    marked: Iterable[chess.Square],
+    marked_squares: Iterable[chess.Square],
     title: str,
     arrows: Iterable[chess.svg.Arrow] = (),
 ) -> str:
     """Return an SVG file of a board.
 
     :param words: the words to write on squares, one below the other; at most three are legible.
-    :param marked: the squares to colour.
+    :param marked_squares: the squares to colour.
     :param title: the description for screen readers.
     :param arrows: the arrows, later ones on top of earlier ones.
     """
-    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(marked, _MARK_FILL), arrows=arrows)
+    fill = dict.fromkeys(marked_squares, _MARK_FILL)
+    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=fill, arrows=arrows)
     texts = "".join(_word_texts(square, lines) for square, lines in sorted(words.items()))
     content, tail = drawing.rsplit("</svg>", 1)
     offset = content.index(">") + 1
@@ -184,5 +185,5 @@ def with_links(page: str, explorer: str) -> str:
         diagram_link = f'<a class="explore" href="{address}" title="Open in the explorer">{match[0]}</a>'
         return f'{diagram_link}\n<p class="open">{links}</p>'
 
-    linked = _DIAGRAM.sub(with_link, page)
-    return _NAVIGATION.sub(lambda match: f'{match[0]}\n<li><a href="{target}">Explorer</a></li>', linked, 1)
+    page = _DIAGRAM.sub(with_link, page)
+    return _NAVIGATION.sub(lambda match: f'{match[0]}\n<li><a href="{target}">Explorer</a></li>', page, 1)

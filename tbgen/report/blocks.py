@@ -113,7 +113,7 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     squares = [np.arange(64) if i or layout.pawns else np.array(TRIANGLE) for i in range(layout.free_count)]
     full_shape = len(layout.placements), *map(len, squares)
     corners = (np.unravel_index(slot, full_shape) for slot in (start, start + size - 1))
-    slices = [slice(int(first), int(last) + 1) for first, last in zip(*corners, strict=True)]
+    slices = [slice(int(low), int(high) + 1) for low, high in zip(*corners, strict=True)]
     shape = tuple(part.stop - part.start for part in slices)
     placements = np.array(layout.placements[slices[0]], np.intp).reshape(shape[0], layout.pawns)
     free = [_reshape_along(squares[i][slices[1 + i]], 1 + i, len(shape)) for i in range(layout.free_count)]

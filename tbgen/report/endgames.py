@@ -69,7 +69,7 @@ def typical_values_of(scan: TableCounts, side: int) -> EndgameValues:
     total = by_class.sum(axis=0)
     quiet = without_finished_positions(by_class[[0, SAME_COLOUR_BISHOPS]].sum(axis=0)).sum(axis=1)
     codes = np.flatnonzero(total.any(axis=1) | scan.en_passant[side].any(axis=1))
-    over = int(total[list(_GAME_OVER_CODES), 0].sum())
+    finished_count = int(total[list(_GAME_OVER_CODES), 0].sum())
     captures = int(by_class[[CAPTURES, CAPTURES | SAME_COLOUR_BISHOPS]].sum())
     mode = median = None
     if quiet.any():
@@ -77,7 +77,8 @@ def typical_values_of(scan: TableCounts, side: int) -> EndgameValues:
         median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
     best, worst = (GScore.from_code(codes[i]) if codes.size else None for i in (0, -1))
     counts = counts_by_score(quiet)
-    return EndgameValues(int(total.sum()), over, captures, counts, mode, median, best=best, worst=worst)
+    count = int(total.sum())
+    return EndgameValues(count, finished_count, captures, counts, mode, median, best=best, worst=worst)
 
 
 def _unusual_values(scan: TableCounts, sides: Sides[EndgameValues]) -> list[UnusualValue]:

@@ -100,8 +100,8 @@ def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float
     leader = report.mating.rule.leader
     shares = []
     for side, counts in enumerate(report.distribution.board):
-        held = (count for value, count in counts.items() if value.holder != leader and (mates or value.rank))
-        share = ratio(sum(held), sum(counts.values()))
+        held = (value for value in counts if value.holder != leader and (mates or value.rank))
+        share = ratio(sum(counts[value] for value in held), sum(counts.values()))
         if leader is not None and share >= NOTABLE_SHARE:
             shares.append((share, side))
     return shares
@@ -111,8 +111,8 @@ def _upset(report: TableReport) -> Iterator[str]:
     name = COLOURS[report.mating.rule.leader == "white"]
     pawns = pawn_lead_text(report.mating.rule.advantage)
     for share, side in sorted(upset_shares(report))[-1:]:
-        part = f"{percent(share)} of the positions with {COLOURS[side]} to move"
-        yield f"{name} is {pawns} behind, and yet holds the score in {part}."
+        scope = f"{percent(share)} of the positions with {COLOURS[side]} to move"
+        yield f"{name} is {pawns} behind, and yet holds the score in {scope}."
 
 
 def _no_mate(report: TableReport) -> Iterator[str]:
@@ -125,8 +125,8 @@ def _no_mate(report: TableReport) -> Iterator[str]:
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
         text = NO_MATE_TEXT.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
-        forced = f"{score_text(best)} with either side to move"
-        yield f"{COLOURS[not best.white]} {text}, but can generally force {forced}."
+        forced_text = f"{score_text(best)} with either side to move"
+        yield f"{COLOURS[not best.white]} {text}, but can generally force {forced_text}."
 
 
 def generally_forced_score(mating: MatingPotential) -> GScore | None:
@@ -160,16 +160,16 @@ def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
     for report in reports:
         for side in report.distribution.board:
             counts.update(side)
-    held = [0, 0]
+    held_counts = [0, 0]
     for value, count in counts.items():
-        held[not value.white] += count if value.rank else 0
-    if drawn := sum(held):
-        part = f"{percent(drawn / counts.total())} of the positions"
-        white, black = (percent(count / drawn) for count in held)
+        held_counts[not value.white] += count if value.rank else 0
+    if draw_count := sum(held_counts):
+        scope = f"{percent(draw_count / counts.total())} of the positions"
+        white, black = (percent(count / draw_count) for count in held_counts)
         holds = f"White holds the score in {white} of them, Black in {black}"
-        if drawn in held:
-            holds = f"{COLOURS[held.index(drawn)]} holds the score in all of them"
-        yield f"Chess calls {part} drawn; here every one is decided: {holds}."
+        if draw_count in held_counts:
+            holds = f"{COLOURS[held_counts.index(draw_count)]} holds the score in all of them"
+        yield f"Chess calls {scope} drawn; here every one is decided: {holds}."
 
 
 def _draws(report: TableReport) -> Iterator[str]:
@@ -192,8 +192,8 @@ def _wipe_outs(report: TableReport) -> Iterator[str]:
     if wiped_out := sum(row.wiped_out for row in counts):
         states = sum(row.states for row in counts)
         survives = percent(sum(row.survives for row in counts) / states)
-        wiped = percent(wiped_out / states)
-        survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped}"
+        wiped_share = percent(wiped_out / states)
+        survival = f"survives in {survives} of all states; captures and pawn moves wipe out {wiped_share}"
         yield f"A score that has accrued {survival}."
 
 
@@ -226,8 +226,8 @@ def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
         gain_text = (
             f"{weaker} holds the score in {percent(share)} of all positions, though they are drawn in chess"
         )
-        part = f"with {COLOURS[side]} to move, {gain_text}"
-        yield f"The weaker side gains most from draws in {report.material}: {part}."
+        scope = f"with {COLOURS[side]} to move, {gain_text}"
+        yield f"The weaker side gains most from draws in {report.material}: {scope}."
 
 
 def _burdens_overall(reports: Sequence[TableReport]) -> Iterator[str]:
@@ -318,31 +318,31 @@ def _rule_check(reports: Sequence[TableReport]) -> Iterator[str]:
 def _nearest_win(reports: Sequence[TableReport]) -> Iterator[str]:
     """Yield a sentence on the leader that comes nearest to a general win without having one."""
     chances = [
-        (chance.share, report, waiting)
+        (chance.share, report, is_waiting)
         for report in reports
         if (truth := report.mating.leader_truth) is not None and truth.verdict is Verdict.SOMETIMES
-        for waiting, chance in enumerate((truth.to_move, truth.waiting))
+        for is_waiting, chance in enumerate((truth.to_move, truth.waiting))
     ]
     if chances:
-        share, report, waiting = max(chances, key=lambda entry: entry[0])
+        share, report, is_waiting = max(chances, key=lambda entry: entry[0])
         leader = SIDES.index(str(report.mating.rule.leader))
-        part = f"{percent(share)} of the open positions with {COLOURS[leader ^ waiting]} to move"
-        text = f"{report.material} comes nearest to one: {COLOURS[leader]} forces mate in {part}"
+        scope = f"{percent(share)} of the open positions with {COLOURS[leader ^ is_waiting]} to move"
+        text = f"{report.material} comes nearest to one: {COLOURS[leader]} forces mate in {scope}"
         yield f"Of the materials that are not general wins, {text}."
 
 
 def _best_forced(reports: Sequence[TableReport]) -> Iterator[str]:
     """Yield a sentence on the best score that leaders without forced mates in open positions can force."""
-    forced = [
+    forced_scores = [
         (best, report.material)
         for report in reports
         if (truth := report.mating.leader_truth) is not None
         and truth.verdict in (Verdict.NEVER, Verdict.NO_HELP_MATE)
         and (best := generally_forced_score(report.mating)) is not None
     ]
-    if forced:
-        rank = min(best.rank for best, _ in forced)
-        names = _name_list(material for best, material in forced if best.rank == rank)
+    if forced_scores:
+        rank = min(best.rank for best, _ in forced_scores)
+        names = _name_list(material for best, material in forced_scores if best.rank == rank)
         yield f"In {names} mate cannot generally be forced, but {score_text(GScore(rank, True))} can."
 
 
@@ -354,12 +354,12 @@ def difference_highlights(differences: Sequence[Difference]) -> list[str]:
 def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
     extreme = max(differences, key=lambda difference: difference.share)
     if extreme.share:
-        part = f"{percent(extreme.share)} of its positions"
-        yield f"The rules differ most in {extreme.material}: {part} have a different value."
+        scope = f"{percent(extreme.share)} of its positions"
+        yield f"The rules differ most in {extreme.material}: {scope} have a different value."
     extreme = max(differences, key=_holder_changes)
     if change_count := _holder_changes(extreme):
-        part = f"{counted(change_count, 'position')} of {extreme.material} (symmetric images counted)"
-        yield f"In {part}, more than anywhere else, the two rules give the score to different sides."
+        scope = f"{counted(change_count, 'position')} of {extreme.material} (symmetric images counted)"
+        yield f"In {scope}, more than anywhere else, the two rules give the score to different sides."
     if same_names := _name_list(difference.material for difference in differences if not difference.share):
         yield f"Nothing differs in {same_names}."
 

@@ -327,11 +327,10 @@ def save_report(
     full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
     remaining = tuple(task for task in full_plan.tasks if not _is_saved(data, task))
-    new = {task.material for task in remaining}
-    compared = data.compared_materials()
+    settled_materials = set(data.compared_materials()).difference(task.material for task in remaining)
     # The tables of a material are compared again if one of them is read again.
-    stale = {key: cost for key, cost in full_plan.comparisons.items() if key in new or key not in compared}
-    plan = replace(full_plan, tasks=remaining, comparisons=stale)
+    comparisons = {key: cost for key, cost in full_plan.comparisons.items() if key not in settled_materials}
+    plan = replace(full_plan, tasks=remaining, comparisons=comparisons)
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
     with PlainCopies(plan.directories[0]) as copies:
@@ -344,10 +343,10 @@ def save_report(
                 data.save_table(table)
         for task in full_plan.tasks if depths else ():
             if task not in remaining:
-                before = data.report(task.material, task.variant)
-                after = with_lines(plan.directories, before, clock, depths)
-                if after != before:
-                    data.save_table(after)
+                report_before = data.report(task.material, task.variant)
+                report_after = with_lines(plan.directories, report_before, clock, depths)
+                if report_after != report_before:
+                    data.save_table(report_after)
                     count += 1
     return count
 

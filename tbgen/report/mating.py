@@ -353,20 +353,20 @@ def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
 def _sentence(material: Material, potential: MatingPotential) -> str:
     rule, one_colour = potential.rule, potential.like_bishops
     if rule.leader is None:
-        parts = [f"{material}: {rule.reason}."]
+        sentences = [f"{material}: {rule.reason}."]
     else:
         effect = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
         ahead = f"{rule.leader.capitalize()} is {pawn_lead_text(rule.advantage)} ahead"
-        parts = [f"{material}: {ahead}, and the rule {effect}: {rule.reason}."]
+        sentences = [f"{material}: {ahead}, and the rule {effect}: {rule.reason}."]
     for name, side in potential.truth.items():
         if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
-            parts.append(_truth_sentence(name, side))
+            sentences.append(_truth_sentence(name, side))
     if one_colour is not None:
         bishops = "men bound to" if material.is_described else "bishops of"
-        parts.append(f"With {bishops} one colour: {_truth_sentence('white', one_colour.white)}")
+        sentences.append(f"With {bishops} one colour: {_truth_sentence('white', one_colour.white)}")
     if potential.agrees is not None:
-        parts.append("Rule and truth agree." if potential.agrees else "The rule is wrong here.")
-    return " ".join(parts)
+        sentences.append("Rule and truth agree." if potential.agrees else "The rule is wrong here.")
+    return " ".join(sentences)
 
 
 def _truth_sentence(name: str, truth: MatingFacts) -> str:
@@ -390,8 +390,8 @@ def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
     attacker = rule.leader or "white"
     truth = potential.truth[attacker]
     agrees = "wrong" if potential.agrees is False else ""
-    predicted = "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}"
-    cells = *_shares(truth), *_longest_and_typical(entry, attacker), predicted, str(truth.verdict), agrees
+    prediction = "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}"
+    cells = *_shares(truth), *_longest_and_typical(entry, attacker), prediction, str(truth.verdict), agrees
     yield entry.material.name, attacker.capitalize(), *cells
     if potential.like_bishops is not None:
         one_colour = potential.like_bishops[attacker]

@@ -62,7 +62,7 @@ def _parse_material(word: str) -> Material:
 
 def make_mating_report(
     directory: Directories,
-    words: Iterable[str],
+    texts: Iterable[str],
     *,
     rules: Variant | str = "r",
     marks: MatingMarks = MULLER,
@@ -73,7 +73,7 @@ def make_mating_report(
 
     :param directory: the directory of the tables, or several directories: each table is read from the first
         that has it. None stands for the default directory.
-    :param words: men such as ``[WF]`` or ``N``, which stand for the materials of :func:`mating_materials`,
+    :param texts: men such as ``[WF]`` or ``N``, which stand for the materials of :func:`mating_materials`,
         and names of further materials.
     :param marks: the properties of men that the rule of thumb uses.
     :param threads: number of threads to count with; each needs about 50 MiB.
@@ -84,21 +84,22 @@ def make_mating_report(
     :raises NothingToReportError: if none of the tables exists.
     :raises DamagedTableError: if a table cannot be used.
     """
-    first_directory, *others = directories = directories_of(directory)
+    first_directory, *other_directories = directories = directories_of(directory)
     variant = Variant(rules)
-    words = list(words)
-    if not words:
+    texts = list(texts)
+    if not texts:
         raise UsageError("no man is named: name men such as [WF] or N")
-    men = [word for word in words if _MAN_PATTERN.fullmatch(word)]
-    named_materials = {_parse_material(word) for word in words if word not in men}
-    existing = set(tables_in(first_directory, variant, *others))
+    men = [word for word in texts if _MAN_PATTERN.fullmatch(word)]
+    named_materials = {_parse_material(word) for word in texts if word not in men}
+    existing = set(tables_in(first_directory, variant, *other_directories))
     for material in sorted(named_materials - existing):
-        raise MissingTableError(material.name, first_directory, variant, others)
-    requested = {*mating_materials(men), *named_materials}
-    available = sorted(requested & existing)
-    missing = tuple(sorted(requested - existing))
+        raise MissingTableError(material.name, first_directory, variant, other_directories)
+    requested_materials = {*mating_materials(men), *named_materials}
+    available = sorted(requested_materials & existing)
+    missing_materials = tuple(sorted(requested_materials - existing))
     if not available:
-        command = build_command((material.name for material in missing[: len(men)]), first_directory, variant)
+        names = (material.name for material in missing_materials[: len(men)])
+        command = build_command(names, first_directory, variant)
         directories_text = " and ".join(map(str, directories))
         raise NothingToReportError(f"{directories_text} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in available}
@@ -109,4 +110,4 @@ def make_mating_report(
         with open_source(directories, material, variant, threads=threads, progress=clock.progress) as source:
             scan = scan_table(source, threads=threads, progress=clock.progress)
         entries.append(mating_entry(scan, marks=marks))
-    return MatingReport(tuple(entries), missing)
+    return MatingReport(tuple(entries), missing_materials)

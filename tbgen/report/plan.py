@@ -87,8 +87,8 @@ class ReportPlan:
         peak = 0
         for material in self.materials:
             tables = [task.cost.memory for task in self.tasks_of(material) if task.cost.memory]
-            others = max(len(tables) - 1, 0) * fresh_bytes(layout_of(material).size)
-            peak = max(peak, max(tables, default=0) + others)
+            other_bytes = max(len(tables) - 1, 0) * fresh_bytes(layout_of(material).size)
+            peak = max(peak, max(tables, default=0) + other_bytes)
         return peak and BASE_MEMORY + peak
 
     @property
@@ -126,28 +126,32 @@ def plan_report(
     :raises DamagedTableError: if a file is not a table.
     :raises NothingToReportError: if there are no tables, or no saved data of a named table.
     """
-    first_directory, *others = directories = directories_of(directory)
-    if missing := [str(other) for other in others if not other.is_dir()]:
+    first_directory, *other_directories = directories = directories_of(directory)
+    if missing := [str(other) for other in other_directories if not other.is_dir()]:
         raise UsageError(f"there is no directory {missing[0]}: name materials before --dir")
     paths = " and ".join(map(str, directories))
-    named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
+    named_materials = {Material.parse(each) if isinstance(each, str) else each for each in materials}
     variants = tuple(Variant) if rules is None else (Variant(rules),)
     data = SavedData(first_directory)
-    stored = {
-        variant: set(data.materials(variant) if saved else tables_in(first_directory, variant, *others))
+    stored_materials = {
+        variant: set(
+            data.materials(variant) if saved else tables_in(first_directory, variant, *other_directories)
+        )
         for variant in variants
     }
-    stored = {variant: {m for m in found if not m.is_described} for variant, found in stored.items()}
-    for material in named:
+    stored_materials = {
+        variant: {m for m in found if not m.is_described} for variant, found in stored_materials.items()
+    }
+    for material in named_materials:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
-    all_existing = set[Material]().union(*stored.values())
-    for material in sorted(named - all_existing):
+    all_existing = set[Material]().union(*stored_materials.values())
+    for material in sorted(named_materials - all_existing):
         if not saved:
-            raise MissingTableError(material.name, first_directory, variants[0], others)
+            raise MissingTableError(material.name, first_directory, variants[0], other_directories)
         raise NothingToReportError(f"{paths} has no data of {material}; make some: tbgen report --save DIR")
-    requested = named.union(all_materials(men) if men is not None else ()) or all_existing
-    if not all_existing & requested:
+    requested_materials = named_materials.union(all_materials(men) if men is not None else ()) or all_existing
+    if not all_existing & requested_materials:
         if saved:
             sentence = f"{paths} has no data of these tables; save them with: tbgen report --save DIR"
             raise NothingToReportError(sentence)
@@ -157,11 +161,11 @@ def plan_report(
     tasks = tuple(
         Task(material, variant, cost) if saved else _reading_task(directories, material, variant, layers)
         for variant in variants
-        for material in sorted(stored[variant] & requested)
+        for material in sorted(stored_materials[variant] & requested_materials)
     )
-    comparable = requested.intersection(*stored.values()) if len(variants) > 1 else set()
-    compared = {
+    comparable = requested_materials.intersection(*stored_materials.values()) if len(variants) > 1 else set()
+    comparison_costs = {
         material: cost if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(comparable.intersection(data.compared_materials()) if saved else comparable)
     }
-    return ReportPlan(directories, tasks, compared, saved, layers)
+    return ReportPlan(directories, tasks, comparison_costs, saved, layers)

@@ -112,7 +112,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
     """
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
-    plotted: dict[str, Any] = {}
+    line_by_label: dict[str, Any] = {}
     for side, panel in enumerate(axes):
         groups = by_group(depths[side])
         for (label, (dashes, marker, colour)), counts in zip(VALUE_GROUPS.items(), groups, strict=True):
@@ -120,7 +120,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
                 fill = "none" if marker in "s^v" else colour
                 style = {"linestyle": dashes, "marker": marker, "color": colour, "markerfacecolor": fill}
                 plies = list(counts)
-                (plotted[label],) = panel.plot(
+                (line_by_label[label],) = panel.plot(
                     plies, list(counts.values()), markersize=4, linewidth=1.2, **style
                 )
         set_log_scale(panel, 2 * max((count for counts in groups for count in counts.values()), default=1))
@@ -129,8 +129,8 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
     longest = max((max(counts) for values in depths for counts in values.values()), default=0)
     axes[1].set_xlim(-0.5 - longest / 60, longest + 0.5 + longest / 60)
     axes[1].xaxis.get_major_locator().set_params(integer=True)
-    labels = [label for label in VALUE_GROUPS if label in plotted]
-    lines = [plotted[label] for label in labels]
+    labels = [label for label in VALUE_GROUPS if label in line_by_label]
+    lines = [line_by_label[label] for label in labels]
     drawing.legend(lines, labels, loc="upper left", bbox_to_anchor=(0.785, 0.88), fontsize=9)
 
 

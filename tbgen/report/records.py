@@ -35,12 +35,12 @@ def _record(scan: TableCounts, code: int, by_depth: CountArray) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
     for side in (1, 0):  # later assignments take precedence
-        longest, negated_place = scan.deepest.get((EN_PASSANT, side, code), (-1, 0))
-        if longest == depth:
+        greatest_depth, negated_place = scan.deepest.get((EN_PASSANT, side, code), (-1, 0))
+        if greatest_depth == depth:
             row, slot_in_phase = divmod(-negated_place, scan.layout.phase_size)
             board = en_passant_board(scan.layout, *scan.en_passant_rows[row], slot_in_phase)
-        longest, negated_place = scan.deepest.get((ANY, side, code), (-1, 0))
-        if longest == depth:
+        greatest_depth, negated_place = scan.deepest.get((ANY, side, code), (-1, 0))
+        if greatest_depth == depth:
             board = board_of(scan.layout, Side(side), Slot(-negated_place))
     assert board is not None
     value = GScore.from_code(code)
@@ -71,13 +71,13 @@ def with_line(record: Record, tables: Tablebase) -> Record:
         _logger.warning("the line of %s to %s is left out: %s", record.material, record.value, error)
         return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
-    replayed = with_moves(record, [ply.uci for ply in line])
-    if replayed is None or replayed.line != points:
+    replayed_record = with_moves(record, [ply.uci for ply in line])
+    if replayed_record is None or replayed_record.line != points:
         raise DamagedTableError(
             f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
             f"there; find out why with: tbgen verify {record.material} --rules {record.variant}"
         )
-    return replayed
+    return replayed_record
 
 
 def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
@@ -125,11 +125,11 @@ def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
     have the same men, only White's scores count, so that a position and its image with exchanged colours
     count once.
     """
-    counted = [record for record in records if record.value.white or not record.material.symmetric]
+    counted_records = [record for record in records if record.value.white or not record.material.symmetric]
     overall = []
-    for rank in sorted({record.value.rank for record in counted}):
-        depth = max(record.depth for record in counted if record.value.rank == rank)
-        longest = [record for record in counted if (record.value.rank, record.depth) == (rank, depth)]
+    for rank in sorted({record.value.rank for record in counted_records}):
+        depth = max(record.depth for record in counted_records if record.value.rank == rank)
+        longest = [each for each in counted_records if (each.value.rank, each.depth) == (rank, depth)]
         longest.sort(key=lambda record: (record.material, not record.value.white))
         ties = sum(record.ties for record in longest)
         overall.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))

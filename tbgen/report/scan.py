@@ -116,11 +116,11 @@ def _run_tally(holder: int, value: NDArray[np.uint8], max_stored: NDArray[np.int
     same_holder = (code < NONE) == (holder == 0)
     # V lies between A and W (fact F2 of docs/theory.md) and rank(W) >= rank(A), so rank(V) >= rank(A).
     survives = np.where(same_holder & (rank >= low_rank) & (rank <= high_rank), 1, 0)
-    changed = states - survives
+    changed_counts = states - survives
     return [
-        (WORSENED, slot, np.where(same_holder, changed, 0)),
-        (LOST_BY_RESET, slot, np.where(same_holder, 0, changed)),
-        (VALUE_IS_FRESH, slot, np.where(code == value[slot], changed, 0)),
+        (WORSENED, slot, np.where(same_holder, changed_counts, 0)),
+        (LOST_BY_RESET, slot, np.where(same_holder, 0, changed_counts)),
+        (VALUE_IS_FRESH, slot, np.where(code == value[slot], changed_counts, 0)),
     ]
 
 
@@ -384,10 +384,10 @@ def _count_part(
     start = part_number * layers.part_slots
     value, rank_of_slot, is_symmetric = (array[..., start : start + layers.part_slots] for array in about)
     for side in SIDES:
-        words = np.flatnonzero(part.present[side])  # most words are empty
-        bits = np.unpackbits(part.present[side, words].view(np.uint8), bitorder="little")
+        word_indices = np.flatnonzero(part.present[side])  # most words are empty
+        bits = np.unpackbits(part.present[side, word_indices].view(np.uint8), bitorder="little")
         by_word = part.value[side], value[side], rank_of_slot[side], is_symmetric
-        code, fresh, ranks, symmetric = (array.reshape(-1, 64)[words] for array in by_word)
+        code, fresh, ranks, symmetric = (array.reshape(-1, 64)[word_indices] for array in by_word)
         # The side that has moved holds g(P). The fresh state, with A = g(P), is not counted.
         states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
         if holder != side:

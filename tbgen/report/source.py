@@ -63,8 +63,8 @@ class TableSource:
 
     def fresh_results(self, side: int, start: int, size: int) -> FreshResults:
         """Return fresh values and depths of consecutive slots."""
-        part = slice(start, start + size)
-        return self.table.value[side, part], self.table.depth[side, part]
+        slots = slice(start, start + size)
+        return self.table.value[side, slots], self.table.depth[side, slots]
 
     def runs(self, holder: int, side: int, start: int, size: int) -> ScanRuns | None:
         """Return the runs of consecutive slots; None if the table stores no runs.
@@ -74,10 +74,10 @@ class TableSource:
         """
         if not self.table.run_mask.size:
             return None
-        slot_of_run, part = self._index.of_range(holder, side, start, size)
-        rank = self.table.run_rank[part]
+        slot_of_run, runs = self._index.of_range(holder, side, start, size)
+        rank = self.table.run_rank[runs]
         first_rank = (rank % LAST_RUN).astype(np.int16)
-        return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[part])
+        return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[runs])
 
     def layers(self, threads: int) -> EveryLayer:
         """Return a context manager that solves the table again and provides its layers.
@@ -112,9 +112,9 @@ def open_source(
     :raises DamagedTableError: if the table cannot be used.
     """
     with Library(directories, variant, threads=threads, copies=copies) as library:
-        opened = library.table(material)
-        table = opened.read(Given(threads=threads), functions=False, progress=progress)
+        open_table = library.table(material)
+        table = open_table.read(Given(threads=threads), functions=False, progress=progress)
         if np.bitwise_count(table.run_mask).sum() != np.count_nonzero(table.run_rank >= LAST_RUN):
-            raise opened.damaged("its runs do not fit their mask")
-        opened.check_facts(table, with_accrued=not opened.info.derives)
-        yield TableSource(opened.info, table, library)
+            raise open_table.damaged("its runs do not fit their mask")
+        open_table.check_facts(table, with_accrued=not open_table.info.derives)
+        yield TableSource(open_table.info, table, library)

@@ -89,9 +89,9 @@ class PositionSolver:
                 sentence = "the server is solving another position: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
             async with self._turn, AsyncExitStack() as stack:
-                yield self._solve(query, budget, bill, stack)
+                yield self._solution_events(query, budget, bill, stack)
 
-    async def _solve(
+    async def _solution_events(
         self, query: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
     ) -> AsyncIterator[str]:
         """Yield the events. The processes that compile and solve end when ``stack`` is closed."""

@@ -344,7 +344,8 @@ def sprt_table(standings: Standings) -> StandingsTable | None:
     if test.pairs:
         note += f" {counted(len(standings.games) - pair_games, 'game')} without a partner left out."
     elif 2 * pair_games > test.count:
-        note += f" {pair_games:,} of these games form pairs of reversed colours; tbgen score --pairs tests these."
+        pairs = f"{pair_games:,} of these games form pairs of reversed colours"
+        note += f" {pairs}; tbgen score --pairs tests these."
     columns = [Column("quantity", "quantity", is_text=True), Column("value", "value", show=_quantity_text)]
     return StandingsTable("sprt", "SPRT", note, columns, list(quantities.items()))
 
