@@ -206,8 +206,8 @@ class EventOptions(OptionGroup):
         """
         if self.pgn is None or not self.pgn.name:
             raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
-        converted_options = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
-        converted_options |= {"order", "tiebreaks", "byes"}
+        converted = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
+        converted |= {"order", "tiebreaks", "byes"}
         order = self.order or DEFAULT_RANKING.order
         if self.tiebreaks is not None:
             order = order.with_tiebreaks(self.tiebreaks)
@@ -217,11 +217,7 @@ class EventOptions(OptionGroup):
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves or None),
             ranking=Ranking(order, self.byes),
-            **{
-                name: value
-                for name, value in options.items()
-                if name not in converted_options and value is not None
-            },
+            **{name: value for name, value in options.items() if name not in converted and value is not None},
         )
 
 

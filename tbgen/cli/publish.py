@@ -78,23 +78,19 @@ def run(
         if cells is not None:
             if site:
                 raise UsageError("a site has tables but no cells: leave out --cells or --site")
-            published_set = publish_cells(
-                cells, target, cell_filter(names, men, variants), report=show_progress
-            )
+            content = publish_cells(cells, target, cell_filter(names, men, variants), report=show_progress)
         else:
             materials = material_list(map(Material.parse, names), men)
             if site:
                 from tbgen.web.site import write_site
 
-                published_set = write_site(
-                    directory, target, variants, materials, event=live, show=show_progress
-                )
+                content = write_site(directory, target, variants, materials, event=live, show=show_progress)
             else:
-                published_set = publish(directory, target, variants, materials, report=show_progress)
+                content = publish(directory, target, variants, materials, report=show_progress)
     if json:
-        print_document(published_set, indent=1)
+        print_document(content, indent=1)
     else:
-        print(f"{target}: {_summary(published_set)}")
+        print(f"{target}: {_summary(content)}")
 
 
 def cell_filter(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> CellFilter:

@@ -72,7 +72,7 @@ def run(
     if not selection:
         raise NoTablesError(directory, variant)
     reporter = TableProgress()
-    table_proofs = []
+    results = []
     with reporter.line, Library(directory, variant) as tables:
         for proof in verify(
             selection,
@@ -86,19 +86,15 @@ def run(
             variant=variant,
             proofs=Proofs(proofs),
         ):
-            table_proofs.append(proof)
+            results.append(proof)
             reporter.line.clear()
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_document(
-            DirectoryProofDocument(directory, variant, [*map(ProofDocument.of_proof, table_proofs)])
-        )
-    elif len(table_proofs) > 1 and sample is None:
-        reporter.line.note(
-            f"{sum(p.proved for p in table_proofs)} of {len(table_proofs)} tables without errors"
-        )
-    _raise_failure(table_proofs)
+        print_document(DirectoryProofDocument(directory, variant, [*map(ProofDocument.of_proof, results)]))
+    elif len(results) > 1 and sample is None:
+        reporter.line.note(f"{sum(p.proved for p in results)} of {len(results)} tables without errors")
+    _raise_failure(results)
 
 
 def _text(proof: TableProof) -> str:

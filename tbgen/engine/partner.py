@@ -107,12 +107,10 @@ class Judgement:
 
     def without_move(self, move: chess.Move) -> "Judgement":
         """Return the judgement without one of the candidates, with half the limits for another search."""
-        other_candidates = {
-            other_move: candidate for other_move, candidate in self.candidates.items() if other_move != move
-        }
+        candidates = {key: candidate for key, candidate in self.candidates.items() if key != move}
         nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
         return replace(
-            self, candidates=other_candidates, search_seconds=self.search_seconds / 2, search_nodes=nodes
+            self, candidates=candidates, search_seconds=self.search_seconds / 2, search_nodes=nodes
         )
 
 
@@ -146,9 +144,8 @@ class Partner:
             own_options[_OVERHEAD_OPTION] = str(offered_options[_OVERHEAD_OPTION].min or 0)
         wanted = {name: value for name, value in own_options.items() if name in offered_options}
         try:
-            self._engine.configure(
-                options_for(offered_options, wanted) | options_for(offered_options, options)
-            )
+            values = options_for(offered_options, wanted) | options_for(offered_options, options)
+            self._engine.configure(values)
         except (UsageError, chess.engine.EngineError, TimeoutError) as error:
             self._engine.close()
             raise PartnerError(f"the partner {self._name} rejects its options{_reason_text(error)}") from None

@@ -226,14 +226,10 @@ class EngineTables:
 
     def ranked_advice(self, game: SearchGame, choices: Sequence[chess.Move]) -> Sequence[Advice]:
         """Return advice on each allowed move, best first; empty if tables do not cover all legal moves."""
-        ranked_moves = list[RankedMove]()
+        moves = list[RankedMove]()
         with suppress(TbgenError):
-            ranked_moves = [
-                move for move in self._base.moves(game.live, game.accrued) if move.move in choices
-            ]
-        return [
-            Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked_moves
-        ]
+            moves = [move for move in self._base.moves(game.live, game.accrued) if move.move in choices]
+        return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in moves]
 
     def line(
         self, game: SearchGame, best: Advice, timer: Timer, searches: Iterator[int]

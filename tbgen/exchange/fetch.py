@@ -134,7 +134,7 @@ def plan_tables(
     present: list[PublishedFile] = []
     different: list[PublishedFile] = []
     for variant in variants:
-        missing_tables: list[tuple[str, bool]] = []
+        missing: list[tuple[str, bool]] = []
         expected_materials = choice or [t.parsed_material for t in published_set.tables if t.rules is variant]
         for table_number, material in enumerate(expected_materials, 1):
             path = table_path(directory, material.name, variant)
@@ -145,9 +145,9 @@ def plan_tables(
             if table is not None:
                 (absent if digest is None else present if digest == table.digest else different).append(table)
             elif digest is None:
-                missing_tables.append((material.name, path.exists()))
-        if missing_tables:
-            raise NotPublishedError(origin, [variant], missing_tables, directory)
+                missing.append((material.name, path.exists()))
+        if missing:
+            raise NotPublishedError(origin, [variant], missing, directory)
     if not (choice or absent or present or different):
         raise NotPublishedError(origin, variants, [], directory)
     return FetchPlan(directory, tuple(absent), tuple(present), tuple(different))
@@ -156,7 +156,7 @@ def plan_tables(
 class NotPublishedError(TbgenError):
     """The set lacks requested tables or their sub-tables.
 
-    :param missing_tables: name of each missing table, and whether the directory has a damaged file of it.
+    :param missing: name of each missing table, and whether the directory has a damaged file of it.
     """
 
     exit_code = MissingTableError.exit_code
@@ -166,19 +166,15 @@ class NotPublishedError(TbgenError):
         self,
         origin: str,
         variants: Sequence[Variant],
-        missing_tables: Sequence[tuple[str, bool]],
+        missing: Sequence[tuple[str, bool]],
         directory: Path,
     ) -> None:
-        names = [
-            f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing_tables
-        ]
-        lacks = f"lacks {names_text(names)}" if missing_tables else "has no tables"
+        names = [f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing]
+        lacks = f"lacks {names_text(names)}" if missing else "has no tables"
         rules = " or ".join(variants)
-        options = ["--force"] if any(is_damaged for _, is_damaged in missing_tables) else []
-        command = build_command([*options, *(name for name, _ in missing_tables)], directory, variants[0])
-        remedy = (
-            f"name tables without them, or build them with: {command}" if missing_tables else "choose others"
-        )
+        options = ["--force"] if any(is_damaged for _, is_damaged in missing) else []
+        command = build_command([*options, *(name for name, _ in missing)], directory, variants[0])
+        remedy = f"name tables without them, or build them with: {command}" if missing else "choose others"
         super().__init__(f"the set of {origin} {lacks} for the rules {rules}: {remedy}")
 
 

@@ -206,12 +206,8 @@ class _ClusterBuild:
         """
         free_memory = {}
         for address, worker in self.workers.items():
-            assigned_tables = [
-                other_material for other_material in self.tasks if self.addresses[other_material] == address
-            ]
-            memory = worker.memory - sum(
-                self.estimates[other_material].memory for other_material in assigned_tables
-            )
+            assigned_tables = [table for table in self.tasks if self.addresses[table] == address]
+            memory = worker.memory - sum(self.estimates[table].memory for table in assigned_tables)
             if len(assigned_tables) < worker.threads and memory >= self.estimates[material].memory:
                 free_memory[address] = memory
         return max(free_memory, key=lambda address: free_memory[address], default=None)
@@ -226,21 +222,19 @@ class _ClusterBuild:
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
-            self.reporter.note(
-                f"no worker is left for {ready_materials[0]}: waiting {self.patience:.0f} s for one"
-            )
+            table = ready_materials[0]
+            self.reporter.note(f"no worker is left for {table}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
-            needed_text = mib_text(self.estimates[ready_materials[0]].memory)
+            table = ready_materials[0]
+            needed_text = mib_text(self.estimates[table].memory)
             raise self.tracker.failure or TbgenError(
-                f"no worker is left for {ready_materials[0]}, which needs about {needed_text} of memory: "
+                f"no worker is left for {table}, which needs about {needed_text} of memory: "
                 "start one and build again"
             )
 
     def _handle_report(self, report: "Future | dict[str, Any]") -> None:
         key = report.key if isinstance(report, Future) else report["key"]
-        material = next(
-            (other_material for other_material, future in self.tasks.items() if future.key == key), None
-        )
+        material = next((table for table, future in self.tasks.items() if future.key == key), None)
         if material is None:
             return  # the table is finished, or was assigned to another worker
         if isinstance(report, Future):
@@ -289,7 +283,7 @@ class _ClusterBuild:
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
         if self.tracker.failure is None:
             waiting_materials = self.tasks.keys() - self.tracker.in_progress.keys() - {material}
-            self.client.cancel([self.tasks[other_material] for other_material in waiting_materials])
+            self.client.cancel([self.tasks[table] for table in waiting_materials])
         self.tracker.fail(material, error)
 
     def _deaths_error(self, material: Material, deaths: int, worker: str) -> TbgenError:

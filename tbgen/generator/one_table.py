@@ -34,13 +34,11 @@ def ensure_memory(estimates: Sequence[Estimate], cap: int | None = None) -> None
     check_memory(estimates, cap, resident_memory())
 
 
-def fits_in_memory(
-    new_estimate: Estimate, running_estimates: Sequence[Estimate], peak: int, cap: int | None = None
-) -> bool:
+def fits_in_memory(table: Estimate, others: Sequence[Estimate], peak: int, cap: int | None = None) -> bool:
     """Return whether there is enough memory to start a table in addition to the tables being built.
 
-    :param new_estimate: estimate of the table to start.
-    :param running_estimates: estimates of the tables being built.
+    :param table: estimate of the table to start.
+    :param others: estimates of the tables being built.
     :param peak: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to
         the system before the build exceeds this peak.
     :param cap: bytes that the process may use; None for what :func:`usable_memory` returns.
@@ -48,9 +46,8 @@ def fits_in_memory(
     allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
-        return combined_peak([*running_estimates, new_estimate]) + max(
-            0, resident_memory() - combined_peak(running_estimates)
-        )
+        unplanned_bytes = max(0, resident_memory() - combined_peak(others))
+        return combined_peak([*others, table]) + unplanned_bytes
 
     if expected_peak() > (min(peak, allowed_bytes) if cap is None else cap):
         trim_memory()

@@ -259,26 +259,22 @@ def _renamed(entrant: Entrant, taken_names: Collection[str]) -> Entrant:
     )
 
 
-def _entrant(
-    own_settings: Mapping[str, Any], common_settings: Mapping[str, Any], warn: Callable[[str], object]
-) -> Entrant:
-    option = "engine or --each" if common_settings else "engine"
+def _entrant(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> Entrant:
+    option = "engine or --each" if each else "engine"
     replaced_limits = [
-        key
-        for key in _TIME_LIMITS
-        if key in common_settings and any(clock in own_settings for clock in _TIME_LIMITS)
+        key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)
     ]
-    arguments = {"arg": [*common_settings.get("arg", ()), *own_settings.get("arg", ())]}
-    common = {key: value for key, value in common_settings.items() if key not in replaced_limits}
-    words = make_struct(option, {**common, **own_settings, **arguments}, _EngineWords)
+    arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
+    common = {key: value for key, value in each.items() if key not in replaced_limits}
+    words = make_struct(option, {**common, **own, **arguments}, _EngineWords)
     with option_in_errors(option):
         entrant = words.entrant()
-    option_values = [*common_settings.get("option", {}).items(), *own_settings.get("option", {}).items()]
+    option_values = [*each.get("option", {}).items(), *own.get("option", {}).items()]
     options = settable_options(option_values, MANAGED_IN_EVENTS, lambda text: warn(f"{entrant.name}: {text}"))
     for key in replaced_limits:
-        clock = next(f"{clock}={own_settings[clock]}" for clock in _TIME_LIMITS if clock in own_settings)
-        if clock != f"{key}={common_settings[key]}":
-            warn(f"{entrant.name}: its own {clock} replaces {key}={common_settings[key]} of --each")
+        clock = next(f"{clock}={own[clock]}" for clock in _TIME_LIMITS if clock in own)
+        if clock != f"{key}={each[key]}":
+            warn(f"{entrant.name}: its own {clock} replaces {key}={each[key]} of --each")
     return replace(entrant, engine=replace(entrant.engine, options=options))
 
 
@@ -289,15 +285,10 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     """
     if text == "all":
         return tuple(available)
-    ranges = [_PROCESSOR_RANGE.fullmatch(range_match.strip()) for range_match in text.split(",")]
+    ranges = [_PROCESSOR_RANGE.fullmatch(ends.strip()) for ends in text.split(",")]
     if None in ranges:
         raise UsageError(f"{quote(text)} is not a list of processors: expected one such as 0-3,6")
-    processors = [
-        n
-        for range_match in ranges
-        if range_match
-        for n in range(int(range_match[1]), int(range_match[2] or range_match[1]) + 1)
-    ]
+    processors = [n for ends in ranges if ends for n in range(int(ends[1]), int(ends[2] or ends[1]) + 1)]
     if not processors or len(set(processors)) < len(processors) or not set(processors) <= set(available):
         choices = ",".join(map(str, available))
         raise UsageError(f"{quote(text)} must list some of the processors {choices}, each once")

@@ -163,11 +163,9 @@ def translate(words: Sequence[str], warn: Warn) -> list[str]:
             continue
         first_pattern, further_pattern = _PATTERNS[option]
         values = [value] if separator else []
-        while (
-            i < end
-            and _VALUE_START.match(words[i])
-            and (further_pattern if values else first_pattern).match(words[i])
-        ):
+        pattern = first_pattern
+        while i < end and _VALUE_START.match(words[i]) and pattern.match(words[i]):
+            pattern = further_pattern
             values.append(words[i])
             i += 1
         translated_words += _translate_option(option, values, notes.setdefault)
@@ -192,13 +190,10 @@ def _translate_option(option: str, words: Sequence[str], warn: Warn) -> Iterator
         case "engine" | "each":
             yield from (f"--{option}", *_translate_engine(option, words, warn))
         case "openings":
-            has_file_name = any(
-                word.startswith("file=") for word in words
-            )  # otherwise a word without = is the file
-            yield from (
-                f"--{option}",
-                *(word if "=" in word or has_file_name else f"file={word}" for word in words),
-            )
+            # Without file=, a word without = is the file.
+            has_file = any(word.startswith("file=") for word in words)
+            yield f"--{option}"
+            yield from (word if "=" in word or has_file else f"file={word}" for word in words)
         case "pgnout":
             yield from _translate_pgnout(words, warn)
         case "startup-ms":

@@ -130,13 +130,9 @@ def berger(players: Sequence[str]) -> Iterator[Pairing]:
     half = len(ring) // 2
     for round_index in range(len(rotating_players)):
         start = round_index * half % len(rotating_players)
-        rotated_players = rotating_players[start:] + rotating_players[:start]
+        order = rotating_players[start:] + rotating_players[:start]
         for pair in range(half):
-            white, black = (
-                (rotated_players[0], fixed_player)
-                if pair == 0
-                else (rotated_players[pair], rotated_players[-pair])
-            )
+            white, black = (order[0], fixed_player) if pair == 0 else (order[pair], order[-pair])
             if pair == 0 and round_index % 2:
                 white, black = black, white
             if white is not None and black is not None:

@@ -134,18 +134,14 @@ def plan_report(
     variants = tuple(Variant) if rules is None else (Variant(rules),)
     data = SavedData(first_directory)
     stored_materials = {
-        variant: set(
-            data.materials(variant) if saved else tables_in(first_directory, variant, *other_directories)
-        )
+        variant: data.materials(variant) if saved else tables_in(first_directory, variant, *other_directories)
         for variant in variants
     }
-    stored_materials = {
-        variant: {m for m in found if not m.is_described} for variant, found in stored_materials.items()
-    }
+    chess = {variant: {m for m in stored_materials[variant] if not m.is_described} for variant in variants}
     for material in named_materials:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
-    all_existing = set[Material]().union(*stored_materials.values())
+    all_existing = set[Material]().union(*chess.values())
     for material in sorted(named_materials - all_existing):
         if not saved:
             raise MissingTableError(material.name, first_directory, variants[0], other_directories)
@@ -161,9 +157,9 @@ def plan_report(
     tasks = tuple(
         Task(material, variant, cost) if saved else _reading_task(directories, material, variant, layers)
         for variant in variants
-        for material in sorted(stored_materials[variant] & requested_materials)
+        for material in sorted(chess[variant] & requested_materials)
     )
-    comparable = requested_materials.intersection(*stored_materials.values()) if len(variants) > 1 else set()
+    comparable = requested_materials.intersection(*chess.values()) if len(variants) > 1 else set()
     comparison_costs = {
         material: cost if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(comparable.intersection(data.compared_materials()) if saved else comparable)

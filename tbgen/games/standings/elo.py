@@ -201,10 +201,8 @@ def sprt_settings(words: Sequence[str]) -> TestSettings:
     texts = [part for part in settings if "=" not in part]
     if len(texts) not in (0, 2, 4):
         raise UsageError(f"--sprt {quote(' '.join(settings))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
-    items = [
-        *zip(_NUMBER_NAMES, texts, strict=False),
-        *(part.split("=", 1) for part in settings if "=" in part),
-    ]
+    named = (part.split("=", 1) for part in settings if "=" in part)
+    items = [*zip(_NUMBER_NAMES, texts, strict=False), *named]
     return struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in items], TestSettings)
 
 

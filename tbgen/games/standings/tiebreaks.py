@@ -148,9 +148,8 @@ class Tiebreak:
 
     def compare(self, one: Player, other: Player, data: TieData) -> int:
         """Return 1 if this tiebreak puts the first player ahead, -1 if behind, 0 if both are level."""
-        weight, other_weight = (
-            self.weight(player.tiebreaks[self.key], player, data) for player in (one, other)
-        )
+        weight = self.weight(one.tiebreaks[self.key], one, data)
+        other_weight = self.weight(other.tiebreaks[self.key], other, data)
         return (weight > other_weight) - (weight < other_weight)
 
 
@@ -195,28 +194,23 @@ def _direct_places(player: Player, level_players: _LevelPlayers, data: TieData) 
     placed_above = 0
     while True:
         means_by_name = {other.name: _mean_points(other, level_players, data) for other in level_players}
-        least_points = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
-        most_points = {
-            key: least_points[key] + len(level_players) - 1 - len(means)
-            for key, means in means_by_name.items()
+        minima = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
+        maxima = {
+            key: minima[key] + len(level_players) - 1 - len(means) for key, means in means_by_name.items()
         }
-        own_points = least_points[player.name]
-        if least_points == most_points:
-            placed_above += sum(points > own_points for points in least_points.values())
-            remaining_players = [other for other in level_players if least_points[other.name] == own_points]
+        own_minimum = minima[player.name]
+        if minima == maxima:
+            placed_above += sum(points > own_minimum for points in minima.values())
+            group = [other for other in level_players if minima[other.name] == own_minimum]
         else:
-            remaining_players = sorted(
-                level_players, key=lambda other: least_points[other.name], reverse=True
-            )
-            while len(remaining_players) > 1 and least_points[remaining_players[0].name] > max(
-                most_points[other.name] for other in remaining_players[1:]
-            ):
-                if remaining_players.pop(0).name == player.name:
+            group = sorted(level_players, key=lambda other: minima[other.name], reverse=True)
+            while len(group) > 1 and minima[group[0].name] > max(maxima[other.name] for other in group[1:]):
+                if group.pop(0).name == player.name:
                     return 1 + placed_above
                 placed_above += 1
-        if len(remaining_players) in (1, len(level_players)):
+        if len(group) in (1, len(level_players)):
             return 1 + placed_above
-        level_players = remaining_players
+        level_players = group
 
 
 def _mean_points(player: Player, level_players: _LevelPlayers, data: TieData) -> list[Fraction]:
