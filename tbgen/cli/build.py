@@ -82,13 +82,11 @@ class Journal(AbstractContextManager["Journal"]):
         self._built.append(built)
         if not self._quiet:
             self._print_row(built)
-        remaining_text = f"; {self._time_left()}" if len(self._built) < self._table_count else ""
+        rest = f"; {self._time_left()}" if len(self._built) < self._table_count else ""
         omission = "" if info.stores_accrued or not info.variant.layered else " without accrued scores"
         sizes = f"{size_text(info.bytes)}{omission}, process peak {size_text(built.process_peak)}"
         amount = f"{len(self._built)} of {self._table_count}"
-        self._line.log(
-            f"{info.material}: {amount}, done in {duration(built.seconds)}, {sizes}{remaining_text}"
-        )
+        self._line.log(f"{info.material}: {amount}, done in {duration(built.seconds)}, {sizes}{rest}")
 
     def __exit__(self, *_: object) -> None:
         """Print totals if any table was started."""
@@ -255,9 +253,8 @@ def _print_estimates(
         needs += f" and, until it ends, {size_text(copy_bytes)} for plain copies"
     if scratch_bytes:
         needs += f", and up to {size_text(scratch_bytes)} for a temporary file"
-    print(
-        f"{counted(len(estimates), 'table')} to build{conditions}: about {duration(outlook.seconds)}, {needs}"
-    )
+    tables_text = counted(len(estimates), "table")
+    print(f"{tables_text} to build{conditions}: about {duration(outlook.seconds)}, {needs}")
 
 
 class BuiltDocument(Document):

@@ -69,7 +69,7 @@ def run(
     :param json: print the outcome for each file as one JSON document
     """
     files = source_of(source)
-    published_set = read_list(files)
+    listing = read_list(files)
     line = ProgressLine()
 
     def show_check(name: str, file_number: int, count: int) -> None:
@@ -80,12 +80,10 @@ def run(
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
-            to_do = plan_tables(
-                published_set, directory, variants, materials, origin=origin, on_check=show_checked
-            )
+            to_do = plan_tables(listing, directory, variants, materials, origin=origin, on_check=show_checked)
         else:
             selector = cell_filter(names, men, variants)
-            to_do = plan_cell_fetch(published_set, cells, selector, origin=origin, on_check=show_checked)
+            to_do = plan_cell_fetch(listing, cells, selector, origin=origin, on_check=show_checked)
     fetch_report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {fetch_report.summary()}")
     with line:

@@ -157,7 +157,7 @@ class GameRun:
         to_solve = JobCollector(lambda: watch.game)
         collector = replace(adjudicator.without_solver(), solver=to_solve, on_solve=adjudicator.on_solve)
         for path in self.files:
-            with self._open_games(path, collector) as (_, games):
+            with self._open(path, collector) as (_, games):
                 for game_count, _ in enumerate(games, 1):
                     if game_count % _GAMES_BETWEEN_UPDATES == 0:
                         watch.line.show(f"collecting positions to solve: {number(len(to_solve.jobs))} so far")
@@ -175,7 +175,7 @@ class GameRun:
             caller reports the games.
         """
         start = time.monotonic()
-        with self._open_games(path, self.adjudicator) as (source, games):
+        with self._open(path, self.adjudicator) as (source, games):
             for game_count, game in enumerate(games, 1):
                 if self.fate is not None:
                     self._report(game)
@@ -185,9 +185,7 @@ class GameRun:
                 yield game
 
     @contextmanager
-    def _open_games(
-        self, path: str, adjudicator: Adjudicator
-    ) -> Iterator[tuple[PgnSource, Iterator[TaggedGame]]]:
+    def _open(self, path: str, adjudicator: Adjudicator) -> Iterator[tuple[PgnSource, Iterator[TaggedGame]]]:
         """Open one of the files. If there are several, messages about its games begin with its name."""
         self.solver_watch.file_prefix = f"{path}, " if len(self.files) > 1 else ""
         with self.solver_watch.line, open_for_reading(path) as source:

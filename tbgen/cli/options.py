@@ -248,9 +248,7 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
     """Yield the command-line parameters for the parameters of a function or dataclass."""
     sources = owner.__mro__[::-1] if isinstance(owner, type) else [owner]
     texts = {
-        name: text
-        for documented in sources
-        for name, text in _PARAMETER_TEXT.findall(inspect.getdoc(documented) or "")
+        name: text for item in sources for name, text in _PARAMETER_TEXT.findall(inspect.getdoc(item) or "")
     }
     hints = get_type_hints(owner, include_extras=True)
     heading = _DEFAULT_HEADING

@@ -109,9 +109,8 @@ class Judgement:
         """Return the judgement without one of the candidates, with half the limits for another search."""
         candidates = {key: candidate for key, candidate in self.candidates.items() if key != move}
         nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
-        return replace(
-            self, candidates=candidates, search_seconds=self.search_seconds / 2, search_nodes=nodes
-        )
+        seconds = self.search_seconds / 2
+        return replace(self, candidates=candidates, search_seconds=seconds, search_nodes=nodes)
 
 
 class Partner:

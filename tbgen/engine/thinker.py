@@ -164,11 +164,10 @@ class Thinker:
                 if is_last or (work := self.get_workspace()) is None:
                     break
                 choice = self._search_drawing_moves(game, judgement, timer, work)
-                if choice.move == judgement.best_line[0] or partner.keeps_draw(
-                    game, choice.move, judgement, timer
-                ):
+                move = choice.move
+                if move == judgement.best_line[0] or partner.keeps_draw(game, move, judgement, timer):
                     return choice
-                judgement = judgement.without_move(choice.move)
+                judgement = judgement.without_move(move)
         except TbgenError as error:
             self.say(f"info string {error}")
         return None if judgement is None else MoveChoice(*judgement.best_line[:2])

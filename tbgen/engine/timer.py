@@ -186,11 +186,9 @@ class Timer:
         """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         times = {names[word]: number / 1000 for word, number in self.go.numbers.items() if word in names}
-        used_seconds = _RESERVE_FACTOR * self._overhead + self.elapsed
+        spent = _RESERVE_FACTOR * self._overhead + self.elapsed
         return {
-            name: max(value - used_seconds, _MIN_SECONDS)
-            if "clock" in name
-            else _usable_part(value, self._overhead)
+            name: max(value - spent, _MIN_SECONDS) if "clock" in name else _usable_part(value, self._overhead)
             for name, value in times.items()
         }
 

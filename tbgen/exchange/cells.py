@@ -127,9 +127,8 @@ def plan_cell_fetch(
     check_directory(directory)
     chosen_cells = [cell for cell in published_set.cells if cell.file in cell_filter]
     if missing_names := cell_filter.unmatched_names([cell.file for cell in chosen_cells]):
-        raise MissingCellsError(
-            f"the set of {origin} has no cells of {names_text(missing_names)}: choose others"
-        )
+        names = names_text(missing_names)
+        raise MissingCellsError(f"the set of {origin} has no cells of {names}: choose others")
     if not chosen_cells:
         raise MissingCellsError(f"the set of {origin} has no cells: choose another")
     absent: list[PublishedCell] = []

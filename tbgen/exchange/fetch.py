@@ -163,11 +163,7 @@ class NotPublishedError(TbgenError):
     code = MissingTableError.code
 
     def __init__(
-        self,
-        origin: str,
-        variants: Sequence[Variant],
-        missing: Sequence[tuple[str, bool]],
-        directory: Path,
+        self, origin: str, variants: Sequence[Variant], missing: Sequence[tuple[str, bool]], directory: Path
     ) -> None:
         names = [f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing]
         lacks = f"lacks {names_text(names)}" if missing else "has no tables"

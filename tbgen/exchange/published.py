@@ -158,10 +158,8 @@ class PublishedSet(_SetHead, frozen=True):
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if the set does not contain it."""
-        wanted_key = material, variant
-        return next(
-            (table for table in self.tables if (table.parsed_material, table.rules) == wanted_key), None
-        )
+        of_variant = (table for table in self.tables if table.rules is variant)
+        return next((table for table in of_variant if table.parsed_material == material), None)
 
     def json(self) -> bytes:
         """Return the list as JSON."""

@@ -456,7 +456,7 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
             board,
             outcome.accrued,
             tables,
-            lambda bounds: interval.intersection(bounds).gives_equal_points(scoring),
+            lambda ends: interval.intersection(ends).gives_equal_points(scoring),
         )
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))

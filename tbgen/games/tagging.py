@@ -135,9 +135,8 @@ class Adjudicator:
             tagged_outcome = outcome_of_tags(raw.values, self.options)
             if tagged_outcome is not None and tagged_outcome.proven:
                 has_result = tagged_outcome.recorded in RESULTS
-                return tagged_outcome if has_result else replace(
-                    tagged_outcome, recorded=read_game(raw).result
-                ), None
+                recorded = tagged_outcome.recorded if has_result else read_game(raw).result
+                return replace(tagged_outcome, recorded=recorded), None
         game = read_game(raw)
         if self.solver is not None and self.on_solve is not None:
             self.on_solve(raw)

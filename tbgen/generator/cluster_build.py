@@ -217,18 +217,16 @@ class _ClusterBuild:
 
         :raises TbgenError: if no worker has had a table for ``patience`` seconds.
         """
-        ready_materials = self.tracker.schedule.ready_tables(self.tracker.built)
-        if not ready_materials or any(self.addresses[material] in self.workers for material in self.tasks):
+        tables = self.tracker.schedule.ready_tables(self.tracker.built)
+        if not tables or any(self.addresses[material] in self.workers for material in self.tasks):
             self.stuck_since = None
         elif self.stuck_since is None:
             self.stuck_since = time.monotonic()
-            table = ready_materials[0]
-            self.reporter.note(f"no worker is left for {table}: waiting {self.patience:.0f} s for one")
+            self.reporter.note(f"no worker is left for {tables[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
-            table = ready_materials[0]
-            needed_text = mib_text(self.estimates[table].memory)
+            needed_text = mib_text(self.estimates[tables[0]].memory)
             raise self.tracker.failure or TbgenError(
-                f"no worker is left for {table}, which needs about {needed_text} of memory: "
+                f"no worker is left for {tables[0]}, which needs about {needed_text} of memory: "
                 "start one and build again"
             )
 

@@ -63,9 +63,7 @@ class BuildSchedule:
         As many tables as possible start; each estimate states the table's share of the threads. If no table
         is being built, the first table starts even if it exceeds the memory limit.
         """
-        ready_materials = [
-            material for material in self.ready_tables(finished) if material not in in_progress
-        ]
+        ready_materials = [table for table in self.ready_tables(finished) if table not in in_progress]
         kept_bytes = self._kept_bytes(finished)
         for jobs in range(min(limits.jobs, len(in_progress) + len(ready_materials)), len(in_progress), -1):
             threads = max(1, limits.threads // jobs)

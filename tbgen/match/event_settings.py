@@ -261,9 +261,8 @@ def _renamed(entrant: Entrant, taken_names: Collection[str]) -> Entrant:
 
 def _entrant(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> Entrant:
     option = "engine or --each" if each else "engine"
-    replaced_limits = [
-        key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)
-    ]
+    has_clock = any(clock in own for clock in _TIME_LIMITS)
+    replaced_limits = [key for key in _TIME_LIMITS if key in each and has_clock]
     arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
     common = {key: value for key, value in each.items() if key not in replaced_limits}
     words = make_struct(option, {**common, **own, **arguments}, _EngineWords)

@@ -90,10 +90,8 @@ class MatchGame:
         line, search = ("", None) if thought is None else (thought.line, _figures(thought))
         ply = Ply(move.uci(), san, accrued, comment, line, position_score, search)
         self.plies.append(ply)
-        seconds_left = {
-            str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()
-        }
-        self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), seconds_left))
+        clocks = {str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()}
+        self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), clocks))
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
         """Send a thought of the engine whose turn it is, and how many seconds it has been thinking."""

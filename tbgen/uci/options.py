@@ -23,18 +23,16 @@ MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def settable_options(
-    options: Iterable[tuple[str, str]],
-    managed_options: Mapping[str, tuple[str, str]],
-    warn: Callable[[str], object],
+    options: Iterable[tuple[str, str]], managed: Mapping[str, tuple[str, str]], warn: Callable[[str], object]
 ) -> dict[str, str]:
     """Return the options of engines that users may set; the last value of a repeated option counts.
 
     As UCI requires, names are compared regardless of case and of the number of blanks between words.
 
-    :param managed_options: the options that users cannot set, as in :data:`MANAGED_OPTIONS`.
+    :param managed: the options that users cannot set, as in :data:`MANAGED_OPTIONS`.
     :param warn: called with a sentence for each setting that has no effect.
     """
-    managed_values = {name.lower(): entry for name, entry in managed_options.items()}
+    managed_values = {name.lower(): entry for name, entry in managed.items()}
     settings: dict[str, tuple[str, str]] = {}
     for spelling, value in options:
         name = " ".join(spelling.split())

@@ -266,7 +266,7 @@ class _GrowingGame:
         self._raw = RawGame(number, line)
         self._data = bytearray()
         self._first_indices: dict[str, int] = {}  # by name, the index of the first tag
-        self._last_repeated_index = -1  # the index of the last tag whose name an earlier one has
+        self._repeat_index = -1  # the index of the last tag whose name an earlier one has
         self._last_text = b""
         self._text_start = -1
         self._has_moves = self._is_in_comment = self._is_after_gap = self._is_tag_open = False
@@ -365,14 +365,12 @@ class _GrowingGame:
             index = len(raw.tags) - 1
             first_index = self._first_indices.setdefault(name, index)
             if first_index < index:
-                is_another_repeated = (
-                    first_index < self._last_repeated_index
-                    and raw.tags[self._last_repeated_index].name != name
-                )
+                is_another = raw.tags[self._repeat_index].name != name
+                is_another_repeated = first_index < self._repeat_index and is_another
                 players = {" ".join(raw.tags[i].value.split()) for i in (first_index, index)} - _NO_NAMES
                 if is_another_repeated and name in _PLAYER_TAGS and len(players) > 1:
                     raw.flaw = raw.flaw or _TWO_PLAYERS_FLAW
-                self._last_repeated_index = index
+                self._repeat_index = index
         self._is_after_gap = False
 
     def _track_comments(self, text: bytes) -> None:

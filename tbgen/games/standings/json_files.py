@@ -427,16 +427,14 @@ def _abbreviations(names: Sequence[str]) -> Iterator[str]:
     >>> list(_abbreviations(["Stockfish", "Stoofvlees", "S", "s"]))
     ['St', 'So', 'S1', 'S2']
     """
-    used_abbreviations = set[str]()
+    used = set[str]()
     for name in names:
         letters = [letter for letter in name if letter.isalnum()] or ["?"]
         suffixes = (*letters[1:], *range(1, len(names) + 1))
         abbreviation = next(
-            pair
-            for suffix in suffixes
-            if (pair := f"{letters[0].upper()}{suffix}".capitalize()) not in used_abbreviations
+            pair for suffix in suffixes if (pair := f"{letters[0].upper()}{suffix}".capitalize()) not in used
         )
-        used_abbreviations.add(abbreviation)
+        used.add(abbreviation)
         yield abbreviation
 
 

@@ -122,10 +122,8 @@ def make_show(values: Iterable[Cell]) -> Callable[[Any], str]:
     '7'
     """
     rounded_values = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
-    sufficient_decimals = (
-        n for n in range(_MAX_DECIMALS) if all(round(value, n) == value for value in rounded_values)
-    )
-    decimals = next(sufficient_decimals, _MAX_DECIMALS)
+    enough = (n for n in range(_MAX_DECIMALS) if all(round(value, n) == value for value in rounded_values))
+    decimals = next(enough, _MAX_DECIMALS)
 
     return lambda value: f"{float(round(value, decimals)):.{decimals}f}"
 

@@ -104,11 +104,8 @@ def _rounds(standings: Standings) -> StandingsTable | None:
     numbers = {player.name: number for number, player in enumerate(standings.players, 1)}
     names = [{name for game in games for name in (game.white, game.black)} for games in rounds]
     max_players = max(map(len, names), default=0)
-    if (
-        len(numbers) < _MIN_JOINT_PLAYERS
-        or not 1 < len(rounds) <= _MAX_ROUNDS
-        or max_players < len(numbers) - 1
-    ):
+    count = len(numbers)
+    if count < _MIN_JOINT_PLAYERS or not 1 < len(rounds) <= _MAX_ROUNDS or max_players < count - 1:
         return None
 
     def cell(index: int, player: Player) -> str:

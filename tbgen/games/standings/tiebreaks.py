@@ -195,9 +195,8 @@ def _direct_places(player: Player, level_players: _LevelPlayers, data: TieData) 
     while True:
         means_by_name = {other.name: _mean_points(other, level_players, data) for other in level_players}
         minima = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
-        maxima = {
-            key: minima[key] + len(level_players) - 1 - len(means) for key, means in means_by_name.items()
-        }
+        rivals = len(level_players) - 1
+        maxima = {key: minima[key] + rivals - len(means) for key, means in means_by_name.items()}
         own_minimum = minima[player.name]
         if minima == maxima:
             placed_above += sum(points > own_minimum for points in minima.values())
