@@ -27,14 +27,15 @@ from starlette.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tbgen.board.material import all_materials
+from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.cli.main import main as run_command
 from tbgen.compiler import cache
 from tbgen.generator import build
+from tbgen.store.format import table_path
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
-from tests.support.builds import Silent, whole_game_materials
+from tests.support.builds import Silent, few_whole_game_materials
 from tests.support.paths import DATA, ROOT, rows
 from tests.web.test_openapi import POSTED
 
@@ -153,13 +154,21 @@ def requests() -> Iterator[tuple[str, str, str | None]]:
 def recorded(name: str, tables: Path) -> str:
     """Return the text of a file of ``tests/data/printed``, made anew.
 
-    :param tables: directory with all tables of up to four men, some for whole-game mobility among them.
+    :param tables: directory with the :func:`recorded_tables` and maybe others, which are not used.
     """
-    with place(tables):
+    with TemporaryDirectory() as directory, place(used := Path(directory)):
+        for variant, materials in recorded_tables().items():
+            for path in (table_path(tables, material.name, variant) for material in materials):
+                (used / path.name).symlink_to(path)
         if name != "requests":
             return "".join(map(run, command_sections()[name]))
-        with TestClient(make_app(Settings((tables,), limit=0)), raise_server_exceptions=False) as client:
+        with TestClient(make_app(Settings((used,), limit=0)), raise_server_exceptions=False) as client:
             return "".join(answered(client, *request) for request in requests())
+
+
+def recorded_tables() -> dict[Variant, list[Material]]:
+    """Return the materials of the tables that records need, by variant."""
+    return {Variant.R_MOBILITY: all_materials(4), Variant.WHOLE_GAME: few_whole_game_materials()}
 
 
 def names() -> list[str]:
@@ -175,8 +184,8 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="names of files (default: all)")
     arguments = parser.parse_args()
     tables = cache.shared_directory().parent / "tables-of-tests" / cache.folder_name("tbgen.generator.runner")
-    build(all_materials(4), tables, Silent(), variant=Variant.R_MOBILITY)
-    build(whole_game_materials(), tables, Silent(), variant=Variant.WHOLE_GAME)
+    for variant, materials in recorded_tables().items():
+        build(materials, tables, Silent(), variant=variant)
     differing = 0
     for name in arguments.names or names():
         path = PRINTED / f"{name}.txt"

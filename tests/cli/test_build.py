@@ -120,19 +120,6 @@ def test_the_command(tmp_path: Path, three_men: Path, capsys: Capture) -> None:
     assert "KNvK.r.h5 is a directory, but has the name of a table: remove it, then build" in told
 
 
-def test_the_command_in_json(tmp_path: Path, three_men: Path, capsys: Capture) -> None:
-    words = ["build", "--men", "2", "KNvK", "--json", "--threads", "1", "--dir", str(tmp_path)]
-    document = json.loads(logged_answer(capsys, *words))
-    assert [table["material"] for table in document["built"]] == ["KvK", "KNvK"]
-    table = document["built"][1]
-    assert table["digest"] == digest(three_men, "KNvK")
-    assert table["bytes"] == table_path(tmp_path, "KNvK", Variant.R_MOBILITY).stat().st_size
-    assert (table["positions"], table["max_depth"]) == (53_806, 44)
-    assert table["peak_memory"] > 10 << 20
-    assert set(table["stages"]) >= {"sub-tables", "write"}
-    assert json.loads(logged_answer(capsys, *words)) == {"directory": str(tmp_path), "built": []}
-
-
 def test_an_estimate_builds_nothing(own: Path, capsys: Capture) -> None:
     absent = own / "absent"
     words = ["build", "--men", "4", "--estimate", "--jobs", "1", "--dir", str(absent)]

@@ -22,11 +22,6 @@ def test_what_is_completed() -> None:
         assert {item.value for item in shell.get_completions(words[:-1], words[-1])} == found, words
 
 
-def test_the_script_of_a_shell(capsys: Capture) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        assert f"{COMPLETION_VARIABLE}={shell}_complete" in answer(capsys, "completion", shell)
-
-
 def test_a_shell_that_asks(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMPLETION_VARIABLE, "bash_complete")
     monkeypatch.setenv("COMP_WORDS", "tbgen build KBNvKQ")

@@ -12,7 +12,7 @@ from tbgen.index.table import AccruedForm
 from tbgen.report.mating import MatingMarks, mating_potential
 from tbgen.store.format import accrued_form_of
 from tests.support.builds import without_accrued
-from tests.support.commands import Capture, answer, document, failure, said
+from tests.support.commands import Capture, document, failure, said
 
 FEN = "8/8/8/4K[WD]k1/8/8/8/8 b"
 
@@ -25,20 +25,6 @@ def test_tables_are_listed_and_proved(described_dir: Path, capsys: Capture) -> N
     for rules in ("r", "wg"):
         out, _ = said(capsys, 0, "verify", "k[wd]vk", "--rules", rules, "--dir", described_dir)
         assert "proved: 53,215 positions" in out
-
-
-def test_a_position_is_probed(described_dir: Path, capsys: Capture) -> None:
-    text = answer(capsys, "probe", FEN, "--line", "--dir", str(described_dir)).splitlines()
-    assert "5  .    .    .    .    K    [WD] k    ." in text
-    assert "K[WD]vK, Black to move" in text
-    assert "value           G0.0  (White holds it)" in text
-    found = document(capsys, "probe", FEN, "--line", "--dir", str(described_dir))
-    assert found["material"] == "K[WD]vK"
-    assert len(found["line"]) == found["depth"] == 22
-    swapped = "8/8/8/4k[wd]K1/8/8/8/8 w"
-    assert document(capsys, "probe", swapped, "--dir", str(described_dir))["value"] == "-G0.0"
-    classical = answer(capsys, "probe", FEN, "--view", "classical", "--dir", str(described_dir))
-    assert "depth           22 plies" in classical
 
 
 def test_a_described_rook_is_a_rook(described_dir: Path, three_men: Path) -> None:

@@ -8,7 +8,6 @@ from time import sleep
 
 import pytest
 
-from tbgen.exchange.published import LIST_NAME
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.processes import end, started
 from tests.support.web_server import Handler, serving
@@ -19,12 +18,6 @@ def published(own: Path, tmp_path: Path, capsys: Capture) -> Path:
     target = tmp_path / "set"
     assert "6 tables, " in answer(capsys, "publish", str(target), "--dir", str(own))
     return target
-
-
-def test_publish_in_json(own: Path, tmp_path: Path, capsys: Capture) -> None:
-    text = answer(capsys, "publish", str(tmp_path / "set"), "KQvK", "KvK", "--dir", str(own), "--json")
-    assert [table["file"] for table in json.loads(text)["tables"]] == ["KvK.r.h5", "KQvK.r.h5"]
-    assert (tmp_path / "set" / LIST_NAME).read_text() == text
 
 
 def test_publish_a_site(own: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -22,16 +22,6 @@ from tests.support.packed_tables import PackedTables
 pytestmark = pytest.mark.usefixtures("default_directory")
 
 
-def test_existing_and_missing_tables(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
-    text = answer(capsys, "info")
-    assert text.startswith(f"{reference_dir}: 3 of 36 tables")
-    assert "missing: KQvK KRvK KPvK " in text
-    assert "missing: KvK" in answer(capsys, "info", "--dir", str(tmp_path))
-    (table,) = document(capsys, "info", "KvK")["tables"]
-    assert table["values"]["white"]["-G8.5"] == 51
-    assert table["positions"] == {"white": 462, "black": 462, "en_passant": 0}
-
-
 def test_layers_beside_a_table(reference_dir: Path, tmp_path: Path, capsys: Capture) -> None:
     """Layers are named with their table and in the totals; without layers they are not mentioned."""
     assert "layer" not in answer(capsys, "info") + answer(capsys, "info", "KNvK")

@@ -49,14 +49,3 @@ def test_several_files_processes_and_scorings(capsys: Capture) -> None:
     out, told = said(capsys, 0, "score", MATCH, KOMI, "--json")
     assert json.loads(out)["scoring"] == "exponential"
     assert told == ["tbgen: the tags of the games name several scorings; all games are scored exponentially"]
-
-
-def test_pairs_in_json(capsys: Capture) -> None:
-    found = standings(capsys, MATCH, "--sprt", "0", "50", "--pairs")
-    best, test = found["players"][0], found["sprt"]
-    assert best["pairs"]["count"] == 6
-    assert best["pairs"]["pentanomial"] == [0, 0, 3, 1, 2]
-    assert best["pairs"]["elo"]["difference"] == pytest.approx(best["elo"]["difference"])
-    assert best["meetings"]["greedy"]["pairs"] == best["pairs"]
-    assert (test["model"], test["unit"], test["count"]) == ("logistic", "pairs", 6)
-    assert 0 < test["llr"] < test["upper"]

@@ -161,23 +161,3 @@ def test_a_table_that_is_wrong(both: str, capsys: Capture) -> None:
     out, told = said(capsys, 1, "verify", "--rules", "wg", "--dir", both)
     assert "(fresh): the moves lead to another result: stored" in out
     assert "1 of 2 tables is wrong: KBvK" in told[-1]
-
-
-def test_probe(whole_game_tables: Path, capsys: Capture) -> None:
-    """The seventh field counts at a clock of 0 too, and no move is marked as a reset."""
-    directory = str(whole_game_tables)
-    words = ("probe", f"{PAWN} 0 60 -G2.5", "--dir", directory)
-    text = answer(capsys, *words, "--rules", "wg", "--line")
-    assert "KPvK, White to move, whole-game mobility\n" in text
-    assert "value           -G2.5" in text
-    assert "accrued score   -G2.5" in text
-    assert "resets" not in text
-    push = ("probe", "8/8/8/8/5k1K/8/5P2/8 w - - 0 60", "--dir", directory)
-    assert answer(capsys, *push).count("  resets\n") == 1
-    assert "resets" not in answer(capsys, *push, "--rules", "wg")
-    found = document(capsys, *words, "--rules", "wg")
-    assert [found[fact] for fact in ("rules", "accrued", "value", "depth")] == ["wg", "-G2.5", "-G2.5", 0]
-    found = json.loads(said(capsys, 0, *words, "--json")[0])
-    assert (found["rules"], found["accrued"]) == ("r", "-G2.5")
-    given = document(capsys, *words, "--rules", "wg", "--accrued", "G2.0")
-    assert (given["accrued"], given["value"]) == ("G2.0", "G2.0")

@@ -1,14 +1,11 @@
 """The script finds that positions with castling rights agree with their moves, and when they do not."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.probe.tablebase import Tablebase
+from tests.support.lies import lie
 from tests.support.script_modules import load_script
 
 check_castling = load_script("check_castling")
@@ -21,12 +18,6 @@ def test_a_wrong_value_is_found(
     assert check_castling.run(three_men, ["KRvK"], 1, 3, Variant.R_MOBILITY) == 0
     told = "KRvK   agrees: 3 positions with castling rights, 0 of them with an en passant right, "
     assert capsys.readouterr().out.startswith(told)
-    real = Tablebase.probe
-
-    def probe(self: Tablebase, position: Any, accrued: Any = None) -> Any:
-        found = real(self, position, accrued)
-        return replace(found, value=GScore("-G1.0")) if position.castling_rights else found
-
-    monkeypatch.setattr(Tablebase, "probe", probe)
+    lie(monkeypatch, "value", lambda board: bool(board.castling_rights))
     assert check_castling.run(three_men, ["KRvK"], 1, 3, Variant.R_MOBILITY) == 1
     assert "KRvK   DIFFERS in " in capsys.readouterr().out

@@ -1,15 +1,12 @@
 """The script finds that solutions agree with tables, and when they do not."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tbgen.beyond.budget import Budget
-from tbgen.board.material import Material
-from tbgen.probe.tablebase import Tablebase
+from tests.support.lies import lie
 from tests.support.script_modules import load_script, ran
 
 check_solve = load_script("check_solve")
@@ -40,16 +37,7 @@ def test_a_contradiction_is_found(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A depth is told where the tables leave nothing open."""
-    real, men = Tablebase.probe, Material.parse(material).men
-
-    def lie(self: Tablebase, board: Any, accrued: object = None) -> Any:
-        told = real(self, board, accrued)  # type: ignore[arg-type]
-        if len(board.piece_map()) < men:
-            return told
-        changes: dict[str, Any] = {"value": -told.value, "depth": (told.depth or 0) + 1}
-        return replace(told, **{field: changes[field]})
-
-    monkeypatch.setattr(Tablebase, "probe", lie)
+    lie(monkeypatch, field, lambda board: len(board.piece_map()) == 3)
     assert check_solve.run(three_men, [material], TASK, None) == 1
     assert capsys.readouterr().out.split()[:2] == [material, "CONTRADICTS"]
 

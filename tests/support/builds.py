@@ -100,9 +100,10 @@ def logged(error: str) -> list[str]:
 
 
 def whole_game_materials() -> list[Material]:
-    """The materials of tables for whole-game mobility, of up to four men.
+    """The materials of tables for whole-game mobility, of up to four men; few without exhaustive tests."""
+    return sample(True, False) * few_whole_game_materials() or all_materials(4)
 
-    Without exhaustive tests those of four with a pawn and a bare king are left out: they take long.
-    """
-    few = sample(True, False)
-    return [each for each in all_materials(4) if not (few and each.men == 4 and each.name.endswith("PvK"))]
+
+def few_whole_game_materials() -> list[Material]:
+    """The materials of up to four men, except those of four with a pawn and a bare king: they take long."""
+    return [each for each in all_materials(4) if each.men < 4 or not each.name.endswith("PvK")]
