@@ -1,7 +1,6 @@
 """``tbgen adjudicate``, and scorings on the command line."""
 
 import io
-import json
 import shutil
 from pathlib import Path
 
@@ -11,19 +10,10 @@ from tbgen.cli.main import main
 from tbgen.cli.streams import prepare_streams
 from tests.support.commands import Capture, answer, document, said
 from tests.support.depths import forget_depths
-from tests.support.paths import DATA
 
 pytestmark = pytest.mark.usefixtures("default_directory")
 
-GAMES = (DATA / "stopped.pgn").read_text()
 MATE = "1. f3 e5 2. g4 Qh4# 0-1\n\n"
-
-
-@pytest.fixture
-def games(tmp_path: Path) -> str:
-    path = tmp_path / "games.pgn"
-    path.write_text(GAMES)
-    return str(path)
 
 
 def test_a_depth_that_is_not_stored(
@@ -43,15 +33,13 @@ def test_a_depth_that_is_not_stored(
     assert not list(tmp_path.glob("*.layer.h5"))
 
 
-def test_several_files(capsys: Capture, games: str, tmp_path: Path) -> None:
+def test_several_files(capsys: Capture, tmp_path: Path) -> None:
     other, again = (str(tmp_path / name) for name in ("8.pgn", "9.pgn"))
     for name in (other, again):
         Path(name).write_text(f'[White "\N{ESCAPE}[31m"]\n\n{MATE}')
     first, second = answer(capsys, "adjudicate", other, again).splitlines()
     assert first == second
     assert first.startswith("1. \N{REPLACEMENT CHARACTER}[31m - ?  0-1  accrued -G0.0  result -G0.0  (mate)")
-    found = json.loads(said(capsys, 2, "adjudicate", games, other, "--json")[0])["games"]
-    assert [(game["file"], game["number"]) for game in found][-2:] == [(games, 4), (other, 1)]
 
 
 def test_names_that_cannot_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

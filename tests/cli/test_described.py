@@ -91,17 +91,3 @@ def test_without_accrued_scores_as_with_five_men(
             one, other = tables.probe(fen), full.probe(fen)
             assert (one.value, one.depth) == (other.value, other.depth), fen
     assert "proved: 53,215 positions" in said(capsys, 0, "verify", "K[WD]vK", "--dir", bare)[0]
-
-
-def test_what_is_of_chess_says_so(described_dir: Path, capsys: Capture, tmp_path: Path) -> None:
-    for command in (
-        ["solve", FEN],
-        ["report", "K[WD]vK", "--out", str(tmp_path)],
-        ["export", str(tmp_path), "K[WD]vK"],
-    ):
-        assert "described men" in failure(capsys, 2, *command, "--dir", str(described_dir))
-    with (
-        tbgen.open_tablebase(described_dir) as tables,
-        pytest.raises(tbgen.UsageError, match="Black is in check"),
-    ):
-        tables.probe("8/8/8/4K[WD]1k/8/8/8/8 w")

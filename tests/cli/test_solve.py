@@ -319,11 +319,3 @@ def test_a_proof_that_fails(capsys: Capture, small: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Games, "solve", wrong)
     words = "solve", ENDING, "--verify", "--dir", str(small)
     assert " - - 0 1: the lower bound is not proved, " in failure(capsys, 1, *words)
-
-
-def test_syzygy_files(capsys: Capture, tmp_path: Path) -> None:
-    words = "solve", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", "--line", "--dir", str(tmp_path)
-    text = answer(capsys, *words, "--syzygy", str(DATA / "syzygy"))
-    assert "value           -G0.0  (Black holds it)" in text
-    assert "depth           not known" in text
-    assert text.endswith("the play that follows is not known\n")

@@ -70,10 +70,6 @@ def test_build(both: str, capsys: Capture) -> None:
     assert names_in(both, Variant.WHOLE_GAME) == ["KvK", "KBvK", "KNvK"]
     assert table_path(Path(both), "KNvK", Variant.R_MOBILITY).read_bytes() == before
     assert answer(capsys, "build", "KNvK", "--rules", "wg", "--dir", both).startswith("nothing to build")
-    lines = answer(capsys, "info", "--manifest", "KNvK", "--rules", "wg", "--dir", both).splitlines()
-    assert lines[1].startswith("KNvK wg ")
-    assert lines[1].split()[3:] == ["left-out", built["digest"]]
-    assert lines[2].startswith("set wg ")
     out, _ = said(capsys, 0, "verify", "--rules", "wg", "--dir", both)  # stderr may mention compiling
     assert out.count(" proved: ") == 3
 
@@ -112,26 +108,6 @@ def test_estimates() -> None:
         assert one.seconds < other.seconds
         assert one.memory < other.memory
     assert 0.2 < sum(one.disk for one in whole) / sum(other.disk for other in reset) < 1
-
-
-def test_info(both: str, capsys: Capture) -> None:
-    text = answer(capsys, "info", "--dir", both)
-    assert text.startswith(f"{both}: 3 of 36 tables, ")
-    assert text.endswith("\n2 tables for the rules wg: tbgen info --rules wg\n")
-    text = answer(capsys, "info", "--rules", "wg", "--dir", both)
-    assert text.startswith(f"{both}: 2 of 36 tables for the rules wg, ")
-    assert text.endswith("\n3 tables for the rules r: tbgen info --rules r\n")
-    found = document(capsys, "info", "--rules", "wg", "--dir", both)
-    assert found["rules"] == "wg"
-    assert [table["rules"] for table in found["tables"]] == ["wg", "wg"]
-    assert "KNvK" in found["missing"]
-    text = answer(capsys, "info", "KBvK", "--rules", "wg", "--dir", both)
-    assert "accrued" not in text
-    assert "rules wg" in text
-    sentence = failure(capsys, 3, "info", "KNvK", "--rules", "wg", "--dir", both)
-    assert sentence.endswith(f"build it with: tbgen build KNvK --dir {both} --rules wg\n")
-    out, _ = said(capsys, 3, "info", "--manifest", "KNvK", "--rules", "wg", "--dir", both)
-    assert "KNvK wg missing\n" in out
 
 
 def test_verify(both: str, capsys: Capture) -> None:

@@ -28,17 +28,6 @@ def played(fen: str, plies: int, seed: int) -> chess.pgn.Game:
     return chess.pgn.Game.from_board(board)
 
 
-def test_a_drawn_game(api: TestClient) -> None:
-    """In the example of README.md White held G2.0, but Black could still win."""
-    found = api.post("/r/game", content=DRAWN).json()
-    plies, outcome = found["plies"], found["outcome"]
-    assert len(plies) == 168
-    assert (plies[-1]["accrued"], plies[-1]["value"], plies[-1]["depth"]) == ("G2.0", "-G5.5", 13)
-    assert (outcome["value"], outcome["basis"], outcome["proven"]) == ("-G5.5", "tablebase", True)
-    assert found["fifty_move_rule"] == "legacy"
-    assert [ply["ply"] for ply in plies] == list(range(168))
-
-
 def test_comments(api: TestClient) -> None:
     """Comments of the main line and of variations are those found by python-chess."""
     text = """{Start} 1. e4 {King's

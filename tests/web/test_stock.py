@@ -1,6 +1,5 @@
 """Lists of tables, statistics and samples."""
 
-import json
 import re
 import shutil
 from collections import Counter
@@ -23,7 +22,6 @@ from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
 from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, Endpoint, EndpointKind
 from tbgen.web.replies import Refusal
-from tests.support.commands import answer
 from tests.support.packed_tables import PackedTables
 from tests.support.paths import rows
 from tests.web.test_openapi import POSTED
@@ -42,20 +40,6 @@ def asked_endpoints() -> Iterator[tuple[str, Endpoint]]:
 def ask(client: TestClient, request: str) -> Any:
     """Send a request, which :data:`POSTED` has the body of if it is a POST request."""
     return client.post(request, content=POSTED[request]) if request in POSTED else client.get(request)
-
-
-def test_tables_and_statistics_are_what_the_command_says(
-    api: TestClient, tables: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    listed = api.get("/tables").json()["tables"]
-    for variant in Variant:
-        words = ["--json", "--rules", variant, "--dir", str(tables)]
-        assert json.loads(answer(capsys, "info", *words))["tables"] == [
-            table for table in listed if table["rules"] == variant
-        ]
-        (told,) = json.loads(answer(capsys, "info", "KBvK", *words))["tables"]
-        assert api.get(f"/{variant}/stats/kvkb").json() == told
-    assert api.get("/tables").json()["tables"] == listed
 
 
 def test_new_tables_change_answers_about_tables_and_no_others(own: Path, tables: Path) -> None:
