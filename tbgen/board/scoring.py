@@ -111,9 +111,7 @@ class Komi(Immutable):
         return cls(*parse_quarters(text, "a komi", expected, _QUARTER_DECIMALS))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Komi):
-            return False
-        return (self.quarters, self.white_must_beat) == (other.quarters, other.white_must_beat)
+        return isinstance(other, Komi) and str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash((self.quarters, self.white_must_beat))

@@ -46,8 +46,7 @@ def fits_in_memory(table: Estimate, others: Sequence[Estimate], peak: int, cap: 
     allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
-        unplanned_bytes = max(0, resident_memory() - combined_peak(others))
-        return combined_peak([*others, table]) + unplanned_bytes
+        return combined_peak([*others, table]) + max(0, resident_memory() - combined_peak(others))
 
     if expected_peak() > (min(peak, allowed_bytes) if cap is None else cap):
         trim_memory()

@@ -92,19 +92,18 @@ def _man_labels(position: chess.Board, colour: chess.Color) -> list[str]:
 def board_picture(
     board: chess.BaseBoard,
     words: Mapping[chess.Square, Sequence[str]],
-    marked_squares: Iterable[chess.Square],
+    squares: Iterable[chess.Square],
     title: str,
     arrows: Iterable[chess.svg.Arrow] = (),
 ) -> str:
     """Return an SVG file of a board.
 
     :param words: the words to write on squares, one below the other; at most three are legible.
-    :param marked_squares: the squares to colour.
+    :param squares: the squares to colour.
     :param title: the description for screen readers.
     :param arrows: the arrows, later ones on top of earlier ones.
     """
-    fill = dict.fromkeys(marked_squares, _MARK_FILL)
-    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=fill, arrows=arrows)
+    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(squares, _MARK_FILL), arrows=arrows)
     texts = "".join(_word_texts(square, lines) for square, lines in sorted(words.items()))
     content, tail = drawing.rsplit("</svg>", 1)
     offset = content.index(">") + 1

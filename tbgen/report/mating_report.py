@@ -98,8 +98,7 @@ def make_mating_report(
     available = sorted(requested_materials & existing)
     missing_materials = tuple(sorted(requested_materials - existing))
     if not available:
-        names = (material.name for material in missing_materials[: len(men)])
-        command = build_command(names, first_directory, variant)
+        command = build_command((m.name for m in missing_materials[: len(men)]), first_directory, variant)
         directories_text = " and ".join(map(str, directories))
         raise NothingToReportError(f"{directories_text} has no table of these men; make some: {command}")
     costs = {material: seconds_of("counted", layout_of(material).size) for material in available}
