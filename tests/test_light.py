@@ -87,11 +87,13 @@ def test_light_modules_load_nothing_heavy() -> None:
     for name in main.COMMANDS:
         assert loaded(f"tbgen.cli.{name}").isdisjoint({*PACKAGES, "PIL"}), name
     for name in ("tables.library", "tables.look_up", "tables.packed_table", "exchange.export"):
-        solving = re.compile(r"tbgen\.(retro\.(?!geometry|targets).*|tables\.(encode|pack|unpack))")
+        solving = re.compile(
+            r"tbgen\.(retro\b.*|moves\.(?!geometry|structs|targets).*|tables\.(encode|pack|unpack))"
+        )
         assert not list(filter(solving.fullmatch, loaded(f"tbgen.{name}"))), name
     for name in ("tbgen.verify.directory", "tbgen.verify.proof"):
         assert "numba" in loaded(name)
-        assert not [module for module in loaded(name) if module.startswith("tbgen.retro")]
+        assert not [module for module in loaded(name) if re.match(r"tbgen\.(retro|moves)\b", module)]
 
 
 COLD = """

@@ -63,7 +63,7 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, FAR_DEPTH, Interval
 from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
-from tbgen.retro.kernels.words import Codes, Words
+from tbgen.moves.kernels.words import Codes, Words
 
 Flags: TypeAlias = NDArray[np.bool_]
 

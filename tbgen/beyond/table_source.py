@@ -30,9 +30,9 @@ from tbgen.errors import MissingTableError
 from tbgen.index.layout import IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, Side, layout_of
 from tbgen.index.table import Source
 from tbgen.index.zeroing import en_passant_configs, promotion_places
+from tbgen.moves.frames import expand
+from tbgen.moves.kernels.words import Codes, Plies
 from tbgen.probe.tablebase import Tablebase
-from tbgen.retro.kernels.words import Codes, Plies
-from tbgen.retro.workspace import expand
 from tbgen.store.cache import LruCache
 from tbgen.tables.open_table import Given, OpenTable
 

@@ -26,14 +26,15 @@ from tbgen.cells.routes import Route
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
-from tbgen.retro.kernels.frame import mark_legal
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.phases import find_side_exits
+from tbgen.moves.kernels.words import Codes, Plies, Words
+from tbgen.moves.structs import Pool
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import clear_empty_slots, find_side_exits, solve_layer
+from tbgen.retro.kernels.phase import clear_empty_slots, solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
-from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, find_moves, start_phase
-from tbgen.retro.workspace import spare_memory
+from tbgen.retro.workspace import moves_of, spare_memory
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -200,7 +201,7 @@ class BoundsGame:
         with self._workspace() as workspace:
             phase, (exits, _), words = workspace.phase, spare_memory(workspace), workspace.frame.words
             mark_legal(workspace.frame, phase.legal, 0, words)
-            find_side_exits(workspace, self._pool, side, False, phase.legal[side], exits, 0, words)
+            find_side_exits(moves_of(workspace), self._pool, side, False, phase.legal[side], exits, 0, words)
             buffer = self._buffer_for(None, side_count=1)
             fill_with_exits(exits, side, bound, buffer.value[0], buffer.depth[0])
         value, depth = self._cell_block(buffer)

@@ -22,13 +22,12 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.score import Code
 from tbgen.cells.cell import MOBILE, Castling, Cell, Lineup, lineup_of_cell
 from tbgen.index.zeroing import CAPTURED_PAWN
-from tbgen.retro.geometry import ORTHODOX
-from tbgen.retro.kernels.frame import FROZEN, NO_DIGIT, Frame
+from tbgen.moves.geometry import ORTHODOX
+from tbgen.moves.kernels.targets import ROUTE_COUNT
+from tbgen.moves.kernels.words import ALL, Codes, Plies
+from tbgen.moves.pool import Map
+from tbgen.moves.structs import FROZEN, NO_DIGIT, Frame, Pool, Routes, Targets
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.targets import ROUTE_COUNT, Pool, Routes
-from tbgen.retro.kernels.words import ALL, Codes, Plies
-from tbgen.retro.pool import Map
-from tbgen.retro.targets import Targets
 from tbgen.retro.workspace import give_up_results, workspace_of
 from tbgen.system.memory import invalidate, zeros
 

@@ -26,7 +26,7 @@ from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber, unpack_entries
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.frame import mark_legal
+from tbgen.moves.kernels.frame import mark_legal
 
 _ZLIB_LEVEL: Final = 6
 """Compression level of zlib. The time that lower levels save is not worth the space they cost; higher levels

@@ -28,7 +28,7 @@ class Route:
     side: Side
     """The side that moves."""
     number: int
-    """The number of the route in ``tbgen.retro.kernels.targets.Routes``."""
+    """The number of the route in ``tbgen.moves.kernels.targets.Routes``."""
     destination: Cell
     promoted_on: int | None = None
     """Square of the promoted man; None if the move is not a promotion."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, rank_of_code
 from tbgen.cells.kernels.values import map_exits_to_window, write_bounds
-from tbgen.retro.kernels.words import Codes, Plies
+from tbgen.moves.kernels.words import Codes, Plies
 
 FAR_DEPTH: Final = 60_000
 """Placeholder for an unknown depth, in plies: greater than every real depth."""

@@ -22,9 +22,9 @@ from tbgen.cells.kernels.wins import WinSearch, find_capture_wins, find_lost_pos
 from tbgen.compiler.jit import python_of
 from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
-from tbgen.retro.kernels.frame import mark_legal
-from tbgen.retro.kernels.moves import move_buffer
-from tbgen.retro.kernels.words import Words
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.moves import move_buffer
+from tbgen.moves.kernels.words import Words
 
 _MIN_SHARED_SLOTS: Final = 64**4
 """Minimum number of slots for which the work is divided into parts for several threads."""

@@ -97,8 +97,8 @@ def build_table(
 
 def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
     """Compile the kernels that solve tables of these materials, unless the kernels are in the cache."""
+    from tbgen.generator import packed_warmup
     from tbgen.retro import described_warmup, solver_warmup
-    from tbgen.tables import packed_warmup
 
     solver_warmup.ensure_compiled(reporter.note)
     if any(material.is_described for material in materials):

@@ -37,9 +37,9 @@ from tbgen.index.codes import FRESH, LAST_RUN, NO_SCORE
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, Slot, layout_of
 from tbgen.index.position import Place, locate
 from tbgen.index.table import AccruedForm, RunIndex
+from tbgen.moves.kernels.words import Codes
 from tbgen.probe.states import State
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-from tbgen.retro.kernels.words import Codes
 from tbgen.tables.open_table import OpenTable
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.kinds import Kind, between, reach
 from tbgen.index.layout import IMAGE, TRANSPOSE, TRIANGLE, Layout
-from tbgen.retro.geometry import BIT, PAWN_ATTACKS
+from tbgen.moves.geometry import BIT, PAWN_ATTACKS
 
 Bitboards = NDArray[np.uint64]
 

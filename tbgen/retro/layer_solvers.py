@@ -31,11 +31,13 @@ from tbgen.index.zeroing import (
     max_slots_of_batch,
     phases_after_pawn_steps,
 )
+from tbgen.moves.frames import make_exits, mirrors_itself, place_pawns
+from tbgen.moves.pool import PoolLoader
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.phase import LayerPart, copy_layer, solve_layer
-from tbgen.retro.pool import PoolLoader
+from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, find_moves, start_phase
-from tbgen.retro.workspace import make_exits, make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import make_workspace
 
 Batch = tuple[int, int]
 """A half-open range of phases that are solved at the same time."""
@@ -141,7 +143,7 @@ class LayerSolver:
         loader.load_solved({phase, *phases_after_pawn_steps(layout, phase)})
         self._phase_size = layout.phase_size
         pool = loader.pool
-        self._fresh = loader.fresh_results(phase)
+        self._fresh = SweepResults(pool.value, pool.depth, pool.targets.start[phase].copy())
         # Each layer needs the exits again, so they must not share arrays with the results.
         workspace = make_workspace(layout, Variant.R_MOBILITY)
         self._workspace = replace(workspace, exits=make_exits(2 * 64 * workspace.frame.words))

@@ -30,10 +30,14 @@ from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.errors import LimitError
 from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import SIDES, Side
-from tbgen.retro.kernels.best_exits import Exits
+from tbgen.moves.frames import make_phase
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.phases import prepare_words
+from tbgen.moves.kernels.words import Codes, Words
+from tbgen.moves.pool import Map, PoolLoader
+from tbgen.moves.structs import Exits, Frame, Pool
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
-from tbgen.retro.kernels.frame import Frame, mark_legal
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
     NOTHING,
@@ -42,7 +46,6 @@ from tbgen.retro.kernels.phase import (
     empty_record,
     first_events,
     later_events,
-    prepare_words,
     record_inner_sweep,
     reset_inner_sets,
     settle_rank,
@@ -65,16 +68,13 @@ from tbgen.retro.kernels.sweep import (
     receive,
     run_levels,
 )
-from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import Codes, Words
-from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.workspace import (
     give_up_results,
     make_departures,
     make_ep_positions,
     make_function_numbers,
-    make_phase,
     make_scratch,
+    moves_of,
 )
 from tbgen.system.memory import zeros
 
@@ -117,12 +117,13 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
     ranges = equal_parts(workspace.frame.words, parts)
     for _ in mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges):
         pass
-    for _ in mapper(lambda part: prepare_words(workspace, pool, symmetric, *part), ranges):
+    moves = moves_of(workspace)
+    for _ in mapper(lambda part: prepare_words(moves, pool, symmetric, *part), ranges):
         pass
 
 
 def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int, mapper: Map = map) -> None:
-    """Store the fresh values and depths of a solved phase in the pool.
+    """Store the fresh values and depths of a solved phase in the pool, unless they are already there.
 
     The other arguments are as for :func:`find_moves`.
     """
@@ -130,7 +131,7 @@ def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int
         lambda part: clear_empty_slots(workspace, *part), equal_parts(workspace.frame.words, parts)
     ):
         pass
-    loader.store(phase, workspace)
+    loader.store(phase, *workspace.fresh)
 
 
 class EpConfig(NamedTuple):

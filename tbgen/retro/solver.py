@@ -25,8 +25,12 @@ from tbgen.index.arrays import Part, equal_parts, parts_of_size
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, Layout, Side, layout_of
 from tbgen.index.table import AccruedForm, Source, Table, ValueFunctions
 from tbgen.index.zeroing import en_passant_configs, phase_groups, threads_share_phase
+from tbgen.moves.frames import mirrors_itself, place_pawns, to_table_order
+from tbgen.moves.kernels.phases import clear_images
+from tbgen.moves.kernels.words import Codes, Plies, Words
+from tbgen.moves.pool import Map, PoolLoader, SolvedPhases
+from tbgen.moves.structs import Phase, PhaseMoves, Pool, SpareMemory
 from tbgen.progress import Progress, silent
-from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
     NO_STEP,
     FunctionNumbers,
@@ -42,11 +46,8 @@ from tbgen.retro.kernels.functions import (
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.numbering import MAX_NUMBERS, numbering
-from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, clear_images, empty_record
+from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
-from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import Codes, Plies, Words
-from tbgen.retro.pool import Map, PoolLoader, SolvedPhases
 from tbgen.retro.ranks import (
     MAX_PARTS,
     Crew,
@@ -61,10 +62,9 @@ from tbgen.retro.workspace import (
     give_up_results,
     make_function_numbers,
     make_workspace,
-    mirrors_itself,
-    place_pawns,
+    moves_of,
     score_resets,
-    to_table_order,
+    spare_memory,
 )
 from tbgen.system.memory import discard, zeros
 
@@ -73,11 +73,12 @@ _INITIAL_CAPACITY: Final = 1024
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
 
-AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
-"""A function to call after each phase has been solved, while the workspace contains its positions and ranks.
+AfterPhase = Callable[[int, PhaseMoves, Pool, SpareMemory, int, Map], None]
+"""A function to call after each phase has been solved.
 
-The arguments are the phase, the workspace, the pool with the values, the number of parts into which to divide
-the work, and a function like ``map`` that may distribute the parts over threads."""
+The arguments are the phase, its positions and ranks, the pool with the values, memory that the function may
+use, the number of parts into which to divide the work, and a function like ``map`` that may distribute the
+parts over threads."""
 
 
 class FunctionNumbering:
@@ -127,7 +128,7 @@ class FunctionNumbering:
         if self._solved is None:
             self._kept_numbers = numbers
         else:
-            self._solved.write_numbers(phase, numbers, limit)
+            self._solved.write_numbers(phase, *_used_halves(numbers, limit))
 
     def _check(self, noun: str, count: int) -> None:
         if count > MAX_NUMBERS:
@@ -155,10 +156,9 @@ class FunctionNumbering:
     def _renumbered(self, new_numbers: Numbers, mapper: Map) -> Numbers:
         """Return the number ``new_numbers[n]`` for the number n of every slot of the table."""
         if self._solved is not None:
-            solved = self._solved
-            phases = range(len(self._layout.placements))
-            list(mapper(lambda phase: solved.renumber(phase, new_numbers), phases))
-            return solved.numbers()
+            renumber_phase = partial(_renumber_phase, self._solved, self._layout.phase_size, new_numbers)
+            list(mapper(renumber_phase, range(len(self._layout.placements))))
+            return self._solved.numbers()
         number_of_slot = zeros(self._layout.size, np.uint32)
 
         def write_numbers(part: Part) -> None:
@@ -172,6 +172,20 @@ class FunctionNumbering:
 def _part_of(numbers: FunctionNumbers, start: int, stop: int) -> FunctionNumbers:
     """Return the numbers of the slots ``start`` to ``stop`` - 1."""
     return FunctionNumbers(numbers.low[start:stop], numbers.high[start:stop])
+
+
+def _used_halves(numbers: FunctionNumbers, limit: int) -> tuple[NDArray[np.uint16], ...]:
+    """Return the halves of numbers below ``limit`` that are accessed."""
+    return numbers if limit > 1 << 16 else numbers[:1]
+
+
+def _renumber_phase(solved: SolvedPhases, slots: int, new_numbers: Numbers, phase: int) -> None:
+    """Replace every function number n of a phase by ``new_numbers[n]``, in four bytes."""
+    numbers = make_function_numbers(slots)
+    solved.read_numbers(phase, *_used_halves(numbers, len(new_numbers)))
+    result = np.empty(slots, np.uint32)
+    write_renumbered(numbers, new_numbers, result)
+    solved.write_numbers(phase, result)
 
 
 def _entries(keys: Words, function: int) -> bytes:
@@ -309,7 +323,8 @@ class _TableSolver:
             self._solve_ranks(phase, workspace)
             if self.after_phase is not None:
                 with self.stages.timed("one ply"):
-                    self.after_phase(phase, workspace, self.pool, self.parts, self.phase_map)
+                    spare = spare_memory(workspace)
+                    self.after_phase(phase, moves_of(workspace), self.pool, spare, self.parts, self.phase_map)
             with self.stages.timed("assemble"):
                 self._keep_canonical(phase, workspace.phase.canonical)
             if self.layout.pawns:  # without pawns, the results are those of the pool

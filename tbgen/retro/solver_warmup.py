@@ -13,16 +13,17 @@ from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
 from tbgen.compiler.jit import compile_for, python_of
 from tbgen.index.layout import WHITE_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm, Source
+from tbgen.moves.frames import expand
+from tbgen.moves.pool import PoolLoader
+from tbgen.moves.structs import Pool
 from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_ranks
 from tbgen.retro.kernels.sweep import SweepState, assign_front, find_candidates, next_state, receive
-from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
-from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
-from tbgen.retro.workspace import expand, make_ep_positions, make_function_numbers, make_workspace
+from tbgen.retro.workspace import make_ep_positions, make_function_numbers, make_workspace
 
 KERNEL_FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tbgen.compiler.structs import Ints, Struct
-from tbgen.retro.targets import Men, Targets
+from tbgen.moves.structs import Men, Targets
 from tbgen.tables.structs import Rows
 
 

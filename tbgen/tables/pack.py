@@ -18,19 +18,13 @@ from tbgen.errors import LimitError
 from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
-from tbgen.retro.kernels.canonical import copy_canonical
-from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
-from tbgen.retro.kernels.phase import find_side_exits
-from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import ALL
-from tbgen.retro.pool import Map, Result
-from tbgen.retro.workspace import (
-    mirrors_itself,
-    spare_memory,
-    table_slots,
-    to_table_order,
-)
+from tbgen.moves.frames import mirrors_itself, table_slots, to_table_order
+from tbgen.moves.kernels.canonical import copy_canonical
+from tbgen.moves.kernels.moves import MAX_WORD_MOVES, move_buffer
+from tbgen.moves.kernels.phases import find_side_exits
+from tbgen.moves.kernels.words import ALL
+from tbgen.moves.pool import Map, Result
+from tbgen.moves.structs import PhaseMoves, Pool, SpareMemory
 from tbgen.store.schema import slots_in
 from tbgen.tables.coding import PerThread, block_rows_of, stored_side
 from tbgen.tables.kernels.derive import (
@@ -131,7 +125,9 @@ class NeedFinder:
         self._exceptions: list[NDArray[np.int64]] = []
         self._lock = threading.Lock()
 
-    def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, mapper: Map) -> None:
+    def __call__(
+        self, phase: int, moves: PhaseMoves, pool: Pool, spare: SpareMemory, parts: int, mapper: Map
+    ) -> None:
         """Process a solved phase. ``mapper`` may distribute ``parts`` parts of its words over threads.
 
         :raises LimitError: if a depth is so great that it would set the bit ``CAPTURE_FLAG``, or a position
@@ -140,10 +136,10 @@ class NeedFinder:
         layout = self._layout
         side = int(self.side)
         derived = int(self._derived)
-        frame = workspace.frame
+        frame = moves.frame
         slot_count, first_slot = 64 * frame.words, phase * layout.phase_size
         symmetric = mirrors_itself(layout, phase)
-        like_men = workspace.like_men
+        like_men = moves.like_men
         word_parts = equal_parts(frame.words, parts)
 
         def run_parts(function: Callable[..., Result], *arguments: object) -> list[Result]:
@@ -151,11 +147,11 @@ class NeedFinder:
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the phase has been solved.
         start = pool.targets.start[phase].copy()
-        rank = workspace.phase.quiet_counts
+        rank = moves.phase.quiet_counts
         # The exits of the stored side are needed before those of the derived side.
         usable = np.zeros((2, frame.words), np.uint64)
-        exits, needed = spare_memory(workspace)
-        data = PhaseData(frame, workspace.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
+        exits, needed = spare
+        data = PhaseData(frame, moves.phase, (exits, exits), pool.value, pool.depth, start, rank, *usable)
         slots = slice(int(data.start[side]), int(data.start[side]) + slot_count)
         depths = pool.depth[slots].reshape(-1, 64)
         deepest = max(run_parts(lambda *part: int(depths[slice(*part)].max(initial=0))))
@@ -171,9 +167,9 @@ class NeedFinder:
         highest = max(run_parts(lambda *part: int(ranks[slice(*part)].max(initial=0))))
         if highest > MAX_DERIVED_RANK:
             raise LimitError(f"{layout.material}: ranks of {highest} to derive do not fit into packed tables")
-        run_parts(find_side_exits, workspace, pool, side, True, data.phase.canonical, exits)
+        run_parts(find_side_exits, moves, pool, side, True, data.phase.canonical, exits)
         run_parts(flag_by_exit, data, side)
-        run_parts(find_side_exits, workspace, pool, derived, False, data.phase.canonical, exits)
+        run_parts(find_side_exits, moves, pool, derived, False, data.phase.canonical, exits)
         needed[:] = 0
         exceptions = np.full(frame.words, ALL)
         for search in range(_SEARCH_ROUNDS + 1):

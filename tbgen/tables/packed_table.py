@@ -198,7 +198,7 @@ class PackedTable(OpenTable):
     def read(self, given: Given = AS_OPENED, *, functions: bool = True, progress: Progress = silent) -> Table:
         """Implement :meth:`OpenTable.read`.
 
-        A table with pawns is unpacked to a temporary file (:class:`tbgen.retro.pool.SolvedPhases`), beside
+        A table with pawns is unpacked to a temporary file (:class:`tbgen.moves.pool.SolvedPhases`), beside
         the packed table or, if that is impossible, in the system's temporary directory.
         """
         from tbgen.tables.unpack import compiling_unpacker, unpack

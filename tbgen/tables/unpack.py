@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
-from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Final
@@ -29,21 +28,20 @@ from tbgen.index.zeroing import (
     phase_groups,
     phases_after_pawn_steps,
 )
-from tbgen.progress import Progress, silent
-from tbgen.retro.kernels.best_exits import Exits
-from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
-from tbgen.retro.kernels.frame import mark_legal
-from tbgen.retro.kernels.phase import clear_images, find_side_exits, prepare_words
-from tbgen.retro.pool import PoolLoader, SolvedPhases
-from tbgen.retro.workspace import (
+from tbgen.moves.frames import (
     frame_of,
     like_men_of,
     make_exits,
     make_phase,
     mirrors_itself,
     place_pawns,
-    workspace_of,
 )
+from tbgen.moves.kernels.canonical import copy_canonical, mark_canonical
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.phases import clear_images, find_side_exits, prepare_words
+from tbgen.moves.pool import PoolLoader, SolvedPhases
+from tbgen.moves.structs import Exits, PhaseMoves
+from tbgen.progress import Progress, silent
 from tbgen.system.memory import discard, zeros
 from tbgen.tables.coding import (
     BLOCKS,
@@ -87,7 +85,7 @@ def unpack(
     """Return the content of a packed table: the fresh values and depths for both sides to move, and the
     functions that give the values for all accrued scores with the stored side to move.
 
-    A table with pawns is unpacked to a temporary file (:class:`tbgen.retro.pool.SolvedPhases`), beside the
+    A table with pawns is unpacked to a temporary file (:class:`tbgen.moves.pool.SolvedPhases`), beside the
     packed table or, if that is impossible, in the system's temporary directory. Its arrays are mapped memory.
 
     :param sources: the tables of all successors.
@@ -205,9 +203,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         exits = make_exits(2 * layout.phase_size)
         phase = make_phase(frame.words, True)
         pool = self._loader.pool
-        # Unpacking does not run sweeps, so there are no words for the attackers.
-        no_words = workspace_of(replace(frame, words=0), False, like_men_of(layout))
-        self._workspace = replace(no_words, frame=frame, phase=phase, exits=exits)
+        self._moves = PhaseMoves(frame, phase, exits, like_men_of(layout))
         middle = layout.phase_size
         white = Exits(exits.value[:middle], exits.min_depth[:middle], exits.max_depth[:middle])
         black = Exits(exits.value[middle:], exits.min_depth[middle:], exits.max_depth[middle:])
@@ -280,7 +276,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
     def _fill_part(self, start: int, stop: int) -> bool:
         """Implement :meth:`fill_stored_side` for some words; return whether they are undamaged."""
         data, sets = self._data, self._data.phase
-        prepare_words(self._workspace, self._loader.pool, self._symmetric, start, stop)
+        prepare_words(self._moves, self._loader.pool, self._symmetric, start, stop)
         find_ranks(sets, data.rank, start, stop)
         if self._layout.pawns:  # for the stored side, only the exits by captures are needed
             self._find_exits(self._side, True, start, stop)
@@ -297,7 +293,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         """Find the exits of some words with ``side`` to move, at canonical slots."""
         among = self._data.phase.canonical
         exits = self._data.exits[side]
-        arguments = self._workspace, self._loader.pool, int(side), captures_only, among, exits
+        arguments = self._moves, self._loader.pool, int(side), captures_only, among, exits
         find_side_exits(*arguments, start, stop)
 
     def _discard_exits(self, side: Side, start: int, stop: int) -> None:
@@ -342,7 +338,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         positions."""
         data = self._data
         slots = self._phase_slots(side)
-        like_men = self._workspace.like_men
+        like_men = self._moves.like_men
         arguments = like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
         self._run(copy_canonical, data.frame, *arguments, data.value[slots], data.depth[slots])
 
@@ -364,13 +360,13 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
             function_numbers = self._function_numbers[phase * self._layout.phase_size :][
                 : self._layout.phase_size
             ]
-            unpacked.write_final_numbers(phase, function_numbers)
+            unpacked.write_numbers(phase, function_numbers)
             discard(function_numbers)
 
     def clear_other_slots(self, phase: int) -> None:
         """Clear all slots of a phase except the canonical slots of legal positions."""
         self._set_up_phase(phase)
-        data, like_men = self._data, self._workspace.like_men
+        data, like_men = self._data, self._moves.like_men
         self._run(mark_canonical, data.frame, like_men, self._symmetric, data.phase.canonical)
         for side in SIDES:
             occupied = (data.phase.legal[side] & data.phase.canonical).view(np.uint8)

@@ -23,8 +23,8 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.wins import Wins
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE
-from tbgen.retro.kernels.frame import mark_legal
-from tbgen.retro.kernels.words import Words
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive
 from tests.support.exit_contract import check_source, views_of
 

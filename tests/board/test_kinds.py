@@ -7,7 +7,7 @@ import chess
 from tbgen.board import kinds
 from tbgen.board.kinds import KINDS, KING, MEN, MEN_LETTERS, PIECE_ORDER, attacks, between, reach, ways
 from tbgen.board.material import described_kind
-from tbgen.retro.geometry import ORTHODOX
+from tbgen.moves.geometry import ORTHODOX
 from tests.support.paths import ROOT, rows
 
 NUMBERS = range(len(KINDS))

@@ -25,7 +25,7 @@ from tbgen.cells.frames import frame_of_cell, workspace_for_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
-from tbgen.retro.kernels.moves import move_buffer
+from tbgen.moves.kernels.moves import move_buffer
 from tbgen.system import memory
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, boards, cells, made_up

@@ -12,7 +12,7 @@ from tbgen.cells.cell import Cell, mobile_squares, side_of
 from tbgen.cells.kernels.wins import _DENSE_ROUNDS
 from tbgen.cells.wins import solve_wins
 from tbgen.index.layout import Side
-from tbgen.retro.kernels.words import Words
+from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive
 from tests.support.reference_wins import slow_wins
 

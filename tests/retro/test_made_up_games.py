@@ -21,19 +21,15 @@ from tbgen.errors import LimitError
 from tbgen.index import zeroing
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
 from tbgen.index.table import Table
-from tbgen.retro import pool as pools
-from tbgen.retro import ranks, targets
+from tbgen.moves import pool as pools
+from tbgen.moves import targets
+from tbgen.moves.frames import make_phase, mirrors_itself, place_pawns
+from tbgen.retro import ranks
 from tbgen.retro.kernels.phase import RUNS, empty_record
-from tbgen.retro.kernels.sweep import MAX_DEPTH
+from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.ranks import EpConfig, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
-from tbgen.retro.workspace import (
-    make_function_numbers,
-    make_phase,
-    make_workspace,
-    mirrors_itself,
-    place_pawns,
-)
+from tbgen.retro.workspace import make_function_numbers, make_workspace
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
@@ -228,8 +224,8 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
             next(solver.solve_ranks([EpConfig(0, square)]))
     for _ in solver.solve_ranks([EpConfig(0, square)]):
         pass
-    loader.store(phase, workspace)
-    solved = loader.fresh_results(phase)
+    loader.store(phase, *workspace.fresh)
+    solved = SweepResults(pool.value, pool.depth, pool.targets.start[phase].copy())
     both = [runs_of(log, workspace.frame.words, solved) for log in reversed(solver.records[0].logs)]
 
     def fresh(array: np.ndarray) -> np.ndarray:

@@ -10,6 +10,9 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import phases_after_pawn_steps
+from tbgen.moves.frames import mirrors_itself, place_pawns
+from tbgen.moves.pool import PoolLoader
+from tbgen.moves.structs import Pool
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
     RUNS,
@@ -20,17 +23,9 @@ from tbgen.retro.kernels.phase import (
     reset_inner_sets,
 )
 from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, begin_sweep, run_levels
-from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, update, update_limits
-from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import find_moves
-from tbgen.retro.workspace import (
-    make_departures,
-    make_function_numbers,
-    make_workspace,
-    mirrors_itself,
-    place_pawns,
-)
+from tbgen.retro.workspace import make_departures, make_function_numbers, make_workspace
 from tests.support.made_up_tables import as_sources, made_up
 
 

@@ -17,13 +17,14 @@ from tbgen.compiler.jit import int64, with_fixed_types
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm
 from tbgen.index.zeroing import phases_after_pawn_steps
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.words import ZERO, Words
+from tbgen.moves.pool import PoolLoader
+from tbgen.moves.structs import Frame
 from tbgen.retro import ranks, solver, workspace
-from tbgen.retro.kernels.frame import Frame, mark_legal
 from tbgen.retro.kernels.functions import Runs
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import Sweep, find_candidates, receive
-from tbgen.retro.kernels.words import ZERO, Words
-from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import StageTimes
 from tbgen.retro.workspace import make_workspace
 from tbgen.tables.library import Library

@@ -9,8 +9,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import LimitError
-from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.targets import Pool
+from tbgen.moves.structs import PhaseMoves, Pool
 from tbgen.store.schema import BLOCK_DATA, BLOCK_FUNCTION_LENGTH
 from tbgen.tables import encode, pack
 from tbgen.tables.encode import Encoder
@@ -46,9 +45,9 @@ def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
 
 def test_a_depth_that_does_not_fit(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Deepened(NeedFinder):
-        def __call__(self, phase: int, workspace: Workspace, pool: Pool, *rest: Any) -> None:
+        def __call__(self, phase: int, moves: PhaseMoves, pool: Pool, *rest: Any) -> None:
             pool.depth[:] = 1 << 15
-            super().__call__(phase, workspace, pool, *rest)
+            super().__call__(phase, moves, pool, *rest)
 
     monkeypatch.setattr(packed_tables, "NeedFinder", Deepened)
     with pytest.raises(LimitError, match="KRvK: depths of 32768 plies do not fit"):

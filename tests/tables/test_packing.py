@@ -16,7 +16,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Slot
 from tbgen.index.table import AccruedForm
-from tbgen.retro import pool
+from tbgen.moves import pool
 from tbgen.retro.solver import solve
 from tbgen.store.format import table_path
 from tbgen.system import memory

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import jit
-from tbgen.retro.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
-from tbgen.retro.kernels.words import Codes, Ints, Plies, Words
+from tbgen.moves.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.moves.kernels.words import Codes, Ints, Plies, Words
+from tbgen.moves.structs import NO_EXIT, Exits
 
 
 @jit

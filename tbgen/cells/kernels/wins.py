@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.retro.geometry import BIT, ORTHODOX, PAWN_ATTACKS
-from tbgen.retro.kernels.frame import Frame, decode, reach
-from tbgen.retro.kernels.moves import MoveBuffer, list_scalar_successors
-from tbgen.retro.kernels.targets import attacks_along
-from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
+from tbgen.moves.geometry import BIT, ORTHODOX, PAWN_ATTACKS
+from tbgen.moves.kernels.frame import decode, reach
+from tbgen.moves.kernels.moves import MoveBuffer, list_scalar_successors
+from tbgen.moves.kernels.targets import attacks_along
+from tbgen.moves.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
+from tbgen.moves.structs import Frame
 
 WHITE, BLACK = int64(0), int64(1)
 

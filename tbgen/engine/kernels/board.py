@@ -29,7 +29,7 @@ from tbgen.engine.squares import (
     SQUARES_BETWEEN,
     TURN_KEY,
 )
-from tbgen.retro.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
+from tbgen.moves.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
 
 Rows = NDArray[np.uint64]
 Moves = NDArray[np.int32]

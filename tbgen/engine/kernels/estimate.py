@@ -30,7 +30,7 @@ from tbgen.engine.kernels.board import (
 )
 from tbgen.engine.scale import MATE
 from tbgen.engine.squares import CENTRE_DISTANCE, KING_DISTANCE, MAN_VALUES, PHASE_WEIGHTS, TOTAL_PHASE
-from tbgen.retro.kernels.words import Ints, Word, bits_of, lowest, popcount
+from tbgen.moves.kernels.words import Ints, Word, bits_of, lowest, popcount
 
 _MOVE_CENTIPAWNS = 3
 """Centipawns for each legal move that a side has in excess of the other side."""

@@ -81,7 +81,7 @@ from tbgen.engine.workspace import (
     STOP,
     SearchWorkspace,
 )
-from tbgen.retro.kernels.words import ONE, ZERO, popcount
+from tbgen.moves.kernels.words import ONE, ZERO, popcount
 
 _FREE_KING_RANK = 17
 """Rank of G8.5, the position score of a bare king that has all eight of its moves."""

@@ -11,7 +11,7 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.engine.kernels.board import ACCRUED, CLOCK, KEY, SQUARES_AND_PROMOTION
 from tbgen.engine.scale import NO_VALUE
 from tbgen.engine.workspace import DISCARDS, DRAWN, GENERATION, MAX_UNKEYED_CLOCK, RULE, SearchWorkspace
-from tbgen.retro.kernels.words import ONE, Word
+from tbgen.moves.kernels.words import ONE, Word
 
 LOWER, UPPER, EXACT = 1, 2, 3
 """Kinds of bounds: the value is at least, at most, or exactly the stored value."""

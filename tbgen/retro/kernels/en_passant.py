@@ -12,23 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.retro.geometry import BIT, PAWN_ATTACKS
-from tbgen.retro.kernels.best_exits import (
-    NO_EXIT,
-    NO_INDEX,
-    NO_MAN,
-    PAWN,
-    Exits,
-    ExitSearch,
-    keep_best_exit,
-    record_moves,
-)
-from tbgen.retro.kernels.frame import enter_word, king_safe_bits
+from tbgen.moves.geometry import BIT, PAWN_ATTACKS
+from tbgen.moves.kernels.best_exits import NO_INDEX, NO_MAN, PAWN, ExitSearch, keep_best_exit, record_moves
+from tbgen.moves.kernels.frame import enter_word, king_safe_bits
+from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, list_quiet_targets, move_buffer, rank_at
+from tbgen.moves.kernels.targets import CAPTURED_PAWN, men_buffer
+from tbgen.moves.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
+from tbgen.moves.structs import NO_EXIT, Exits, Pool
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.moves import MAX_WORD_MOVES, SLICES, list_quiet_targets, move_buffer, rank_at
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, Pool, men_buffer
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
 
 
 class EpPositions(NamedTuple):

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.best_exits import Exits, positions_without_exit
+from tbgen.moves.geometry import BIT
+from tbgen.moves.kernels.best_exits import positions_without_exit
+from tbgen.moves.kernels.words import Codes, Ints, Plies, Words, bits_of, in_range, popcount
+from tbgen.moves.structs import Exits
 from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
-from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, in_range, popcount
 
 DEPTH_BITS = 16
 DEPTH_MASK = (1 << DEPTH_BITS) - 1

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.codes import FRESH, LAST_RUN
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.frame import Phase
+from tbgen.moves.geometry import BIT
+from tbgen.moves.kernels.moves import positions_of_rank
+from tbgen.moves.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of
+from tbgen.moves.structs import Phase
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
-from tbgen.retro.kernels.moves import positions_of_rank
 from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
-from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of
 
 _NODE_SHIFT, _RANK_SHIFT, _VALUE_SHIFT = (np.uint64(bits) for bits in (32, 24, 16))
 _CODE_MASK, _PLIES_MASK = np.uint64(0xFF), np.uint64(0xFFFF)

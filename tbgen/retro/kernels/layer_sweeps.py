@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.retro.kernels.best_exits import Exits
+from tbgen.moves.kernels.moves import positions_of_rank
+from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, move, put
+from tbgen.moves.structs import Exits, Frame, Phase
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
-from tbgen.retro.kernels.frame import Frame, Phase
-from tbgen.retro.kernels.moves import positions_of_rank
 from tbgen.retro.kernels.sweep import (
     WRITE_ALONE,
     WRITE_ATTACKERS,
@@ -32,7 +32,6 @@ from tbgen.retro.kernels.sweep import (
     Sweep,
     SweepResults,
 )
-from tbgen.retro.kernels.words import ALL, ZERO, Ints, Word, Words, move, put
 
 FIRST_LAYER = 2
 """Rank of the first layer. Ranks 0 and 1, mate and stalemate, end the game."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import int64, jit, kernel
-from tbgen.retro.kernels.words import Ints, Word, Words
+from tbgen.moves.kernels.words import Ints, Word, Words
 
 _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2**64 divided by the golden ratio, for Fibonacci hashing. The upper half of its product with a key depends

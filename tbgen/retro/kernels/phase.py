@@ -6,14 +6,19 @@ the arrays of the solver contain it.
 
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.retro.kernels.best_exits import Exits, ExitSearch, record_exits, reset_exits
-from tbgen.retro.kernels.canonical import mark_canonical
+from tbgen.moves.kernels.frame import decode, reach, table_word
+from tbgen.moves.kernels.moves import (
+    MAX_WORD_MOVES,
+    MoveBuffer,
+    list_scalar_successors,
+    move_buffer,
+    positions_of_rank_at_least,
+)
+from tbgen.moves.kernels.words import ZERO, Codes, Plies, Words, image, in_range, move, put
+from tbgen.moves.structs import Frame, Pool
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
-from tbgen.retro.kernels.frame import Frame, decode, enter_word, reach, table_word
 from tbgen.retro.kernels.functions import (
     FunctionNumbers,
     Log,
@@ -36,21 +41,8 @@ from tbgen.retro.kernels.layer_sweeps import (
     settle,
     settled_events,
 )
-from tbgen.retro.kernels.moves import (
-    MAX_WORD_MOVES,
-    MOVE_SLICE,
-    SLICES,
-    MoveBuffer,
-    count_quiet_moves,
-    list_scalar_successors,
-    move_buffer,
-    positions_of_rank_at_least,
-)
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
-from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.update import Layer, update, update_limits
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Words, add, image, in_range, move, put
-from tbgen.retro.targets import Men
 
 NOTHING, RUNS, FUNCTIONS = range(3)
 """Forms in which the values of accrued scores are recorded, numbered like the members of ``AccruedForm``."""
@@ -76,80 +68,6 @@ class SweepRecord(NamedTuple):
 
 
 @kernel
-def _count_moves_and_find_exits(
-    workspace: Workspace, pool: Pool, buffer: MoveBuffer, men: Men, start: int, stop: int
-) -> None:
-    """Implement ``prepare_words`` except for the canonical slots; ``buffer`` and ``men`` are scratch
-    memory."""
-    frame, phase = workspace.frame, workspace.phase
-    for word in range(start, stop):
-        for side in range(2):
-            legal = phase.legal[side, word]
-            other = phase.legal[1 - side]
-            slices = phase.rank_bits[side, word]
-            slices[:] = ZERO
-            if legal:
-                slices[0] = legal & other[word]
-                count_quiet_moves(frame, word, side, legal, other, buffer, slices)
-                put(phase.quiet_counts[side], word * 64, ALL, 0)
-                for index in range(MOVE_SLICE, SLICES):
-                    add(phase.quiet_counts[side], word * 64, slices[index], 1 << (index - MOVE_SLICE))
-            first_slot = (side * frame.words + word) * 64
-            exits = workspace.exits
-            reset_exits(exits, first_slot)
-            if legal:
-                occupied = enter_word(frame, word, men)
-                record_exits(
-                    ExitSearch(frame, pool, exits, side, first_slot, legal, occupied, men, slices, False)
-                )
-            phase.alive[side, word] = legal
-
-
-@jit
-def prepare_words(workspace: Workspace, pool: Pool, symmetric: bool, start: int, stop: int) -> None:
-    """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
-
-    ``alive`` is set to the legal positions. ``symmetric`` says whether the pawns of the phase are their own
-    mirror image. ``mark_legal`` must already have processed all words of the phase.
-    """
-    _count_moves_and_find_exits(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
-    mark_canonical(workspace.frame, workspace.like_men, symmetric, workspace.phase.canonical, start, stop)
-
-
-@jit
-def find_side_exits(
-    workspace: Workspace,
-    pool: Pool,
-    side: int,
-    captures_only: bool,
-    among: Words,
-    exits: Exits,
-    start: int,
-    stop: int,
-) -> None:
-    """Find the exits of the positions with ``side`` to move, in the words ``start`` to ``stop`` - 1.
-
-    Positions of ``among``, uint64 (words,), get their best zeroing move, or their best capture if
-    ``captures_only``. Other positions have no exit. ``exits`` is the output, with one element for each slot.
-    """
-    frame = workspace.frame
-    legal = workspace.phase.legal[side]
-    slices = np.empty(SLICES, np.uint64)
-    men = men_buffer()
-    for word in range(start, stop):
-        mask = legal[word] & among[word]
-        first_slot = word * 64
-        reset_exits(exits, first_slot)
-        if mask:
-            slices[:] = ZERO
-            occupied = enter_word(frame, word, men)
-            search = ExitSearch(
-                frame, pool, exits, side, first_slot, mask, occupied, men, slices, captures_only
-            )
-            record_exits(search)
-
-
-@kernel
 def clear_empty_slots(workspace: Workspace, start: int, stop: int) -> None:
     """Clear the fresh values and depths of the slots without a position, in the words ``start`` to ``stop`` -
     1."""
@@ -159,14 +77,6 @@ def clear_empty_slots(workspace: Workspace, start: int, stop: int) -> None:
             slot = fresh.starts[side] + word * 64
             put(fresh.value, slot, ~legal[side, word], NONE)
             put(fresh.depth, slot, ~legal[side, word], 0)
-
-
-@kernel
-def clear_images(canonical: Words, value: Codes, depth: Plies) -> None:
-    """Clear the values and depths of the slots that are not canonical."""
-    for word in range(len(canonical)):
-        put(value, word * 64, ~canonical[word], NONE)
-        put(depth, word * 64, ~canonical[word], 0)
 
 
 @jit

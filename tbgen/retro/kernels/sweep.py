@@ -34,26 +34,11 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.best_exits import ExitBuffer
-from tbgen.retro.kernels.events import (
-    DEPTH_BITS,
-    DEPTH_MASK,
-    NO_LEVEL,
-    NO_NODE,
-    Agenda,
-    level_at,
-    level_of,
-    next_node,
-)
-from tbgen.retro.kernels.frame import Frame, Phase, place_of
-from tbgen.retro.kernels.moves import (
-    MAX_WORD_MOVES,
-    MoveBuffer,
-    MoveSearch,
-    list_all_predecessors,
-)
-from tbgen.retro.kernels.words import (
+from tbgen.moves.geometry import BIT
+from tbgen.moves.kernels.best_exits import ExitBuffer
+from tbgen.moves.kernels.frame import place_of
+from tbgen.moves.kernels.moves import MAX_WORD_MOVES, MoveBuffer, MoveSearch, list_all_predecessors
+from tbgen.moves.kernels.words import (
     ZERO,
     Codes,
     Ints,
@@ -65,6 +50,17 @@ from tbgen.retro.kernels.words import (
     prefetch,
     prefetch_for_reading,
     put,
+)
+from tbgen.moves.structs import Frame, Phase
+from tbgen.retro.kernels.events import (
+    DEPTH_BITS,
+    DEPTH_MASK,
+    NO_LEVEL,
+    NO_NODE,
+    Agenda,
+    level_at,
+    level_of,
+    next_node,
 )
 
 ATTACKER_TO_MOVE, DEFENDER_TO_MOVE = range(2)

@@ -14,16 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.best_exits import NO_EXIT, find_exit
+from tbgen.moves.geometry import BIT
+from tbgen.moves.kernels.best_exits import find_exit
+from tbgen.moves.kernels.frame import place_of
+from tbgen.moves.kernels.moves import MoveSearch, list_all_predecessors, list_quiet_targets
+from tbgen.moves.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
+from tbgen.moves.structs import NO_EXIT, Phase, Pool
 from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, level_of
-from tbgen.retro.kernels.frame import Phase, place_of
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
-from tbgen.retro.kernels.moves import (
-    MoveSearch,
-    list_all_predecessors,
-    list_quiet_targets,
-)
 from tbgen.retro.kernels.sweep import (
     ATTACKER_TO_MOVE,
     DEFENDER_TO_MOVE,
@@ -32,8 +30,6 @@ from tbgen.retro.kernels.sweep import (
     buffer_of,
     mark_nonempty,
 )
-from tbgen.retro.kernels.targets import Pool
-from tbgen.retro.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
 
 _DEPARTURES_DIVISOR = 200
 """An update allows one departure with a changed level for each group of this many live positions."""

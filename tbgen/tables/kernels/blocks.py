@@ -27,7 +27,7 @@ from numba import types
 
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.compiler.vectors import WORD, LaneCall, code_generator
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Word, lowest, put
+from tbgen.moves.kernels.words import ALL, ONE, Codes, Word, lowest, put
 from tbgen.store.checksum import CRC_OF_BYTE
 from tbgen.tables.kernels.rows import king_class, kings_of, row_hints, row_mask
 from tbgen.tables.structs import (

@@ -22,12 +22,11 @@ from tbgen.board.kinds import KINDS
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.retro.geometry import BIT, IMAGES, INVERSES, ORTHODOX
-from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
-from tbgen.retro.kernels.canonical import canonical_slot
-from tbgen.retro.kernels.frame import Frame, Phase, decode, reach
-from tbgen.retro.kernels.moves import SLICES, MoveBuffer, list_quiet_targets, list_scalar_successors
-from tbgen.retro.kernels.words import (
+from tbgen.moves.geometry import BIT, IMAGES, INVERSES, ORTHODOX
+from tbgen.moves.kernels.canonical import canonical_slot
+from tbgen.moves.kernels.frame import decode, reach
+from tbgen.moves.kernels.moves import SLICES, MoveBuffer, list_quiet_targets, list_scalar_successors
+from tbgen.moves.kernels.words import (
     ALL,
     ONE,
     ZERO,
@@ -50,6 +49,7 @@ from tbgen.retro.kernels.words import (
     same,
     weigh_all,
 )
+from tbgen.moves.structs import NO_EXIT, Exits, Frame, Phase
 from tbgen.tables.kernels.goals import conclude, merit, position_score, rank_of_code, weigh
 from tbgen.tables.structs import CAPTURE_FLAG
 

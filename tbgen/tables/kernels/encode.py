@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
+from tbgen.moves.geometry import BIT
+from tbgen.moves.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
 from tbgen.tables.kernels.blocks import (
     LOW,
     NO_FUNCTION,

@@ -12,7 +12,7 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
-from tbgen.retro.geometry import (
+from tbgen.moves.geometry import (
     BEHIND,
     BIT,
     IMAGES,
@@ -22,8 +22,8 @@ from tbgen.retro.geometry import (
     TRIANGLE_OF,
     TRIANGLE_SQUARE,
 )
-from tbgen.retro.kernels.targets import attacks_along, pawn_attacks, sort_like_men
-from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, bits_of, lowest, popcount
+from tbgen.moves.kernels.targets import attacks_along, pawn_attacks, sort_like_men
+from tbgen.moves.kernels.words import ALL, ONE, ZERO, Ints, Word, bits_of, lowest, popcount
 from tbgen.tables.structs import Buffers, RankedPositions, Rows
 
 _FILE = np.arange(64) % 8

@@ -8,9 +8,9 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.targets import CAPTURED_PAWN, pawn_row, sort_like_men
-from tbgen.retro.kernels.words import Ints, bits_of, image
+from tbgen.moves.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.moves.kernels.targets import CAPTURED_PAWN, pawn_row, sort_like_men
+from tbgen.moves.kernels.words import Ints, bits_of, image
 from tbgen.tables.destinations import Destinations, ZeroingBuffers
 from tbgen.tables.kernels.goals import merit, weigh
 from tbgen.tables.kernels.rows import (

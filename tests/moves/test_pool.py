@@ -24,7 +24,7 @@ from tbgen.index.zeroing import (
     sides_after_promotion,
     targets_of,
 )
-from tbgen.retro.pool import PoolLoader
+from tbgen.moves.pool import PoolLoader
 from tbgen.tables.library import Library
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import plain

@@ -2,17 +2,18 @@
 
 Several slots can stand for the same position: like men (of the same kind and colour) can be exchanged, and
 some symmetries map the position to another slot. The smallest of these slots is canonical. Sets of slots are
-stored as the bits of words (see ``tbgen.retro.kernels.frame``).
+stored as the bits of words (see ``tbgen.moves.kernels.frame``).
 """
 
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
-from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF
-from tbgen.retro.kernels.frame import Frame, has_image, is_image
-from tbgen.retro.kernels.targets import sort_like_men
-from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, move
+from tbgen.moves.geometry import BIT, IMAGES, TRIANGLE_OF
+from tbgen.moves.kernels.frame import has_image, is_image
+from tbgen.moves.kernels.targets import sort_like_men
+from tbgen.moves.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, move
+from tbgen.moves.structs import Frame
 
 
 @inlined

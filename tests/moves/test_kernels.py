@@ -13,9 +13,22 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.table import Source, Table
+from tbgen.moves.frames import (
+    expand,
+    frame_of,
+    like_men_of,
+    mirrors_itself,
+    place_pawns,
+    table_slots,
+    to_solver_order,
+    to_table_order,
+)
+from tbgen.moves.kernels.canonical import mark_canonical
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.phases import prepare_words
+from tbgen.moves.pool import PoolLoader
+from tbgen.moves.structs import NO_EXIT
 from tbgen.probe.tablebase import Tablebase
-from tbgen.retro.kernels.best_exits import NO_EXIT
-from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import (
     NO_NODE,
     Agenda,
@@ -26,21 +39,8 @@ from tbgen.retro.kernels.events import (
     next_node,
     no_events,
 )
-from tbgen.retro.kernels.frame import mark_legal
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import prepare_words
-from tbgen.retro.pool import PoolLoader
-from tbgen.retro.workspace import (
-    expand,
-    frame_of,
-    like_men_of,
-    make_workspace,
-    mirrors_itself,
-    place_pawns,
-    table_slots,
-    to_solver_order,
-    to_table_order,
-)
+from tbgen.retro.workspace import make_workspace, moves_of
 from tbgen.store.format import table_path
 from tbgen.store.schema import slots_in
 from tbgen.tables.files import open_table
@@ -180,7 +180,9 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
         workspace = phase_of(layout, phase)
         loader.load_blocks([phase])
         put_own(loader, layout, table, phase)
-        prepare_words(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
+        prepare_words(
+            moves_of(workspace), loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words
+        )
         for _ in range(sample(320, 480) // min(8, len(layout.placements))):
             slot, side = rng.randrange(64 * workspace.frame.words), rng.randrange(2)
             (table_slot,) = table_slots(layout, np.array([slot]))

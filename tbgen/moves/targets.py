@@ -1,69 +1,17 @@
 """The tables that zeroing moves lead to, as kernels read them. This module does not import numba."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
-from tbgen.compiler.structs import Ints, Struct, Words
 from tbgen.index.layout import MIRROR_FILES, Layout, layout_of
 from tbgen.index.zeroing import CAPTURED_PAWN, targets_of
-from tbgen.retro.geometry import IMAGES
-
-
-@dataclass(frozen=True, eq=False)
-class Targets(Struct):
-    """The directory of the pool of a table.
-
-    A *target* is the material that one type of move leads to. The side to move, the captured man and the
-    promotion determine the type. Unless stated otherwise, arrays are indexed by target.
-    """
-
-    number: Ints
-    """int64 (2, CAPTURED_PAWN + 1, 5): number of the target of a move, by side to move, captured man and kind
-    of the promoted man. An index of 0 stands for no captured or promoted man."""
-    swapped: Ints
-    """int64: 1 if the colours are swapped in the target, else 0."""
-    free_count: Ints
-    """int64: number of free men."""
-    source: Ints
-    """int64 (targets, MAX_MEN): index in ``Men.squares`` of each free man of the target."""
-    pawn_count: Ints
-    """int64: number of pawns."""
-    phase_size: Ints
-    """int64: number of slots of a phase."""
-    block_at: Ints
-    """int64: index in ``start`` of the first block of the target. Each phase has a block."""
-    start: Ints
-    """int64 (blocks, 2): index in the pool of the first slot of a block, by side to move in the target; -1 if
-    the block is not in the pool."""
-    rows_at: Ints
-    """int64: index in ``rows`` of the first pawn placement of the target."""
-    rows: NDArray[np.int32]
-    """int32: twice the phase, plus one if it is mirrored. The pawn squares are the digits, in base 64, of the
-    index."""
-    ep_row: NDArray[np.int32]
-    """int32 (phases, 16): row of an en passant configuration, -1 if there is none. The second index is the
-    file of the pawn that can be captured, plus 8 if this pawn is Black's."""
-    ep_offset: int
-    """Index in the pool of the first en passant position."""
-
-
-class Men(NamedTuple):
-    """The men after a move, for all squares of the bit man at once."""
-
-    squares: Ints
-    """int64 (32,): squares of the men. At most one remaining man has the square ``VARIABLE``. The last
-    element is the square of a promoted man."""
-    pawns: Words
-    """uint64 (2,): squares of White's and Black's pawns."""
-    scratch: Ints
-    """int64 (MAX_MEN,): scratch memory of ``slots_after``."""
+from tbgen.moves.geometry import IMAGES
+from tbgen.moves.structs import Targets
 
 
 @cache

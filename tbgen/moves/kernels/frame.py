@@ -14,24 +14,13 @@ cell. The square of a frozen scalar is not part of the number of the word. If th
 bit of its square is ever set.
 """
 
-from dataclasses import dataclass
-
 from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.compiler.structs import Struct
 from tbgen.index.layout import TRANSPOSE
-from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movement
-from tbgen.retro.kernels.targets import VARIABLE, attacks_along, men_buffer, pawn_attacks
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, ride, rotated
-from tbgen.retro.targets import Men
-
-NO_PAIR, IMAGE_PAIR = -1, -2
-"""Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and
-pairs whose image has a number."""
-FROZEN = 2
-"""Element of ``Frame.mover_colours``, instead of a colour, for a man that does not move within the phase."""
-NO_DIGIT = 62
-"""Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
+from tbgen.moves.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movement
+from tbgen.moves.kernels.targets import VARIABLE, attacks_along, men_buffer, pawn_attacks
+from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, ride, rotated
+from tbgen.moves.structs import Frame, Men
 
 
 @inlined
@@ -58,70 +47,6 @@ def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
     a move of that way (``Movement.shared_steps``).
     """
     return not moves.has_shared_steps or moves.shared_steps[kind, way] >> step & 1 == 0
-
-
-@dataclass(frozen=True, eq=False)
-class Frame(Struct):
-    """The geometry of one phase."""
-
-    moves: Movement
-    """The moves of the kinds of the free men."""
-    kinds: Ints
-    """int64 (free,): index of the kind of each free man in ``moves``."""
-    colours: Ints
-    """int64 (free,): colour of each free man, 0 White, 1 Black."""
-    mover_colours: Ints
-    """int64 (free,): colour of each free man that moves within the phase, ``FROZEN`` for a frozen man."""
-    shifts: Ints
-    """int64 (free - 1,): shift of each scalar's square in the word number, ``NO_DIGIT`` for a frozen scalar.
-    If there are no pawns, the kings have the shift of their pair."""
-    frozen_squares: Ints
-    """int64 (free - 1,): square of each frozen scalar, 0 for each mobile scalar."""
-    bit_man_squares: Word
-    """Squares on which the bit man may stand."""
-    scalars: int
-    """Number of scalars."""
-    pawnless: bool
-    """Whether the material has no pawns. White's king is then in the triangle."""
-    king_pairs: Ints
-    """int64 (pairs, 2): squares of White's and Black's king in each pair; no pairs if there are pawns. If
-    Black's king is the bit man, its element is 0."""
-    pair_numbers: Ints
-    """int64 (10, 64): number of each pair, by the triangle coordinate of White's king and the square of
-    Black's king; ``NO_PAIR`` or ``IMAGE_PAIR`` for a pair without a number."""
-    words: int
-    """Number of words for one side to move."""
-    pawns: Words
-    """uint64 (2,): squares of White's and Black's pawns in this phase."""
-    castlings: Ints
-    """int64 (n, 4): castling rights. Each row contains the indices of king and rook, then their squares after
-    castling. Both men are frozen, because the right is lost when either of them moves."""
-    like_scalars: Ints
-    """int64 (n, 2): half-open ranges of like scalars, which have the same kind and colour. Only words in
-    which like scalars are sorted by square are solved; all others have no positions marked as legal."""
-
-
-@dataclass(frozen=True, eq=False)
-class Phase(Struct):
-    """Data of one phase that both attackers share. Each set is uint64 (2, words), by side to move."""
-
-    legal: Words
-    """Legal positions."""
-    alive: Words
-    """Positions still in the layers."""
-    departed: Words
-    """Positions that have left the layers since the last inner sweeps: those settled last and, after the next
-    outer sweeps, also those that the outer sweeps have decided. If one layer is solved alone, these are the
-    positions outside the layer to which positions in the layer can move."""
-    rank_bits: Words
-    """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.retro.kernels.moves``)."""
-    canonical: Words
-    """uint64 (words,): canonical slots."""
-    quiet_counts: Codes
-    """uint8 (2, 64 * words): numbers of quiet moves; the outer sweeps decrement them."""
-    score_resets: bool
-    """Whether captures and pawn moves reset the accrued score. If not, there are no layers and no inner
-    sweeps."""
 
 
 @inlined

@@ -4,7 +4,7 @@ Moves are counted with bit-sliced counters of ``SLICES`` words. Slice ``i`` cont
 each of the 64 positions of the word. A rank is twice the number of legal moves, plus one unless the side to
 move is in check. Slice 0 therefore means "not in check", and moves are counted from slice 1 upwards.
 
-Scalars, bit man, word numbers and images are explained in ``tbgen.retro.kernels.frame``.
+Scalars, bit man, word numbers and images are explained in ``tbgen.moves.kernels.frame``.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from tbgen.board.kinds import KING
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import TRANSPOSE
-from tbgen.retro.geometry import (
+from tbgen.moves.geometry import (
     BIT,
     IMAGES,
     INVERSES,
@@ -26,16 +26,8 @@ from tbgen.retro.geometry import (
     TRIANGLE_OF,
     Movement,
 )
-from tbgen.retro.kernels.frame import (
-    IMAGE_PAIR,
-    Frame,
-    decode,
-    has_image,
-    is_separate_move,
-    ordered_word,
-    reach,
-)
-from tbgen.retro.kernels.words import (
+from tbgen.moves.kernels.frame import decode, has_image, is_separate_move, ordered_word, reach
+from tbgen.moves.kernels.words import (
     ZERO,
     Ints,
     Word,
@@ -46,6 +38,7 @@ from tbgen.retro.kernels.words import (
     prefetch_for_reading,
     rotated,
 )
+from tbgen.moves.structs import IMAGE_PAIR, Frame
 
 MAX_WORD_MOVES = 2 * 16 + (MAX_MEN - 2) * MAX_TARGETS + MAX_STEPS
 """Greatest number of entries of a list of predecessors: 16 for White's king, 16 for images, one for each

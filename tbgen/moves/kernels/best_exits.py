@@ -1,7 +1,7 @@
 """Finding the moves that leave the phase, and the best exit of each position, word by word.
 
 A capture or pawn move resets the accrued score and leads to a position whose fresh value W is in the pool
-(``tbgen.retro.kernels.targets``). In a cell, quiet moves of frozen men and castling also leave the phase.
+(``tbgen.moves.kernels.targets``). In a cell, quiet moves of frozen men and castling also leave the phase.
 
 To *record* a move is to count it and to update the best exit of its position.
 
@@ -19,24 +19,21 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
-from tbgen.retro.geometry import BETWEEN, BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS
-from tbgen.retro.kernels.frame import FROZEN, Frame, enter_word, king_safe_bits, place_of, reach, safe_bits
-from tbgen.retro.kernels.moves import MOVE_SLICE, add_moves
-from tbgen.retro.kernels.targets import (
+from tbgen.moves.geometry import BETWEEN, BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS
+from tbgen.moves.kernels.frame import enter_word, king_safe_bits, place_of, reach, safe_bits
+from tbgen.moves.kernels.moves import MOVE_SLICE, add_moves
+from tbgen.moves.kernels.targets import (
     CAPTURED_PAWN,
     NO_SQUARE,
     ROUTE_VICTIMS,
     VARIABLE,
-    Pool,
     attacks_along,
     pawn_row,
     slots_after,
 )
-from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits_of, equal, lowest, put
-from tbgen.retro.targets import Men
+from tbgen.moves.kernels.words import ALL, ZERO, Word, Words, bits_of, equal, lowest, put
+from tbgen.moves.structs import FROZEN, NO_EXIT, Exits, Frame, Men, Pool
 
-NO_EXIT = 65535
-"""Value of ``Exits.min_depth`` for a position without an exit."""
 NO_MAN = int64(0)
 """Number used in place of a captured or promoted man if there is none."""
 NO_INDEX = int64(-1)
@@ -44,19 +41,6 @@ NO_INDEX = int64(-1)
 move is not one."""
 PAWN = int64(-1)
 """Replaces the index of the moving man if it is a pawn."""
-
-
-@dataclass(frozen=True, eq=False)
-class Exits(Struct):
-    """The best exit of each position. The arrays have one element per node (docs/glossary.md)."""
-
-    value: Codes
-    """uint8: codes of the values. If depths are not computed, NONE marks positions without an exit."""
-    min_depth: Plies
-    """uint16: smallest depths in plies, NO_EXIT for positions without an exit; empty if depths are not
-    computed."""
-    max_depth: Plies
-    """uint16: greatest depths in plies; empty if depths are not computed."""
 
 
 class ExitSearch(NamedTuple):
@@ -78,7 +62,7 @@ class ExitSearch(NamedTuple):
     men: Men
     """The men after the move being recorded; between moves, the men of the word."""
     slices: Words
-    """uint64 (SLICES,): bit-sliced counter of the word (``tbgen.retro.kernels.moves``), to which each
+    """uint64 (SLICES,): bit-sliced counter of the word (``tbgen.moves.kernels.moves``), to which each
     recorded move is added."""
     captures_only: bool
     """Whether to omit pawn moves that are not captures."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tbgen import open_tablebase
-from tbgen.tables import packed_warmup
+from tbgen.generator import packed_warmup
 from tbgen.tables.kernels import encode
 from tests.support.packed_tables import pack
 from tests.tables.test_batch import states

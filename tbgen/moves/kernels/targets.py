@@ -6,18 +6,22 @@ other zeroing moves lead to. A *block* is one phase of one material, with White 
 slots of legal positions have values, whether they are canonical or not.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.compiler.structs import Struct
 from tbgen.index import zeroing
-from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF, Movement
-from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of, image
-from tbgen.retro.targets import Men, Targets
+from tbgen.moves.geometry import (
+    BIT,
+    IMAGES,
+    KIND_COUNT,
+    PAWN_ATTACKS,
+    SYMMETRY_OF,
+    TRIANGLE_OF,
+    Movement,
+)
+from tbgen.moves.kernels.words import ZERO, Ints, Word, Words, bits_of, image
+from tbgen.moves.structs import Men, Targets
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """Number of a captured pawn in ``Targets.number``."""
@@ -30,48 +34,6 @@ ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
 """Number of possible values of ``victim`` in a route."""
 ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of possible routes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Routes(Struct):
-    """The directory of the pool of a cell: the blocks to which moves out of the cell lead.
-
-    The *route* of a move is the change of pawns, frozen men and mobile men, encoded as ``((origin * 65 +
-    target) * ROUTE_VICTIMS + victim) * KIND_COUNT + promotion``:
-
-    - ``origin`` is the square from which a pawn or frozen man moves, ``NO_SQUARE`` if a mobile man moves;
-    - ``target`` is the square to which this man moves; if a mobile man moves, the square of the pawn or
-      frozen man that it captures; ``NO_SQUARE`` if there is neither;
-    - ``victim`` is 1 + the index of the captured mobile man, or of the mobile man that captures a pawn or
-      frozen man; 0 if there is neither.
-
-    The block of a route contains the positions that the route leads to. They are numbered by the squares of
-    the mobile men except ``victim``, in order.
-    """
-
-    block: NDArray[np.int16]
-    """int16 (ROUTE_COUNT,): index of the block of each route; empty in pools of tables."""
-    start: Ints
-    """int64: index in the pool of each block's first slot; -1 - code if a bound with this code replaces the
-    block."""
-    frozen: Ints
-    """int64 (free,): square of each frozen man of the frame, -1 for mobile men."""
-    pawns: Words
-    """uint64 (2,): squares of White's and Black's pawns in the cell."""
-    unknown_code: int
-    """Code to use where a block contains NONE, because the value is unknown."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pool(Struct):
-    """Values and depths of all targets, with their directory."""
-
-    value: Codes
-    """uint8 codes."""
-    depth: Plies
-    """uint16 plies; empty if depths are not computed."""
-    targets: Targets
-    routes: Routes
 
 
 @jit

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import jit
-from tbgen.retro.kernels import words
-from tbgen.retro.kernels.words import Codes, Plies, Word
+from tbgen.moves.kernels import words
+from tbgen.moves.kernels.words import Codes, Plies, Word
 from tbgen.system.memory import CACHE_LINE, zeros
 
 SIZE = 256

@@ -1,7 +1,7 @@
 """The pool of a table: making it, loading blocks of sub-tables into it, and the file for the phases that
 leave it.
 
-The pool and its blocks are explained in ``tbgen.retro.kernels.targets``. ``PoolLoader`` owns its memory.
+The pool and its blocks are explained in ``tbgen.moves.kernels.targets``. ``PoolLoader`` owns its memory.
 These rules hold while a table is solved:
 
 =================  =================================  =====================  =================================
@@ -31,9 +31,11 @@ from tempfile import gettempdir
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
+from tbgen.compiler.structs import Codes, Ints, Plies
 from tbgen.index.layout import SIDES, TOUCHING_PAIRS, Layout, Side, layout_of
 from tbgen.index.table import EnPassantSource, SolvedTable, Source, solved_bytes
 from tbgen.index.zeroing import (
@@ -45,15 +47,15 @@ from tbgen.index.zeroing import (
     promotion_places,
     targets_of,
 )
-from tbgen.retro.kernels.functions import FunctionNumbers, Numbers, write_renumbered
-from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.sweep import SweepResults
-from tbgen.retro.kernels.targets import Pool, Routes
-from tbgen.retro.kernels.words import Codes, Plies
-from tbgen.retro.targets import make_targets
-from tbgen.retro.workspace import QUARTERS, expand, make_function_numbers, to_solver_order
+from tbgen.moves.frames import expand, to_solver_order
+from tbgen.moves.structs import Pool, Routes
+from tbgen.moves.targets import make_targets
 from tbgen.system.files import ScratchFile
 from tbgen.system.memory import discard, zeros
+
+QUARTERS: Final = 4
+"""Number of elements for each slot in the arrays of values and of depths of a solver, which are at the
+beginning of the pool if there are no pawns."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -127,20 +129,18 @@ class PoolLoader:
             self.pool.value[ep_start : ep_start + ep_slots] = NONE
         self._load(begin_of_block, map)
 
-    def fresh_results(self, phase: int) -> SweepResults:
-        """Return the fresh values and depths of a solved phase, which are part of the pool."""
-        return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.start[phase].copy())
+    def store(self, phase: int, value: Codes, depth: Plies, starts: Ints) -> None:
+        """Copy the fresh values and depths of a solved phase to the pool. Without pawns, they are there.
 
-    def store(self, phase: int, workspace: Workspace) -> None:
-        """Copy the fresh values and depths of a solved phase to the pool, unless they are already there."""
+        :param starts: int64 (2,), index of the first slot with each side to move.
+        """
         pool = self.pool
         size = self._layout.phase_size
-        fresh = workspace.fresh
         for side in SIDES if self._layout.pawns else ():
             begin = int(pool.targets.start[phase, side])
-            start = int(fresh.starts[side])
-            pool.value[begin : begin + size] = fresh.value[start : start + size]
-            pool.depth[begin : begin + size] = fresh.depth[start : start + size]
+            start = int(starts[side])
+            pool.value[begin : begin + size] = value[start : start + size]
+            pool.depth[begin : begin + size] = depth[start : start + size]
 
     def keep_only(self, group: Sequence[int]) -> None:
         """Release the memory that neither a group nor later groups need: phases that pawn steps no longer
@@ -262,27 +262,22 @@ class SolvedPhases:
         self._file.write(slot, value)
         self._file.write(2 * (self._size + slot), depth)
 
-    def write_numbers(self, phase: int, numbers: FunctionNumbers, limit: int) -> None:
-        """Write the function numbers of a phase; all are below ``limit``."""
-        offset = self._numbers_at + 4 * phase * self._phase_size
-        self._file.write(offset, numbers.low)
-        if limit > 1 << 16:
-            self._file.write(offset + 2 * self._phase_size, numbers.high)
+    def write_numbers(self, phase: int, *halves: NDArray[np.unsignedinteger]) -> None:
+        """Write the function numbers of a phase: uint32 (phase size,), or their lower and upper halves."""
+        offset = self._offset_of_numbers(phase)
+        for half in halves:
+            self._file.write(offset, half)
+            offset += half.nbytes
 
-    def write_final_numbers(self, phase: int, numbers: Numbers) -> None:
-        """Write the function numbers of a phase, shape (phase size,), which are not renumbered."""
-        self._file.write(self._numbers_at + 4 * phase * self._phase_size, numbers)
+    def read_numbers(self, phase: int, *halves: NDArray[np.unsignedinteger]) -> None:
+        """Read the function numbers of a phase into arrays like those of :meth:`write_numbers`."""
+        offset = self._offset_of_numbers(phase)
+        for half in halves:
+            self._file.read(offset, half)
+            offset += half.nbytes
 
-    def renumber(self, phase: int, new_numbers: Numbers) -> None:
-        """Replace every number n of a phase by ``new_numbers[n]``, in four bytes."""
-        offset = self._numbers_at + 4 * phase * self._phase_size
-        numbers = make_function_numbers(self._phase_size)
-        result = np.empty(self._phase_size, np.uint32)
-        self._file.read(offset, numbers.low)
-        if len(new_numbers) > 1 << 16:
-            self._file.read(offset + 2 * self._phase_size, numbers.high)
-        write_renumbered(numbers, new_numbers, result)
-        self._file.write(offset, result)
+    def _offset_of_numbers(self, phase: int) -> int:
+        return self._numbers_at + 4 * phase * self._phase_size
 
     def results(self) -> tuple[Codes, Plies]:
         """Return the values and depths, shape (2, size), after the last phase has been written."""
@@ -291,6 +286,6 @@ class SolvedPhases:
         value, depth = np.frombuffer(memory, np.uint8, slots), np.frombuffer(memory, np.uint16, slots, slots)
         return value.reshape(2, -1), depth.reshape(2, -1)
 
-    def numbers(self) -> Numbers:
-        """Return the function numbers, shape (size,), after all have been written or renumbered."""
+    def numbers(self) -> NDArray[np.uint32]:
+        """Return the function numbers, shape (size,), once those of all phases are in four bytes each."""
         return np.frombuffer(self._file.map(), np.uint32, offset=self._numbers_at)

@@ -1,6 +1,6 @@
 """Operations on words of 64 positions: on the bits of a word, and on its lanes.
 
-The 64 positions of a word differ only in the square of one man, the bit man (``tbgen.retro.kernels.frame``).
+The 64 positions of a word differ only in the square of one man, the bit man (``tbgen.moves.kernels.frame``).
 
 The *lanes* of a word are the array elements of its 64 positions. Operations on lanes process all 64 elements
 with a few vector instructions. The elements, of one or two bytes each, are consecutive in a C-contiguous

@@ -1,0 +1,1 @@
+"""Compiled loops of the solver, on words of 64 positions."""
