@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
@@ -91,6 +90,8 @@ def without_variable(name: str) -> Iterator[None]:
 
 def packages_of(extra: str) -> list[str]:
     """Return the packages of an extra from tbgen's metadata; an empty list if tbgen is not installed."""
+    from importlib import metadata  # takes a hundredth of a second
+
     try:
         entries = metadata.requires("tbgen") or []
     except metadata.PackageNotFoundError:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from multiprocessing import active_children, get_context
 from os import PathLike
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tbgen.board.variant import Variant
 from tbgen.errors import (
@@ -35,6 +33,9 @@ from tbgen.system.memory import pool_size
 from tbgen.system.processes import end_with_parent
 from tbgen.system.signals import ignore_terminal_signals, signals_blocked
 from tbgen.text import counted
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 _BATCH_GAMES: Final = 32
 """Number of games that are sent to another process at once."""
@@ -208,6 +209,8 @@ def _judged_games(stream: ByteStream, adjudicator: Adjudicator, jobs: int) -> It
     if len(first_batch) < _BATCH_GAMES:  # a few games do not justify the start of a process
         yield from map(adjudicator.judge, games)
         return
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     from tbgen.compiler.cache import fallback_directory
 
     fallback_directory()  # processes share one temporary cache; separate caches would remain after they end

@@ -13,3 +13,6 @@ NO_SCORE: Final = -1
 
 LAST_RUN: Final = 128
 """Flag that is added to the rank of a position's last run."""
+
+DAMAGED: Final = -1
+"""Replaces a code, or a symbol of packed tables, that is unavailable because the data are damaged."""

@@ -36,14 +36,13 @@ def _folded(totals: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(totals > 0, (totals - 1) % 65535 + 1, 0)
 
 
-def _byte_crc(byte: int, zero_count: int) -> int:
-    crc = byte << 8
-    for _ in range(8 + 8 * zero_count):
-        crc = crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1
-    return crc & 0xFFFF
+def _crcs_of_bytes() -> NDArray[np.int64]:
+    crcs = [np.arange(256) << 8]
+    for _ in range(64):
+        crc = crcs[-1] << 1
+        crcs.append((crc ^ 0x1021 * (crc >> 16)) & 0xFFFF)
+    return np.array(crcs[8::8], np.int64)
 
 
-CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array(
-    [[_byte_crc(byte, zero_count) for byte in range(256)] for zero_count in range(8)], np.int64
-)
+CRC_OF_BYTE: Final = _crcs_of_bytes()
 """int64 (8, 256): element [n, b] is the CRC of the byte b followed by n zero bytes."""

@@ -12,8 +12,6 @@ import errno
 import mmap
 import os
 import re
-import secrets
-import socket
 import stat
 import sys
 import time
@@ -21,7 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path, PurePath
-from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -152,6 +149,8 @@ class ScratchFile:
         self._path = path
         self._size = size
         self._lock = Lock()
+        from tempfile import TemporaryFile
+
         with write_errors(path), contextlib.ExitStack() as on_failure:
             self._file = on_failure.enter_context(TemporaryFile(dir=path.parent))
             if sys.platform == "linux":
@@ -292,7 +291,7 @@ def temporary_path(path: Path) -> Path:
 
     A long final name is shortened.
     """
-    mark = f"{_MARK}{_machine_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+    mark = f"{_MARK}{_machine_name()}-{os.getpid()}-{os.urandom(4).hex()}"
     return path.with_name(_truncate(path.name, _MAX_NAME_BYTES - len(os.fsencode(mark))) + mark)
 
 
@@ -302,6 +301,8 @@ def _machine_name() -> str:
     Several containers may have the same host name, and each numbers its processes from 1. So on systems with
     process namespaces (``pid_namespaces(7)`` of Linux) the name includes the number of the namespace.
     """
+    import socket  # only writers need it
+
     host = socket.gethostname()
     with contextlib.suppress(OSError):
         return f"{host}-{os.stat('/proc/self/ns/pid').st_ino}"

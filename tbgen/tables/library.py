@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
 from threading import Lock
 from typing import Final
 
@@ -23,7 +22,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import ClosedError, DamagedTableError, MissingTableError, TbgenError
-from tbgen.index.codes import NO_SCORE
+from tbgen.index.codes import DAMAGED, NO_SCORE
 from tbgen.index.layout import Layout, Slot
 from tbgen.index.position import Place
 from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, RunIndex, Source, Table, fresh_bytes
@@ -33,7 +32,6 @@ from tbgen.system.files import remove_leftovers, write_errors
 from tbgen.tables.files import open_table, write_table
 from tbgen.tables.open_table import Bounds, Entry, Given, Moves, OpenTable, Target
 from tbgen.tables.plain_table import PlainTable
-from tbgen.tables.structs import DAMAGED
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
@@ -103,6 +101,8 @@ class PlainCopies(AbstractContextManager["PlainCopies"]):
             copy.parent.mkdir(exist_ok=True)
         with write_errors(copy, remedy="copy the tables to a directory where files can be written"):
             if self._directory is None and not os.access(copy.parent, os.W_OK):
+                from tempfile import mkdtemp
+
                 self._directory = self._temporary = Path(mkdtemp(prefix="tbgen-"))
                 copy = self.path(info)
             copy.parent.mkdir(exist_ok=True)

@@ -18,7 +18,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.compiler.structs import Codes, Ints, Plies
 from tbgen.errors import TbgenError
-from tbgen.index.codes import NO_SCORE
+from tbgen.index.codes import DAMAGED, NO_SCORE
 from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.table import Source, Table, ValueFunctions
 from tbgen.progress import Progress, silent
@@ -45,7 +45,7 @@ from tbgen.tables.open_table import (
     Question,
     SuccessorTables,
 )
-from tbgen.tables.structs import DAMAGED, UNSTORED, Coding
+from tbgen.tables.structs import UNSTORED, Coding
 
 if TYPE_CHECKING:
     from tbgen.tables.look_up import Decoder

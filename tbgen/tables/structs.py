@@ -105,9 +105,6 @@ MAX_STEPS = 5
 CAPTURE_FLAG = 0x8000
 """Flag in the depth of a position whose value symbol is CAPTURE."""
 
-DAMAGED = -1
-"""Replaces a symbol or a value that is unavailable because a block is damaged."""
-
 UNANSWERED = -2
 """Replaces a symbol that has not been decoded yet."""
 

@@ -13,13 +13,13 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UsageError
+from tbgen.index.codes import DAMAGED
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
 from tbgen.index.zeroing import en_passant_configs, targets_of
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.tables.library import Library
 from tbgen.tables.look_up import ExitFinder
-from tbgen.tables.structs import DAMAGED
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
 

@@ -15,7 +15,7 @@ about each position that its quiet moves lead to.
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
-from tbgen.index.codes import FRESH
+from tbgen.index.codes import DAMAGED, FRESH
 from tbgen.moves.kernels.words import Ints, bits_of
 from tbgen.tables.kernels.blocks import decode_functions, decode_values, find_mask
 from tbgen.tables.kernels.goals import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
@@ -33,7 +33,6 @@ from tbgen.tables.kernels.rows import (
 )
 from tbgen.tables.structs import (
     CAPTURE,
-    DAMAGED,
     FUNCTION,
     HALF_DEPTH,
     INDEX_BITS,

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.index.codes import DAMAGED
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.index.zeroing import PROMOTED
 from tbgen.moves.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
@@ -22,15 +23,7 @@ from tbgen.tables.kernels.rows import (
     targets_of_pawn,
     turn_of,
 )
-from tbgen.tables.structs import (
-    DAMAGED,
-    ORIGIN,
-    PASSED,
-    SLOT,
-    TARGET,
-    Rows,
-    ZeroingMoves,
-)
+from tbgen.tables.structs import ORIGIN, PASSED, SLOT, TARGET, Rows, ZeroingMoves
 
 NO_CAPTURE = int64(0)
 NO_PROMOTION = int64(0)
