@@ -95,6 +95,7 @@ def board_picture(
     squares: Iterable[chess.Square],
     title: str,
     arrows: Iterable[chess.svg.Arrow] = (),
+    size: int = _BOARD_SIZE,
 ) -> str:
     """Return an SVG file of a board.
 
@@ -102,8 +103,9 @@ def board_picture(
     :param squares: the squares to colour.
     :param title: the description for screen readers.
     :param arrows: the arrows, later ones on top of earlier ones.
+    :param size: width and height in pixels.
     """
-    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(squares, _MARK_FILL), arrows=arrows)
+    drawing = chess.svg.board(board, size=size, fill=dict.fromkeys(squares, _MARK_FILL), arrows=arrows)
     texts = "".join(_word_texts(square, lines) for square, lines in sorted(words.items()))
     content, tail = drawing.rsplit("</svg>", 1)
     offset = content.index(">") + 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from html import escape
 from itertools import product
 from operator import methodcaller
 from typing import Any, Final, Self, TypeAlias
@@ -23,6 +24,7 @@ from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read_position
 from tbgen.tables.open_table import OpenTable
+from tbgen.text import counted, plies
 
 BLOCK_SLOTS: Final = 1 << 20
 """Number of slots to decode together. Their values and depths take 3 MiB."""
@@ -49,6 +51,10 @@ def points_by_code(scoring: str | Scheme | Scoring = EXPONENTIAL) -> NDArray[np.
     return np.array(shares)
 
 
+_SHOWN_POSITIONS: Final = 6
+"""Number of positions that a notebook shows."""
+_PICTURE_SIZE: Final = 200
+"""Size of a board in a notebook, in pixels."""
 _EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
 ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
@@ -126,6 +132,23 @@ class Positions:
     def boards(self) -> Iterator[AnyBoard]:
         """Yield all positions as boards, about twenty thousand per second."""
         return (self.board(index) for index in range(len(self)))
+
+    def _repr_html_(self) -> str:
+        """Return the first positions with their values, for notebooks."""
+        first = "".join(map(self._figure, range(min(len(self), _SHOWN_POSITIONS))))
+        return f"<p>{counted(len(self), 'position')} of {self.layout.material}</p>{first}"
+
+    def _figure(self, index: int) -> str:
+        """Return a board as HTML, with the value of the position. Described men are not drawn."""
+        from tbgen.html.diagrams import board_picture, board_words
+
+        board, value = self.board(index), GScore.from_code(int(self.value[index]))
+        picture = f"<p>{escape(board.fen())}</p>"
+        if isinstance(board, chess.Board):
+            picture = board_picture(board, {}, (), board_words(board), size=_PICTURE_SIZE)
+        mover = chess.COLOR_NAMES[board.turn].capitalize()
+        caption = f"{mover} to move: {value}, {plies(int(self.depth[index]))}"
+        return f'<figure style="display: inline-block">{picture}<figcaption>{caption}</figcaption></figure>'
 
 
 class PositionTable:
@@ -301,14 +324,14 @@ def _make_selector(value: ValueChoice, depth: DepthChoice) -> _Selector:
     codes = np.full(256, value is None)
     codes[[score.code for score in _scores(value)]] = True
     codes[NONE] = False
-    plies = range(int(depth), int(depth) + 1) if isinstance(depth, int | np.integer) else depth
-    if not isinstance(plies, range | None):
+    chosen = range(int(depth), int(depth) + 1) if isinstance(depth, int | np.integer) else depth
+    if not isinstance(chosen, range | None):
         raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
-    if plies is None:
+    if chosen is None:
         return lambda values, _: codes[values]
-    plies = plies if plies.step > 0 else plies[::-1]
+    chosen = chosen if chosen.step > 0 else chosen[::-1]
     wanted = np.zeros(1 << 16, np.bool_)
-    wanted[max(plies.start, plies.start % plies.step) : max(plies.stop, 0) : plies.step] = True
+    wanted[max(chosen.start, chosen.start % chosen.step) : max(chosen.stop, 0) : chosen.step] = True
     return lambda values, depths: codes[values] & wanted[depths]
 
 

@@ -11,6 +11,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, UsageError
+from tbgen.index.layout import layout_of
 from tbgen.probe import positions
 from tbgen.probe.positions import Positions
 from tbgen.probe.tablebase import Tablebase, open_tablebase
@@ -147,3 +148,14 @@ def test_a_table_stays_open(tables: Path) -> None:
     assert table.count() == 924
     with pytest.raises(ValueError, match="closed"):
         tablebase.table("KvK")
+
+
+def test_a_notebook_shows_boards_with_their_values(tablebase: Tablebase) -> None:
+    shown = tablebase.table("KBvK").positions(value="G0.5", depth=17)._repr_html_()
+    assert shown.startswith("<p>36 positions of KBvK</p><figure")
+    assert shown.count("<svg") == 6
+    assert "<title>White: Kc1, Be1. Black: Kg1. White to move.</title>" in shown
+    assert "<figcaption>White to move: G0.5, 17 plies</figcaption>" in shown
+    layout, zero = layout_of(Material.parse("K[W]vK")), np.zeros(1, np.uint8)
+    man = Positions(layout, zero, np.array([layout.slot([0, 26, 20])]), zero + 3, zero + np.uint16(1))
+    assert "<p>8/8/8/2[W]5/8/3k4/8/K7 w - - 0 1</p><figcaption>White" in man._repr_html_()
