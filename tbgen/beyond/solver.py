@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -93,10 +94,14 @@ def solve(
     :raises UsageError: if the position, the accrued score or the mobile men are invalid, if there is no such
         directory, or if the mobile men need more memory than the budget allows.
     :raises DamagedTableError: if a table cannot be used.
-    :raises TypeError: if the position, the accrued score, the tables or the budget have a wrong type.
+    :raises TypeError: if an argument has a wrong type.
     """
     if not isinstance(budget, Budget | None):
         raise TypeError(f"the budget cannot be {type(budget).__name__}: expected tbgen.beyond.budget.Budget")
+    if not isinstance(mobile, Iterable | None):
+        raise TypeError(f"the mobile men cannot be {type(mobile).__name__}: expected squares")
+    if not isinstance(syzygy, Syzygy | None):
+        raise TypeError(f"syzygy cannot be {type(syzygy).__name__}: expected tbgen.probe.syzygy.Syzygy")
     board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()

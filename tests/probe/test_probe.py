@@ -247,6 +247,12 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
             (lambda: game.push_uci(wrong), TypeError, "the move cannot be int: expected text"),
             (lambda: tbgen.solve(KINGS, tables=own / "no"), UsageError, "there is no directory"),
             (lambda: tbgen.solve(KINGS, budget=wrong), TypeError, "the budget cannot be int"),
+            (
+                lambda: tbgen.solve(KINGS, mobile=wrong),
+                TypeError,
+                "the mobile men cannot be int: expected squares",
+            ),
+            (lambda: tbgen.solve(KINGS, syzygy=wrong), TypeError, "syzygy cannot be int: expected"),
             (lambda: tbgen.Arbiter(bare_kings=wrong), TypeError, "bare_kings cannot be int"),
             (lambda: tbgen.adjudicate(KINGS, wrong), TypeError, "the tables cannot be int"),
             (lambda: table.positions(value="G0.5")[wrong], TypeError, "one index selects no array"),
