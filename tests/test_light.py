@@ -113,6 +113,19 @@ assert "llvmlite" not in sys.modules, "probe"
 assert main(["probe", "8/8/8/8/8/2k5/8/K6Q w - - 0 1", "--dir", f"{place}/packed"]) == 0
 assert "llvmlite" in sys.modules, "a packed table was probed"
 assert "numba" not in sys.modules, "probe"
+import pickle
+import numpy as np
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.tables.library import Library
+
+library = Library([f"{place}/packed"], Variant.R_MOBILITY, threads=1)
+with library, pickle.loads(pickle.dumps(library)) as again:  # as a worker gets it, for a slice
+    value, depth = np.empty(640, np.uint8), np.empty(640, np.uint16)
+    again.table(Material.parse("KQvK")).read_slots(1, 640, value, depth)
+    assert len(set(value.tolist())) > 1 and depth.max() > 5
+    assert repr(again._settings) == repr(library._settings)
+assert "numba" not in sys.modules, "slice"
 for words in (
     ["tag", games, f"{place}/out.pgn", "--jobs", "1"],
     ["score", games, "--jobs", "1"],

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import struct
+import warnings
 from collections.abc import Callable
 from hashlib import sha256
 from importlib import import_module
@@ -20,6 +21,7 @@ from typing import Any, Final
 
 from tbgen.compiler import cache
 from tbgen.compiler.structs import Struct
+from tbgen.extras import settings_error
 
 ENTRY_PREFIX: Final = "tbgen_"
 """The names of entries in an object file begin with this."""
@@ -88,7 +90,16 @@ class ObjectCode:
         return f"{cache.folder_name(self._family)}/{sha256(repr(key).encode()).hexdigest()[:16]}.o"
 
     def _compile(self, file: str) -> bytes:
-        """Compile the kernels, store the object file, and return its content."""
+        """Compile the kernels, store the object file, and return its content.
+
+        :raises UsageError: if numba rejects its settings.
+        """
+        with warnings.catch_warnings():  # numba's warning about a wrong setting contains a traceback
+            warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
+            try:
+                import_module("tbgen.compiler.jit")
+            except (ValueError, RuntimeWarning) as error:
+                raise settings_error(error) or error from None
         counts, code = import_module(self._family).compile_kernels()
         content: bytes = json.dumps(counts).encode() + b"\n" + code
         cache.store(file, content)

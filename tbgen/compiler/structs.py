@@ -66,6 +66,11 @@ class Struct:
         """Return the address, the word that stands for the structure among the arguments of a kernel."""
         return self.address
 
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        """Pickle the fields alone, or the name of the only instance: addresses are those of one process."""
+        name = self.constant_path.rpartition(".")[2]
+        return name or (type(self), tuple(value for _, value in self.members()))
+
     def members(self) -> list[tuple[str, Any]]:
         """Return the names and values of the fields."""
         return [(field.name, getattr(self, field.name)) for field in fields(cast(Any, self))]

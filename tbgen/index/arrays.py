@@ -3,13 +3,17 @@
 A slot is the number of a position in its table (:mod:`tbgen.index.layout`).
 """
 
+from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
+import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE, Layout
+from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, between, reach
+from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRIANGLE, Layout, Side
 
 _IMAGES: Final = np.array(IMAGE, np.uint8)
 _TRIANGLE: Final = np.array(TRIANGLE, np.uint8)
@@ -17,6 +21,12 @@ _OUTSIDE: Final = -1
 _TRIANGLE_INDEX: Final = np.full(64, _OUTSIDE, np.int64)
 _TRIANGLE_INDEX[_TRIANGLE] = np.arange(len(TRIANGLE))
 
+_BIT: Final = np.uint64(1) << np.arange(64, dtype=np.uint64)
+_PAWN_KIND: Final = len(PIECE_ORDER)
+"""Index of the pawn, after the indices of the other kinds."""
+
+Man: TypeAlias = tuple[int, Side]
+"""Kind and owner of a man; the kinds are indices into ``MEN_LETTERS``."""
 Part = tuple[int, int]
 """A half-open range of blocks, slots or words that a thread processes."""
 
@@ -66,6 +76,48 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
         np.minimum(min_slots, slots, out=min_slots, where=prefix != _OUTSIDE)
     min_slots[min_slots == np.iinfo(np.int64).max] = -1
     return min_slots
+
+
+def ordered_men(layout: Layout) -> list[Man]:
+    """Return the men in the order of :func:`squares_of`."""
+    pawns = [
+        (_PAWN_KIND, side) for side in SIDES for _ in range((layout.white_pawns, layout.black_pawns)[side])
+    ]
+    return [*zip(layout.kinds, map(Side, layout.colours), strict=True), *pawns]
+
+
+def are_legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDArray[np.bool_]:
+    """Return whether each position is legal with ``side`` to move: bool (n,).
+
+    :param men: the men, which are the same in all positions.
+    :param squares: uint8 (n, men), the squares of the men.
+    """
+    attacked, between = _attacked_squares(), _squares_between()
+    occupied = np.bitwise_or.reduce(_BIT[squares], axis=1)
+    legal = np.bitwise_count(occupied) == len(men)
+    king = squares[:, men.index((KING, SIDES[1 - side]))]
+    for (kind, owner), square in zip(men, squares.T, strict=True):
+        if kind == _PAWN_KIND:
+            legal &= (square >= 8) & (square < 56)
+        if owner == side:
+            legal &= (attacked[side, kind][square] & _BIT[king] == 0) | (
+                between[square, king] & occupied != 0
+            )
+    return np.asarray(legal, np.bool_)
+
+
+@cache
+def _attacked_squares() -> NDArray[np.uint64]:
+    """Return, for each side, kind and square, the squares that a man attacks from there on an empty board."""
+    pawns = [chess.BB_PAWN_ATTACKS[side == 0] for side in SIDES]
+    return np.array([[*map(reach, KINDS), pawns[side]] for side in SIDES], np.uint64)
+
+
+@cache
+def _squares_between() -> NDArray[np.uint64]:
+    """Return, for each pair of squares, the squares between them if the two are on one line."""
+    queen, squares = KINDS[PIECE_ORDER.index("Q")], range(64)
+    return np.array([[between(queen, start, stop) for stop in squares] for start in squares], np.uint64)
 
 
 def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

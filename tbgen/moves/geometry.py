@@ -5,18 +5,16 @@ kernels are compiled again with the arrays as arguments.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final
 
 import chess
 import numpy as np
-from numpy.typing import NDArray
 
 from tbgen.board import kinds
 from tbgen.board.kinds import ALL_MOVES_KIND, KINDS, KING, Kind, Step, between, ways
-from tbgen.compiler.structs import Ints, Struct, Words
 from tbgen.index.layout import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
+from tbgen.moves.structs import Movement
 
 KIND_COUNT: Final = len(KINDS)
 """Number of kinds of chess men other than pawns: the four that pawns promote to, and the king."""
@@ -46,8 +44,6 @@ SYMMETRY_OF: Final = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], n
 TRIANGLE_OF: Final = np.array([TRIANGLE_COORD[IMAGE[INTO_TRIANGLE[q][0]][q]] for q in range(64)], np.int64)
 """int64 (64,): coordinate, 0 to 9, of the image of each square in the triangle."""
 
-MAX_TARGETS: Final = 63
-"""Greatest number of squares to which one man can move."""
 MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
 """Greatest number of steps of a man on all its ways together."""
 
@@ -74,36 +70,6 @@ KING_TARGETS, KING_ORIGINS = _make_king_tables()
 origin, and the symmetry that maps the other men. ``KING_ORIGINS`` lists every square of the triangle from
 which a king can have moved to ``coord``. If the position before the move has two slots, because both kings
 are on the long diagonal, both slots are therefore found."""
-
-
-@dataclass(frozen=True, eq=False)
-class Movement(Struct):
-    """The moves of some kinds of men. The first axis of each array is the kind."""
-
-    way_count: Ints
-    """int64 (kinds,): number of *ways* of a man. A way is a direction in which the man leaps or rides."""
-    leap_count: Ints
-    """int64 (kinds,): number of ways that are leaps (of one step). These ways come before the rides."""
-    way_squares: NDArray[np.int8]
-    """int8 (kinds, 64, max ways, 8): squares on each way of a man, by kind, square of the man and way. The
-    first element is the number of squares; the squares follow, nearest first."""
-    length: Ints
-    """int64 (kinds, max ways): greatest number of steps on a way."""
-    rotation: Words
-    """uint64 (kinds, max ways): number of bits by which a step rotates a word."""
-    landing: Words
-    """uint64 (kinds, max ways): squares on which a step can end."""
-    shared_steps: Ints
-    """int64 (kinds, max ways): bit n is set if, whenever n steps of this ride are possible, another way leads
-    to the same square. The move is then counted only on the other way."""
-    has_shared_steps: bool
-    """Whether any bit of ``shared_steps`` is set."""
-    leap_targets: Ints
-    """int64 (kinds, 64, 1 + max leaps): number of squares to which a man leaps, followed by these squares."""
-    attacks: Words
-    """uint64 (kinds, 64): squares that a man attacks on an empty board."""
-    passed_squares: Words
-    """uint64 (kinds, 64, 64): squares that must be empty for a move from one square to another."""
 
 
 class _Orthodox(Movement):

@@ -1,6 +1,6 @@
-"""Structures for the positions and moves of a phase, and for the positions after zeroing moves.
+"""Structures for the moves of men, the positions of a phase, and the positions after zeroing moves.
 
-This module does not import numba.
+This module does not import numba, nor the arrays of :mod:`tbgen.moves.geometry`, which take time to make.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.compiler.structs import Codes, Ints, Plies, Struct, Word, Words
-from tbgen.moves.geometry import Movement
 
+MAX_TARGETS = 63
+"""Greatest number of squares to which one man can move."""
 NO_PAIR, IMAGE_PAIR = -1, -2
 """Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and
 pairs whose image has a number."""
@@ -23,6 +24,36 @@ NO_DIGIT = 62
 """Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
 NO_EXIT = 65535
 """Value of ``Exits.min_depth`` for a position without an exit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movement(Struct):
+    """The moves of some kinds of men. The first axis of each array is the kind."""
+
+    way_count: Ints
+    """int64 (kinds,): number of *ways* of a man. A way is a direction in which the man leaps or rides."""
+    leap_count: Ints
+    """int64 (kinds,): number of ways that are leaps (of one step). These ways come before the rides."""
+    way_squares: NDArray[np.int8]
+    """int8 (kinds, 64, max ways, 8): squares on each way of a man, by kind, square of the man and way. The
+    first element is the number of squares; the squares follow, nearest first."""
+    length: Ints
+    """int64 (kinds, max ways): greatest number of steps on a way."""
+    rotation: Words
+    """uint64 (kinds, max ways): number of bits by which a step rotates a word."""
+    landing: Words
+    """uint64 (kinds, max ways): squares on which a step can end."""
+    shared_steps: Ints
+    """int64 (kinds, max ways): bit n is set if, whenever n steps of this ride are possible, another way leads
+    to the same square. The move is then counted only on the other way."""
+    has_shared_steps: bool
+    """Whether any bit of ``shared_steps`` is set."""
+    leap_targets: Ints
+    """int64 (kinds, 64, 1 + max leaps): number of squares to which a man leaps, followed by these squares."""
+    attacks: Words
+    """uint64 (kinds, 64): squares that a man attacks on an empty board."""
+    passed_squares: Words
+    """uint64 (kinds, 64, 64): squares that must be empty for a move from one square to another."""
 
 
 @dataclass(frozen=True, eq=False)

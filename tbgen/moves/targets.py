@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from tbgen.board.kinds import KINDS
 from tbgen.board.material import MAX_MEN, Material
-from tbgen.index.layout import MIRROR_FILES, Layout, layout_of
+from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout, layout_of
 from tbgen.index.zeroing import CAPTURED_PAWN, targets_of
-from tbgen.moves.geometry import IMAGES
 from tbgen.moves.structs import Targets
 
 
@@ -22,7 +21,7 @@ def _phases_by_squares(layout: Layout) -> NDArray[np.int32]:
     white = layout.white_pawns
     weights = 64 ** np.arange(layout.pawns)[::-1]
     for symmetry in (MIRROR_FILES, 0):
-        squares = IMAGES[symmetry][placements]
+        squares = np.array(IMAGE[symmetry])[placements]
         squares[:, :white].sort(axis=1)
         squares[:, white:].sort(axis=1)
         rows[squares @ weights] = 2 * np.arange(len(placements)) + symmetry

@@ -3,40 +3,25 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import FEN_LETTERS, KINDS, KING, MEN_LETTERS, PIECE_ORDER, between, reach
+from tbgen.board.kinds import FEN_LETTERS, MEN_LETTERS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
 from tbgen.errors import MissingLayerError, UsageError, quote
-from tbgen.index.arrays import slots_of
+from tbgen.index.arrays import Man, are_legal, ordered_men, slots_of
 from tbgen.index.codes import NO_SCORE
-from tbgen.index.layout import SIDES, Layout, Side, layout_of
+from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.system.memory import processor_count
 from tbgen.tables.library import Library
 from tbgen.tables.open_table import OpenTable
 
 Codes: TypeAlias = NDArray[np.uint8]
 Depths: TypeAlias = NDArray[np.int32]
-Man: TypeAlias = tuple[int, Side]
-"""Kind and owner of a man; the kinds are indices into ``MEN_LETTERS``."""
 
 UNKNOWN_DEPTH: Final = -1
 """Stands for a depth that is not stored, and for the depth of an illegal position."""
-_PAWN_KIND: Final = len(PIECE_ORDER)
-"""Index of the pawn, after the indices of the other kinds."""
-_BIT: Final = np.uint64(1) << np.arange(64, dtype=np.uint64)
-_REACH: Final = np.array(
-    [[*map(reach, KINDS), chess.BB_PAWN_ATTACKS[side == 0]] for side in SIDES], np.uint64
-)
-"""For each side, kind and square: the squares that a man attacks from there on an empty board."""
-_QUEEN_KIND: Final = KINDS[PIECE_ORDER.index("Q")]
-_BETWEEN: Final = np.array(
-    [[between(_QUEEN_KIND, start, stop) for stop in range(64)] for start in range(64)], np.uint64
-)
-"""For each pair of squares: the squares between them; empty unless the two squares are on one line."""
 
 
 class ArrayProbes:
@@ -58,7 +43,7 @@ class ArrayProbes:
         depth = np.full(len(squares), UNKNOWN_DEPTH, np.int32)
         kinds = [(MEN_LETTERS.index(man.upper()), SIDES[man.islower()]) for man in men]
         by_side = [np.flatnonzero(side == mover) for mover in SIDES]
-        legal = [_are_legal(kinds, squares[rows], mover) for mover, rows in zip(SIDES, by_side, strict=True)]
+        legal = [are_legal(kinds, squares[rows], mover) for mover, rows in zip(SIDES, by_side, strict=True)]
         rows = np.concatenate([rows[is_legal] for rows, is_legal in zip(by_side, legal, strict=True)])
         if len(rows):
             layout, swapped, order = _layout_and_columns(kinds)
@@ -115,23 +100,6 @@ class ArrayProbes:
         return value, depth
 
 
-def _are_legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDArray[np.bool_]:
-    """Return whether each position is legal with ``side`` to move: bool (n,).
-
-    :param men: the men, which are the same in all positions.
-    :param squares: uint8 (n, men), the squares of the men.
-    """
-    occupied = np.bitwise_or.reduce(_BIT[squares], axis=1)
-    legal = np.bitwise_count(occupied) == len(men)
-    king = squares[:, men.index((KING, SIDES[1 - side]))]
-    for (kind, owner), square in zip(men, squares.T, strict=True):
-        if kind == _PAWN_KIND:
-            legal &= (square >= 8) & (square < 56)
-        if owner == side:
-            legal &= (_REACH[side, kind][square] & _BIT[king] == 0) | (_BETWEEN[square, king] & occupied != 0)
-    return np.asarray(legal, np.bool_)
-
-
 def _layout_and_columns(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
     """Return the layout for the men, whether their colours are swapped in it, and the column of each man
     in the order of the layout."""
@@ -140,9 +108,8 @@ def _layout_and_columns(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
     material, swapped = Material.of_sides(white, black)
     layout = layout_of(material)
     remaining = dict(enumerate(men))
-    pawns = [(_PAWN_KIND, 0)] * layout.white_pawns + [(_PAWN_KIND, 1)] * layout.black_pawns
     columns = []
-    for kind, side in [*zip(layout.kinds, layout.colours, strict=True), *pawns]:
+    for kind, side in ordered_men(layout):
         columns.append(next(column for column, man in remaining.items() if man == (kind, side ^ swapped)))
         del remaining[columns[-1]]
     return layout, swapped, columns

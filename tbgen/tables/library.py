@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,7 +162,7 @@ def remove_copies(directory: Path, variant: Variant) -> None:
 
 
 class Library(AbstractContextManager["Library"]):
-    """The tables of one variant. The object is thread-safe.
+    """The tables of one variant. The object is thread-safe. Unpickling opens the same directories again.
 
     Files are opened when they are needed. The most recently used files stay open. As a context manager, it
     closes them on exit, and removes the copies that it has made.
@@ -194,6 +195,8 @@ class Library(AbstractContextManager["Library"]):
         """The copies that are removed when the library is closed."""
         self.cache: Final = ChunkCache(cache_bytes)
         """The cache of decoded chunks."""
+        sizes = {"max_open_files": max_open_files, "cache_bytes": cache_bytes}
+        self._settings: Final[dict[str, Any]] = {"threads": threads, "check": check, **sizes}
         self._threads: Final = threads
         self._checks_digests: Final = check
         # A file removed from here closes with its last reference: another thread may be reading the file.
@@ -209,6 +212,9 @@ class Library(AbstractContextManager["Library"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._settings), (self.directories, self.variant)
 
     def close(self) -> None:
         """Close all files, each when no other thread is reading it, and remove the library's own copies."""

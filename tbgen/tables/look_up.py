@@ -25,8 +25,7 @@ from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, 
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import PROMOTED, targets_of
-from tbgen.moves.geometry import MAX_TARGETS
-from tbgen.moves.structs import Men
+from tbgen.moves.structs import MAX_TARGETS, Men
 from tbgen.moves.targets import make_targets
 from tbgen.tables.coding import BLOCKS, PerThread, digit_order, rows_of, stored_side
 from tbgen.tables.destinations import Destinations, ZeroingBuffers

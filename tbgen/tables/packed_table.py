@@ -18,6 +18,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.compiler.structs import Codes, Ints, Plies
 from tbgen.errors import TbgenError
+from tbgen.index.arrays import are_legal, ordered_men, parts_of_size, slots_of, squares_of
 from tbgen.index.codes import DAMAGED, NO_SCORE
 from tbgen.index.layout import SIDES, Side, Slot
 from tbgen.index.table import Source, Table, ValueFunctions
@@ -57,6 +58,11 @@ _MIN_CACHED_ANSWERS: Final = 1 << 16
 """Minimum number of the latest answers to keep for one table."""
 _MAX_SMALL_PHASE_SLOTS: Final = 64**3
 """Maximum number of slots of a small phase, which needs little memory to decode."""
+_SLICES: Final = 64
+"""Number of slices of a phase that are so small that they are looked up. Larger ones take less time with the
+whole phase."""
+_SLOTS_PER_LOOK_UP: Final = 1 << 15
+"""Number of slots of a slice that are looked up together. They take about 50 MiB of memory."""
 _LARGE_PHASE_LOCK: Final = Lock()
 """Lock for decoding large phases. They are decoded one at a time, because each needs much memory."""
 _SMALL_PHASES: Final = BoundedSemaphore(2)
@@ -174,10 +180,17 @@ class PackedTable(OpenTable):
     def read_slots(
         self, side: Side, start: int, value: Codes, depth: Plies, given: Given = AS_OPENED
     ) -> None:
-        """Implement :meth:`OpenTable.read_slots`. Every read decodes the whole phase again."""
+        """Implement :meth:`OpenTable.read_slots`.
+
+        A small slice is looked up, which takes memory for some of its positions. Every other read decodes
+        the whole phase again.
+        """
+        size = self.layout.phase_size
+        if given.sub_tables is None and len(value) * _SLICES <= size:
+            self._read_slice(side, start, value, depth)
+            return
         from tbgen.tables.unpack import compiling_unpacker, unpack_side
 
-        size = self.layout.phase_size
         phase, first_slot = divmod(start, size)
         sources = self._sources(given)  # may decode other tables, so locks must not be held yet
         whole = len(value) == size
@@ -190,6 +203,18 @@ class PackedTable(OpenTable):
         if not whole:
             slots = slice(first_slot, first_slot + len(value))
             value[:], depth[:] = phase_value[slots], phase_depth[slots]
+
+    def _read_slice(self, side: Side, start: int, value: Codes, depth: Plies) -> None:
+        """Do the work of :meth:`read_slots` by looking up the canonical slots of positions."""
+        value[:], depth[:] = NONE, 0
+        for part in parts_of_size(0, len(value), _SLOTS_PER_LOOK_UP):
+            slots = np.arange(*part) + start
+            squares = squares_of(self.layout, slots)
+            legal = are_legal(ordered_men(self.layout), squares, side)
+            found = np.flatnonzero(legal & (slots_of(self.layout, squares) == slots))
+            if len(found):
+                states = np.full(len(found), side, np.uint8), slots[found], np.full(len(found), NO_SCORE)
+                value[part[0] + found], depth[part[0] + found] = self.look_up(*states)
 
     def needs(self, phase: int, side: Side) -> set[Material]:
         """Implement :meth:`OpenTable.needs`."""

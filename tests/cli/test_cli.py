@@ -124,7 +124,13 @@ import importlib, os, sys
 import tbgen
 from tbgen.cli.main import COMMANDS, main
 from tbgen.engine.loading import load_in_thread
+from tbgen.tables.look_up import KERNELS
 
+os.environ["NUMBA_OPT"], os.environ["NUMBA_NUM_THREADS"] = "x", "1"
+try:
+    KERNELS._compile("kernels.o")
+except tbgen.UsageError as error:
+    print(error, file=sys.stderr)
 for os.environ["NUMBA_OPT"], os.environ["NUMBA_NUM_THREADS"] in (("x", "1"), ("3", "0")):
     assert main(["verify", "KvK"]) == 2
 try:
@@ -139,13 +145,13 @@ import tbgen.html.charts
 
 
 def test_settings_that_other_packages_reject() -> None:
-    """Those of numba end a command, and are named in Python and by the engine; no backend of matplotlib is
-    needed."""
+    """Those of numba end a command, and are named in Python, also by a late probe, and by the engine; no
+    backend of matplotlib is needed."""
     done = subprocess.run([sys.executable, "-c", SETTINGS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    optimisation, threads, python, engine = done.stderr.splitlines()
+    probe, optimisation, threads, python, engine = done.stderr.splitlines()
     assert "must be > 0): correct or unset" in threads
-    assert threads == f"tbgen: {python}"
+    assert (optimisation, threads) == (f"tbgen: {probe}", f"tbgen: {python}")
     assert engine == f"this cannot be loaded: {python}"
     assert "(Environment variable 'NUMBA_OPT' is defined but" in optimisation
 

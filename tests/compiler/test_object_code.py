@@ -1,12 +1,15 @@
 """Kernels in object files: arguments and results, and when a file is used, or compiled anew."""
 
+import gc
 import struct
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,6 +131,28 @@ def test_files_belong_to_processor_and_settings(
         for _ in range(2):
             family().load(said.append)
     assert len(compilations) == len(said) == 4
+
+
+def test_a_function_keeps_its_code(family: Callable[[], ObjectCode], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that is being called has code although nothing else refers to it; then the code goes."""
+    engines: list[weakref.ref[binding.ExecutionEngine]] = []
+    make_engine = binding.create_mcjit_compiler
+
+    def make(*arguments: Any) -> binding.ExecutionEngine:
+        engine = make_engine(*arguments)
+        engines.append(weakref.ref(engine))
+        return engine
+
+    monkeypatch.setattr(binding, "create_mcjit_compiler", make)
+    code = family()
+    code.load(str)
+    (engine,), called = engines, code._functions.pop("total")
+    del code
+    gc.collect()
+    assert engine() is not None
+    del called
+    gc.collect()
+    assert engine() is None
 
 
 def test_threads_compile_once(family: Callable[[], ObjectCode]) -> None:

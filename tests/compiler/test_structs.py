@@ -1,5 +1,6 @@
 """Structures as arguments of kernels: their types are checked, and kernels allocate no memory."""
 
+import pickle
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -8,8 +9,13 @@ import pytest
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
+from tbgen.board.material import Material
 from tbgen.compiler.jit import inlined, kernel, with_fixed_types
 from tbgen.compiler.structs import Struct
+from tbgen.index.layout import layout_of
+from tbgen.moves.frames import frame_of, like_men_of, make_exits, make_phase
+from tbgen.moves.geometry import ORTHODOX
+from tbgen.moves.structs import PhaseMoves
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,3 +66,18 @@ def test_a_kernel_allocates_nothing() -> None:
     assert total(Numbers(np.arange(5), 5)) == 10
     for code in cast(Any, total).entry.inspect_llvm().values():
         assert "NRT_" not in code
+
+
+def test_a_structure_is_pickled_without_its_address() -> None:
+    """Another process reads its own memory; what kernels read as constants exists once."""
+    layout = layout_of(Material.parse("KBvK"))
+    frame = frame_of(layout)
+    moves = PhaseMoves(frame, make_phase(frame.words, True), make_exits(2), like_men_of(layout))
+    kept = Numbers(np.arange(5), 5)
+    assert moves.address != frame.address
+    assert total(kept) == 10
+    again, numbers = pickle.loads(pickle.dumps((moves, kept)))
+    assert (again.type_name, again.frame.moves) == (moves.type_name, ORTHODOX)
+    assert len({each.address for each in (again, again.phase, moves, moves.phase)}) == 4
+    kept.number[:] = 7
+    assert (total(kept), total(numbers)) == (35, 10)

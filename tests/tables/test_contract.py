@@ -1,5 +1,6 @@
 """One contract: a plain file, a packed file and a table in memory answer every question alike."""
 
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -166,6 +167,28 @@ def test_slots_in_order(forms: Forms) -> None:
                     table.read_slots(side, start, values, depths, Given(sub_tables))
                     assert np.array_equal(values[value != NONE], value[value != NONE])
                     assert np.array_equal(depths[value != NONE], depth[value != NONE])
+
+
+def test_small_slices(forms: Forms, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joined, they are the whole phase. They are looked up, in memory that grows with the slice."""
+    size, width = forms.table.layout.phase_size, forms.table.layout.phase_size // 64
+    monkeypatch.setattr("tbgen.tables.unpack.unpack_side", None)
+    peaks = []
+    for side in SIDES:
+        value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
+        for start in range(0, size, width):
+            part = slice(start, start + width)
+            forms.packed.read_slots(side, start, value[part], depth[part])
+        whole, plies = np.empty(size, np.uint8), np.zeros(size, np.uint16)
+        forms.table.read_slots(side, 0, whole, plies)
+        assert np.array_equal(value, whole)
+        assert np.array_equal(depth, plies)
+    for count in (width // 16, width):
+        tracemalloc.start()
+        forms.packed.read_slots(SIDES[1], size // 2, value[:count], depth[:count])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] < peaks[1] // 3
 
 
 def test_en_passant(forms: Forms) -> None:

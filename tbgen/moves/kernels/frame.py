@@ -17,10 +17,10 @@ bit of its square is ever set.
 from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import TRANSPOSE
-from tbgen.moves.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movement
+from tbgen.moves.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF
 from tbgen.moves.kernels.targets import VARIABLE, attacks_along, men_buffer, pawn_attacks
 from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, ride, rotated
-from tbgen.moves.structs import Frame, Men
+from tbgen.moves.structs import Frame, Men, Movement
 
 
 @inlined

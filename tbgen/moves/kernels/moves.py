@@ -22,9 +22,7 @@ from tbgen.moves.geometry import (
     KING_ORIGINS,
     KING_TARGETS,
     MAX_STEPS,
-    MAX_TARGETS,
     TRIANGLE_OF,
-    Movement,
 )
 from tbgen.moves.kernels.frame import decode, has_image, is_separate_move, ordered_word, reach
 from tbgen.moves.kernels.words import (
@@ -38,7 +36,7 @@ from tbgen.moves.kernels.words import (
     prefetch_for_reading,
     rotated,
 )
-from tbgen.moves.structs import IMAGE_PAIR, Frame
+from tbgen.moves.structs import IMAGE_PAIR, MAX_TARGETS, Frame, Movement
 
 MAX_WORD_MOVES = 2 * 16 + (MAX_MEN - 2) * MAX_TARGETS + MAX_STEPS
 """Greatest number of entries of a list of predecessors: 16 for White's king, 16 for images, one for each

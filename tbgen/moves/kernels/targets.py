@@ -11,17 +11,9 @@ import numpy as np
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index import zeroing
-from tbgen.moves.geometry import (
-    BIT,
-    IMAGES,
-    KIND_COUNT,
-    PAWN_ATTACKS,
-    SYMMETRY_OF,
-    TRIANGLE_OF,
-    Movement,
-)
+from tbgen.moves.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.moves.kernels.words import ZERO, Ints, Word, Words, bits_of, image
-from tbgen.moves.structs import Men, Targets
+from tbgen.moves.structs import Men, Movement, Targets
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 """Number of a captured pawn in ``Targets.number``."""
