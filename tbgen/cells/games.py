@@ -26,7 +26,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, Interval
-from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, ValuesSolver, find_moves, values_workspace
+from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, start_phase, values_workspace
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -192,8 +192,7 @@ def solve_values(
     (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
     with Crew(threads, StageTimes()) as crew:
         workspace = values_workspace(frame.frame, min(threads, MAX_PARTS))
-        find_moves(workspace, pool, False, *crew.shares)
-        solver = ValuesSolver(workspace, pool, crew)
+        solver = start_phase(workspace, pool, False, crew)
         for _ in solver.solve_ranks():
             on_rank()
     require_codes(cell, solver)

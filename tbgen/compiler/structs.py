@@ -68,8 +68,8 @@ class Struct:
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickle the fields alone, or the name of the only instance: addresses are those of one process."""
-        name = self.constant_path.rpartition(".")[2]
-        return name or (type(self), tuple(value for _, value in self.members()))
+        fields_alone = type(self), tuple(value for _, value in self.members())
+        return self.constant_path.rpartition(".")[2] or fields_alone
 
     def members(self) -> list[tuple[str, Any]]:
         """Return the names and values of the fields."""

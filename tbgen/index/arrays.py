@@ -109,8 +109,7 @@ def are_legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDA
 @cache
 def _attacked_squares() -> NDArray[np.uint64]:
     """Return, for each side, kind and square, the squares that a man attacks from there on an empty board."""
-    pawns = [chess.BB_PAWN_ATTACKS[side == 0] for side in SIDES]
-    return np.array([[*map(reach, KINDS), pawns[side]] for side in SIDES], np.uint64)
+    return np.array([[*map(reach, KINDS), chess.BB_PAWN_ATTACKS[side == 0]] for side in SIDES], np.uint64)
 
 
 @cache

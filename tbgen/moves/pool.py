@@ -217,8 +217,7 @@ class PoolLoader:
             if material.men == self._layout.material.men and not material.pawns:
                 self._discard_touching(layout_of(material), begin_of_block[block_and_side])
 
-        for _ in mapper(fill, begin_of_block):
-            pass
+        list(mapper(fill, begin_of_block))
 
     def _discard_touching(self, layout: Layout, begin: int) -> None:
         """Release the memory of the slots with kings on neighbouring squares; no promotion leads to them."""

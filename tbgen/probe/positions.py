@@ -47,8 +47,7 @@ def points_by_code(scoring: str | Scheme | Scoring = EXPONENTIAL) -> NDArray[np.
     :param scoring: as in :func:`tbgen.points`.
     :raises UsageError: if no scoring has this name.
     """
-    shares = [points(name, scoring).white if name else np.nan for name in SCORE_NAMES.tolist()]
-    return np.array(shares)
+    return np.array([points(name, scoring).white if name else np.nan for name in SCORE_NAMES.tolist()])
 
 
 _SHOWN_POSITIONS: Final = 6
@@ -146,8 +145,7 @@ class Positions:
         picture = f"<p>{escape(board.fen())}</p>"
         if isinstance(board, chess.Board):
             picture = board_picture(board, {}, (), board_words(board), size=_PICTURE_SIZE)
-        mover = chess.COLOR_NAMES[board.turn].capitalize()
-        caption = f"{mover} to move: {value}, {plies(int(self.depth[index]))}"
+        caption = f"{'White' if board.turn else 'Black'} to move: {value}, {plies(int(self.depth[index]))}"
         return f'<figure style="display: inline-block">{picture}<figcaption>{caption}</figcaption></figure>'
 
 

@@ -115,11 +115,9 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
     :param mapper: called like ``map``; may distribute the parts over threads.
     """
     ranges = equal_parts(workspace.frame.words, parts)
-    for _ in mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges):
-        pass
+    list(mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges))
     moves = moves_of(workspace)
-    for _ in mapper(lambda part: prepare_words(moves, pool, symmetric, *part), ranges):
-        pass
+    list(mapper(lambda part: prepare_words(moves, pool, symmetric, *part), ranges))
 
 
 def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int, mapper: Map = map) -> None:
@@ -127,10 +125,8 @@ def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int
 
     The other arguments are as for :func:`find_moves`.
     """
-    for _ in mapper(
-        lambda part: clear_empty_slots(workspace, *part), equal_parts(workspace.frame.words, parts)
-    ):
-        pass
+    ranges = equal_parts(workspace.frame.words, parts)
+    list(mapper(lambda part: clear_empty_slots(workspace, *part), ranges))
     loader.store(phase, *workspace.fresh)
 
 
@@ -274,6 +270,9 @@ class PhaseSolver:
 class WidePhaseSolver(PhaseSolver):
     """Solves one phase on all threads of a crew, running the sweeps of both attackers concurrently.
 
+    Without depths (:func:`values_workspace`), one attacker sweeps after the other, and no inner sweep is
+    updated.
+
     When one of two sweeps has ended, all helpers work on the other sweep. The division of a sweep into parts
     does not change its results (``tbgen.retro.kernels.sweep``).
     """
@@ -281,30 +280,35 @@ class WidePhaseSolver(PhaseSolver):
     def __init__(self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord], crew: Crew) -> None:
         self._crew = crew
         self._stages = crew.stages
+        self._has_depths = len(workspace.fresh.depth) > 0
         self._ranges = equal_parts(workspace.frame.words, crew.rank_parts)
         self._lock = threading.Lock()
         self._running = 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         self._receive = with_fixed_types(receive)
+        self._reset_inner_sets = with_fixed_types(reset_inner_sets)
         self._record = with_fixed_types(record_inner_sweep)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, records, crew.threads.map)
 
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
+        map_attackers: Map = mapper if self._has_depths else map
         with self._stages.timed("outer sweeps"):
-            list(mapper(self._run_outer_sweep, SIDES))
+            list(map_attackers(self._run_outer_sweep, SIDES))
             any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                results = list(mapper(self._update_inner_sweep, SIDES))
+                results = list(map_attackers(self._update_inner_sweep, SIDES))
             with self._stages.timed("records"):
                 self.records = list(mapper(partial(self._extended, results), self.records))
         return any_alive
 
     def _extended(self, update_results: list[int], record: SweepRecord) -> SweepRecord:
         """Return a record, extended by the changes of both inner sweeps of the current rank."""
+        if record.form == NOTHING:
+            return record
         for attacker, result in zip(self._workspace.attackers, update_results, strict=True):
             record = self._record(attacker, self.rank, result, record)
         return record
@@ -329,7 +333,11 @@ class WidePhaseSolver(PhaseSolver):
         """Update the last inner sweep of an attacker or run a new one; return the result of the update."""
         attacker = self._workspace.attackers[side]
         rank = self.rank
-        update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
+        update_result = -1
+        if self._has_depths:
+            update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
+        else:
+            self._reset_inner_sets(attacker)
         if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
             attacker.last_key[0] = self._run_sweep(sweep, rank)
@@ -414,29 +422,3 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
     white, black = map(make_attacker, SIDES)
     exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)
     return Workspace(frame, phase, (white, black), results, exits, np.zeros((0, 2), np.int64))
-
-
-class ValuesSolver(WidePhaseSolver):
-    """Solves one phase for values without depths, after ``find_moves``, in the workspace that
-    :func:`values_workspace` returns."""
-
-    def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
-        self._reset_inner_sets = with_fixed_types(reset_inner_sets)
-        super().__init__(workspace, pool, (), crew)
-
-    def _sweep(self) -> bool:
-        for side in SIDES:
-            self._run_outer_sweep(side)
-        ranges = self._ranges
-        any_alive = any(list(self._crew.threads.map(lambda part: retire(self._workspace, *part), ranges)))
-        if any_alive and self.rank >= FIRST_LAYER:
-            for side in SIDES:
-                self._run_inner_sweep(side)
-        return any_alive
-
-    def _run_inner_sweep(self, side: Side) -> None:
-        """Run a new inner sweep of an attacker."""
-        attacker = self._workspace.attackers[side]
-        self._reset_inner_sets(attacker)
-        sweep = python_of(inner_sweep)(attacker, 255 - self.rank, self._agendas[side])
-        self._run_sweep(sweep, self.rank)

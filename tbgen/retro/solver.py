@@ -118,8 +118,7 @@ class FunctionNumbering:
                 highest = max(steps.length[0], len(new_numbers), self._functions.length[0])
             renumber(_part_of(numbers, 64 * record.start, 64 * record.stop), new_numbers, highest)
 
-        for _ in mapper(convert, records):
-            pass
+        list(mapper(convert, records))
         with self._lock:
             limit = int(self._functions.length[0])
             if limit > len(self._count):
@@ -128,7 +127,7 @@ class FunctionNumbering:
         if self._solved is None:
             self._kept_numbers = numbers
         else:
-            self._solved.write_numbers(phase, *_used_halves(numbers, limit))
+            self._solved.write_numbers(phase, *numbers[: 1 + (limit > 1 << 16)])
 
     def _check(self, noun: str, count: int) -> None:
         if count > MAX_NUMBERS:
@@ -174,15 +173,10 @@ def _part_of(numbers: FunctionNumbers, start: int, stop: int) -> FunctionNumbers
     return FunctionNumbers(numbers.low[start:stop], numbers.high[start:stop])
 
 
-def _used_halves(numbers: FunctionNumbers, limit: int) -> tuple[NDArray[np.uint16], ...]:
-    """Return the halves of numbers below ``limit`` that are accessed."""
-    return numbers if limit > 1 << 16 else numbers[:1]
-
-
 def _renumber_phase(solved: SolvedPhases, slots: int, new_numbers: Numbers, phase: int) -> None:
     """Replace every function number n of a phase by ``new_numbers[n]``, in four bytes."""
     numbers = make_function_numbers(slots)
-    solved.read_numbers(phase, *_used_halves(numbers, len(new_numbers)))
+    solved.read_numbers(phase, *numbers[: 1 + (len(new_numbers) > 1 << 16)])
     result = np.empty(slots, np.uint32)
     write_renumbered(numbers, new_numbers, result)
     solved.write_numbers(phase, result)

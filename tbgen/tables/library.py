@@ -256,7 +256,7 @@ class Library(AbstractContextManager["Library"]):
             path, material, cache=self.cache, memory=self._memory, successors=self, threads=self._threads
         )
 
-    def plain(self, material: Material, scratch: Path | None = None) -> OpenTable:
+    def plain(self, material: Material, scratch: Path | None = None) -> PlainTable:
         """Return an open table whose values are all stored: the table, or its plain copy. If there is no
         copy, the table is unpacked to one, which takes time and memory.
 
@@ -276,9 +276,7 @@ class Library(AbstractContextManager["Library"]):
 
     def loaded(self, material: Material) -> RunIndex:
         """Return a table in memory, which may have to be unpacked first; raise as :meth:`plain` does."""
-        table = self.plain(material)
-        assert isinstance(table, PlainTable), "a plain copy is plain"
-        return table.loaded()
+        return self.plain(material).loaded()
 
     def source(self, material: Material) -> Source:
         """Return a table as a source: a small one in memory, a large one in its file or a plain copy.
@@ -293,11 +291,10 @@ class Library(AbstractContextManager["Library"]):
             is_small = fresh_bytes(table.info.size) <= MAX_SMALL_TABLE_BYTES
             if table.info.derives and not material.pawns and not is_small:
                 return self._copy_of(table, self.copies) or table
-            table = self._plain(table, self.copies)
+            plain = self._plain(table, self.copies)
             if not is_small:
-                return table
-            assert isinstance(table, PlainTable), "a plain copy is plain"
-            small = table.read_fresh()
+                return plain
+            small = plain.read_fresh()
             self._small_tables.put(material, small)
             return small
 
@@ -322,17 +319,16 @@ class Library(AbstractContextManager["Library"]):
             self._open_copies[material] = copy
         return copy
 
-    def _plain(self, table: OpenTable, copies: PlainCopies) -> OpenTable:
+    def _plain(self, table: OpenTable, copies: PlainCopies) -> PlainTable:
         """Do the work of :meth:`plain` for an open table."""
-        if not table.info.derives:
-            return table
-        copy = self._copy_of(table, copies)
+        copy = self._copy_of(table, copies) if table.info.derives else table
         while copy is None:
             unpacked = table.read(Given(threads=self._threads or _UNPACKING_THREADS), functions=False)
             copies.write(unpacked, table.info, self._threads or _UNPACKING_THREADS)
             material = table.layout.material
             with suppress(MissingTableError):  # the end of a build has just removed it
                 copy = self._open_copies[material] = self._open(copies.path(table.info), material)
+        assert isinstance(copy, PlainTable), "a plain copy is plain"
         return copy
 
     def fresh_entry(self, place: Place) -> Entry:

@@ -212,9 +212,8 @@ class PackedTable(OpenTable):
             squares = squares_of(self.layout, slots)
             legal = are_legal(ordered_men(self.layout), squares, side)
             found = np.flatnonzero(legal & (slots_of(self.layout, squares) == slots))
-            if len(found):
-                states = np.full(len(found), side, np.uint8), slots[found], np.full(len(found), NO_SCORE)
-                value[part[0] + found], depth[part[0] + found] = self.look_up(*states)
+            states = np.full(len(found), side, np.uint8), slots[found], np.full(len(found), NO_SCORE)
+            value[part[0] + found], depth[part[0] + found] = self.look_up(*states)
 
     def needs(self, phase: int, side: Side) -> set[Material]:
         """Implement :meth:`OpenTable.needs`."""

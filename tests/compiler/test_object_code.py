@@ -135,23 +135,16 @@ def test_files_belong_to_processor_and_settings(
 
 def test_a_function_keeps_its_code(family: Callable[[], ObjectCode], monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that is being called has code although nothing else refers to it; then the code goes."""
-    engines: list[weakref.ref[binding.ExecutionEngine]] = []
-    make_engine = binding.create_mcjit_compiler
-
-    def make(*arguments: Any) -> binding.ExecutionEngine:
-        engine = make_engine(*arguments)
-        engines.append(weakref.ref(engine))
-        return engine
-
-    monkeypatch.setattr(binding, "create_mcjit_compiler", make)
+    made: dict[int, Any] = {}
+    make = binding.create_mcjit_compiler
+    monkeypatch.setattr(binding, "create_mcjit_compiler", lambda *given: made.setdefault(0, make(*given)))
     code = family()
     code.load(str)
-    (engine,), called = engines, code._functions.pop("total")
+    engine, called = weakref.ref(made.pop(0)), code._functions.pop("total")
     del code
     gc.collect()
     assert engine() is not None
     del called
-    gc.collect()
     assert engine() is None
 
 
