@@ -9,10 +9,8 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.errors import MissingTableError
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import BYTES_PER_SLOT, Source, Table
-from tbgen.retro.solver import solve
 from tbgen.tables import library as module
 from tbgen.tables.library import Library
 from tbgen.tables.plain_table import PlainTable
@@ -85,7 +83,6 @@ def test_a_table_that_was_just_built_is_kept_if_it_is_small(
 def test_large_tables_are_read_from_their_files(
     three_men: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table solved from files of sub-tables is the same."""
     monkeypatch.setattr(module, "MAX_SMALL_TABLE_BYTES", size(KVK))
     with Library(three_men, Variant.R_MOBILITY) as library:
         around = library.sub_tables_of(KPVK)
@@ -94,12 +91,4 @@ def test_large_tables_are_read_from_their_files(
         for material, source in around.items():
             check(source, table_of(three_men, material.name))
             assert library.source(material) is source
-        table = solve(KPVK, around, Variant.R_MOBILITY)
     assert read == ["KvK"]
-    for name in ("value", "depth", "run_rank", "run_value", "run_depth"):
-        assert np.array_equal(getattr(table, name), getattr(table_of(three_men, "KPvK"), name)), name
-
-
-def test_a_missing_table(tmp_path: Path) -> None:
-    with Library(tmp_path, Variant.R_MOBILITY) as library, pytest.raises(MissingTableError, match="KQvK"):
-        library.source(Material.parse("KQvK"))
