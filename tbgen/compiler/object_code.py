@@ -94,8 +94,8 @@ class ObjectCode:
 
         :raises UsageError: if numba rejects its settings.
         """
-        # numba's warning about a wrong setting contains a traceback.
-        with warnings.catch_warnings(action="error", category=RuntimeWarning):
+        with warnings.catch_warnings():  # numba's warning about a wrong setting contains a traceback
+            warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
             try:
                 import_module("tbgen.compiler.jit")
             except (ValueError, RuntimeWarning) as error:
