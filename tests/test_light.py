@@ -113,16 +113,11 @@ assert "llvmlite" not in sys.modules, "probe"
 assert main(["probe", "8/8/8/8/8/2k5/8/K6Q w - - 0 1", "--dir", f"{place}/packed"]) == 0
 assert "llvmlite" in sys.modules, "a packed table was probed"
 assert "numba" not in sys.modules, "probe"
-import pickle
 import numpy as np
-from tbgen.board.material import Material
-from tbgen.board.variant import Variant
-from tbgen.tables.library import Library
 
-library = pickle.loads(pickle.dumps(Library([f"{place}/packed"], Variant.R_MOBILITY, threads=1)))
 value, depth = np.empty(640, np.uint8), np.empty(640, np.uint16)
-library.table(Material.parse("KQvK")).read_slots(1, 640, value, depth)  # as a worker does, for a slice
-assert depth.max() > 5 and library._settings["threads"] == 1 and "numba" not in sys.modules, "slice"
+tbgen.open_tablebase(f"{place}/packed").table_file("KQvK").read_slots(1, 640, value, depth)
+assert depth.max() > 5 and "numba" not in sys.modules, "a worker reads a slice"
 for words in (
     ["tag", games, f"{place}/out.pgn", "--jobs", "1"],
     ["score", games, "--jobs", "1"],

@@ -1,5 +1,6 @@
 """One contract: a plain file, a packed file and a table in memory answer every question alike."""
 
+import pickle
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,8 @@ def test_facts(forms: Forms) -> None:
     assert (other.accrued_form is AccruedForm.FUNCTIONS) == has_scores
     assert (plain.positions, plain.ep_positions) == (other.positions, other.ep_positions)
     assert plain.manifest.fresh == other.manifest.fresh
+    again = pickle.loads(pickle.dumps(forms.library))
+    assert again.table(Material.parse(plain.material)).info == plain
     assert forms.plain.stored_side is None
     assert forms.packed.stored_side in SIDES
     counts = forms.plain.counts()
