@@ -1,1 +1,1 @@
-"""What solving and looking up share: the geometry of moves, frames, pools, and the counting of moves."""
+"""Moves of men, which the solver and look-ups share: their geometry, frames, pools, and counting."""
