@@ -85,13 +85,8 @@ def changed(draw: Draw, wanted: Elements) -> Elements:
 def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16]) -> None:
     for seed in range(50):
         draw = Draw(kind, seed)
-        here, other, chosen, first, bits = (
-            draw.here,
-            draw.other[draw.there],
-            draw.chosen,
-            draw.first,
-            draw.bits,
-        )
+        here, other, first = draw.here, draw.other[draw.there], draw.first
+        chosen, bits = draw.chosen, draw.bits
         before = draw.array[here]
 
         arrays = [draw.array.copy() for _ in range(4)]
@@ -127,11 +122,8 @@ def test_counts() -> None:
 def test_the_best_move() -> None:
     for seed, turned in itertools.product(range(20), (0, 255)):
         random = np.random.default_rng(seed)
-        best, nearest, farthest = (
-            np.zeros(64, np.uint8),
-            np.full(64, 65535, np.uint16),
-            np.zeros(64, np.uint16),
-        )
+        best, farthest = np.zeros(64, np.uint8), np.zeros(64, np.uint16)
+        nearest = np.full(64, 65535, np.uint16)
         moves: list[list[tuple[int, int]]] = [[] for _ in range(64)]
         for _ in range(6):
             value = random.integers(100, 104, SIZE).astype(np.uint8)
