@@ -98,7 +98,8 @@ class Meter:
     """Measures how much of a budget remains, and estimates the cost of further cells."""
 
     def __init__(self, budget: Budget) -> None:
-        self._max_bytes, self._cells_left, self.threads = budget.memory, budget.cells, budget.threads
+        self._max_bytes, self.threads = budget.memory, budget.threads
+        self._cells_left: float | None = budget.cells
         self._deadline = time.perf_counter() + budget.seconds
         self._suffice, self._is_decided = budget.suffice, False
         self._cell_seconds: dict[tuple[int, bool], float] = {}
@@ -127,7 +128,8 @@ class Meter:
         time."""
         if self._is_decided:
             return Stop.DECIDED
-        return Stop.CELLS if self._cells_left == 0 else Stop.TIME
+        no_cells = self._cells_left is not None and self._cells_left <= 0
+        return Stop.CELLS if no_cells else Stop.TIME
 
     def record_bounds(self, bounds: ScoreInterval) -> None:
         """Record the bounds of the state. If they differ and suffice, no time remains."""
@@ -188,14 +190,17 @@ class Meter:
         """Extend the time limit by the seconds that were spent on work that does not count."""
         self._deadline += seconds
 
-    def record_cell(self, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
+    def record_cell(
+        self, size: int, repeated: bool, seconds: float, sweep_seconds: float, count: float = 1
+    ) -> None:
         """Record that a cell has been solved.
 
         :param repeated: whether the cell had been solved before.
         :param sweep_seconds: the part of ``seconds`` that followed the look-ups of exits.
+        :param count: the number of cells that it counts as.
         """
         if self._cells_left is not None:
-            self._cells_left -= 1
+            self._cells_left -= count
         self._cell_seconds[size, repeated], self._sweep_seconds[size] = seconds, sweep_seconds
 
     def record_mate_search(self, size: int, seconds: float) -> None:

@@ -13,10 +13,11 @@ from tbgen.beyond.choices import MAX_SMALL_SLOTS, MIN_COST_SLOTS, CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.structures import homes_of
-from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
+from tbgen.cells.bounds import ENDS, Block, SomeKnowledge, UnstorableCellError, require_storable
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route
+from tbgen.cells.threshold import Threshold
 from tbgen.costs import memory_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ class CellSolver:
         solved or refused (:mod:`tbgen.beyond.ledger`).
     """
 
-    def __init__(self, exits: ExitBounds, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
+    def __init__(
+        self,
+        exits: ExitBounds,
+        root: Cell,
+        meter: Meter,
+        prover: "Prover | None" = None,
+    ) -> None:
         self._exits, self._root, self._meter, self._prover = exits, root, meter, prover
         self.layers = CellLayers(exits, meter, root, None if prover is None else prover.prove_layer)
         self.ledger = Ledger(exits, root, use_windows=prover is None)
@@ -57,18 +64,18 @@ class CellSolver:
 
         Time for the cell itself is reserved first, so that the small cells cannot use it up.
 
-        :raises NoCodeError: if the scores of the root cannot be stored when it is solved for the first time.
+        :raises UnstorableCellError: if the scores of the root cannot be stored when it is first solved.
         :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         cell = task.cell
         self._require_budget(cell)
-        repeated = cell in self._exits.cells
-        with self._meter.reserving([cell.size], repeated):
+        repeated = self._exits.has_solved(cell)
+        with self._meter.reserving([self.ledger.work_slots(cell)], repeated):
             self.find_promotion_mates(cell)
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_small_below(cell, _MAX_SLOTS_BELOW)
                 self._solve_below_large_homes(cell, _MAX_SLOTS_BELOW)
-        self.layers.free_memory(cell)
+        self.layers.free_memory(self.ledger.work_slots(cell))
         self._solve_unchecked(task)
 
     def find_promotion_mates(self, home: Cell) -> Stop | None:
@@ -78,13 +85,13 @@ class CellSolver:
         :returns: the resource (time or memory) that does not suffice for the search; the home is then
             refused. None otherwise.
         """
-        if home in self.ledger.refused_wins:
+        if home in self.ledger.homes_refused_for_mates:
             return None
         try:
             for whole_cell in list(self._exits.wins.cells_to_solve(home)):
                 self._find_wins(whole_cell, home)
         except OutOfBudgetError as error:
-            self.ledger.refused_wins.add(home)
+            self.ledger.homes_refused_for_mates.add(home)
             return error.stop
         return None
 
@@ -95,7 +102,9 @@ class CellSolver:
         :raises OutOfBudgetError: if the search needs more time or memory than remains.
         """
         self._meter.require_seconds(self._meter.mate_search_seconds(whole_cell.size))
-        if not self._meter.has_memory(self.layers.free_memory(home) + memory_of("wins", whole_cell.size)):
+        if not self._meter.has_memory(
+            self.layers.free_memory(home.size) + memory_of("wins", whole_cell.size)
+        ):
             raise OutOfBudgetError(Stop.MEMORY)
         start, prove = time.perf_counter(), self._prover is not None
         wins = self._exits.wins.solve(whole_cell, self._exits, with_rounds=prove, threads=self._meter.threads)
@@ -113,7 +122,7 @@ class CellSolver:
         for home in self._unsolved_homes(cell):
             if home.size > min(MAX_SMALL_SLOTS, cell.size) or slots_left <= 0:
                 break
-            if home not in self._exits.cells:
+            if not self._exits.has_solved(home):
                 slots_left = self._solve_small_below(home, slots_left - max(home.size, MIN_COST_SLOTS))
                 self.solve(CellTask(home))
         return slots_left
@@ -136,7 +145,7 @@ class CellSolver:
     def solve(self, task: CellTask) -> bool:
         """Solve a canonical cell, for the first time or again; return whether its scores can be stored.
 
-        :raises NoCodeError: if the scores of the root cannot be stored when it is solved for the first time.
+        :raises UnstorableCellError: if the scores of the root cannot be stored when it is first solved.
         :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         self._require_budget(task.cell)
@@ -147,15 +156,19 @@ class CellSolver:
 
         :raises OutOfBudgetError: if the budget does not allow it.
         """
-        self._meter.require_cell(cell.size, cell in self._exits.cells)
-        if not self._meter.has_memory_for(cell.size, self.layers.free_memory(cell)):
+        slots, repeated = self.ledger.work_slots(cell), self._exits.has_solved(cell)
+        self._meter.require_cell(slots, repeated)
+        memory_slots = max(slots, cell.size // 2)  # thresholds take much less time, but half of the memory
+        if not self._meter.has_memory_for(memory_slots, self.layers.free_memory(memory_slots)):
             raise OutOfBudgetError(Stop.MEMORY)
         # Freeing memory takes time if open cells have to be packed.
-        self._meter.require_cell(cell.size, cell in self._exits.cells)
+        self._meter.require_cell(slots, repeated)
 
     def _solve_unchecked(self, task: CellTask) -> bool:
         """Solve a cell without first checking the budget; return whether its scores can be stored."""
         cell = task.cell
+        if thresholds := self.ledger.thresholds(cell, task.ends):
+            return self._try_thresholds(cell, thresholds)
         start, repeated = time.perf_counter(), cell in self._exits.cells
         try:
             games = self._games_of(task)
@@ -163,7 +176,7 @@ class CellSolver:
             bounds = games.solve()
         except MemoryError:  # the system has less memory than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
-        except NoCodeError:
+        except UnstorableCellError:
             if cell == self._root and not repeated:
                 raise
             self.ledger.refused_cells.add(cell)
@@ -176,6 +189,24 @@ class CellSolver:
         self._exits.cells.add(bounds, self.ledger.complete_window(cell))
         self.ledger.add_solutions([bounds])
         self.layers.replace_games(games)
+        return True
+
+    def _try_thresholds(self, cell: Cell, thresholds: tuple[Threshold, ...]) -> bool:
+        """Find for which positions of a cell thresholds are proved; return whether all ranks have codes."""
+        start, repeated = time.perf_counter(), self._exits.has_solved(cell)
+        try:
+            require_storable(cell)
+            self._exits.threshold_cells.solve(cell, thresholds, self._exits.proofs, self._meter.threads)
+        except MemoryError:  # the system has less memory than the budget allows
+            raise OutOfBudgetError(Stop.MEMORY) from None
+        except UnstorableCellError:
+            self.ledger.refused_cells.add(cell)
+            return False
+        seconds = time.perf_counter() - start
+        share = len(thresholds) / len(self.ledger.thresholds(cell))
+        slots = self.ledger.work_slots(cell)
+        self._meter.record_cell(slots, repeated, seconds / share, seconds / share, count=slots / cell.size)
+        self.ledger.add_thresholds(cell, thresholds)
         return True
 
     def _games_of(self, task: CellTask) -> Games:

@@ -66,7 +66,7 @@ class Choice(NamedTuple):
     is_late: bool = False
     """Whether the last cell is the home of an underpromotion. Such a choice comes late, because bounds after
     promotions to a queen may suffice."""
-    is_alone: bool = False
+    skips_dependencies: bool = False
     """Whether a cell is solved without the cells that it depends on, because too little time remains."""
     is_ahead: bool = False
     """Whether the cells are those ahead of the root, where the pawns of one side stand still."""
@@ -88,7 +88,7 @@ class Chooser:
             for home, position in play.unsolved_cells.items()
             if home not in self._ledger.refused_cells and not self._exits.has_table_of(home)
         )
-        return sorted(choices, key=lambda choice: (choice.is_alone, choice.is_late, choice.cost))
+        return sorted(choices, key=lambda choice: (choice.skips_dependencies, choice.is_late, choice.cost))
 
     def _choice_for(self, home: Cell, end: int, above: set[Cell]) -> Choice:
         """Return the choice for an unsolved cell that play enters.
@@ -106,13 +106,13 @@ class Chooser:
         :param end: the end to solve for: the one that is best for the side that moves into the cell.
         :param above: the solved cells from which play leads to the cell.
         """
-        promotion_homes, whole_cells = self._wins_to_find([home], self._meter.seconds_left)
+        promotion_homes, whole_cells = self._mate_searches([home], self._meter.seconds_left)
         if promotion_homes:
             return self._bundle([], above, promotion_homes, whole_cells)
         all_below = self._choice_below(home, above)
         ahead = self._find_ahead(home, end) if home.size > MAX_SMALL_SLOTS and above == {self._root} else None
         if all_below is None:
-            return ahead or self._bundle([CellTask(home)], above)._replace(is_alone=True)
+            return ahead or self._bundle([CellTask(home)], above)._replace(skips_dependencies=True)
         if ahead is None or all_below.cost < _AHEAD_COST_RATIO * ahead.cost:
             return all_below
         max_seconds = self._meter.seconds_left / _AHEAD_TIME_RATIO
@@ -131,10 +131,10 @@ class Chooser:
             return None
         below = {home for each in tasks for home in homes_of(each.cell, promotions=True)}
         seconds = self._seconds_of(tasks)
-        with self._meter.reserving(each.cell.size for each in tasks):
-            return self._bundle(tasks, cells_above, *self._wins_to_find(sorted(below, key=height), seconds))
+        with self._meter.reserving(self._ledger.work_slots(each.cell) for each in tasks):
+            return self._bundle(tasks, cells_above, *self._mate_searches(sorted(below, key=height), seconds))
 
-    def _wins_to_find(self, homes: Iterable[Cell], max_seconds: float) -> tuple[tuple[Cell, ...], set[Cell]]:
+    def _mate_searches(self, homes: Iterable[Cell], max_seconds: float) -> tuple[tuple[Cell, ...], set[Cell]]:
         """Return the homes of promotions after which forced mates remain to be found, and their whole cells
         (:mod:`tbgen.beyond.structures`).
 
@@ -145,7 +145,7 @@ class Chooser:
         promotion_homes: dict[Cell, None] = {}
         seconds, whole_cells = 0.0, set[Cell]()
         for home in homes:
-            if home in self._ledger.refused_wins or self._exits.has_table_of(home):
+            if home in self._ledger.homes_refused_for_mates or self._exits.has_table_of(home):
                 continue
             for whole in self._exits.wins.cells_to_solve(home):
                 if whole not in whole_cells:
@@ -182,7 +182,8 @@ class Chooser:
         return accepted
 
     def _seconds_of(self, tasks: Iterable[CellTask]) -> float:
-        return sum(self._meter.seconds_for([each.cell.size]) * len(each.ends) / len(ENDS) for each in tasks)
+        slots = ((self._ledger.work_slots(each.cell), len(each.ends)) for each in tasks)
+        return sum(self._meter.seconds_for([size]) * ends / len(ENDS) for size, ends in slots)
 
     def _bundle(
         self,

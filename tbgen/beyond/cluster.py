@@ -30,7 +30,7 @@ from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import cells_below, homes_of
 from tbgen.beyond.table_source import Tables
-from tbgen.cells.bounds import NoCodeError
+from tbgen.cells.bounds import UnstorableCellError
 from tbgen.cells.cell import Cell
 from tbgen.cells.cell_warmup import ensure_compiled
 from tbgen.cells.file import name_of
@@ -118,7 +118,7 @@ def solve_cell(cell: Cell, inputs: Iterable[Cell], tables: Tables, directory: Pa
     for each in cells_of_task(cell, tables.has_cell):
         try:
             bounds = Games(each, exits, threads).solve()
-        except NoCodeError:
+        except UnstorableCellError:
             if each == cell:
                 return False
             continue

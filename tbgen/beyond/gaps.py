@@ -143,7 +143,7 @@ class Gaps:
         return Narrowing(len(cells), seconds_to_solve(cells, self._threads), memory)
 
     def _is_available(self, cell: Cell) -> bool:
-        return cell in self._search.exits.cells or self._search.exits.has_table_of(cell)
+        return self._search.exits.has_solved(cell) or self._search.exits.has_table_of(cell)
 
     def _examine(self, position: CellPosition, accrued: Code, deviations: int) -> None:
         """Follow the moves of a state that make its bounds differ, and record those that are gaps."""
@@ -157,7 +157,9 @@ class Gaps:
         if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.is_inside):
             bounds = bounds.intersection(best_of([answer.bounds for _, answer in moves], position.board))
         for step, _ in followed_moves(moves, bounds, position.board, self._window):
-            if step.is_inside or (step.zeroing and step.after.cell in self._search.exits.cells):
+            if step.is_inside or (
+                step.zeroing and self._search.exits.has_solved(step.after.cell.canonical()[0])
+            ):
                 self._add_state(deviations, step.after, scores[step.move])
             else:
                 self._record_gap(position, step)

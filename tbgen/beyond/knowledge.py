@@ -11,7 +11,7 @@ one. So a depth is reported only if the values and depths of all positions that 
 game then has only one solution.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeAlias
 
 import chess
@@ -22,6 +22,7 @@ from tbgen.beyond.exit_sources import Answer, ExitSource, combine_blocks, trivia
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solved_cells import SolvedCells, end_of
 from tbgen.beyond.table_source import Tables
+from tbgen.beyond.threshold_cells import ThresholdCells
 from tbgen.board.score import NONE, Code, GScore, rank_of_code
 from tbgen.cells.bounds import (
     ENDS,
@@ -40,13 +41,16 @@ from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, PositionKey, Step, 
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, home_of_route, routes_of
+from tbgen.cells.threshold import Threshold, proved_after
 from tbgen.cells.window import Interval
 from tbgen.index.layout import MIRROR_RANKS
+from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
 from tbgen.system.memory import resident_memory, trim_memory
 
-_RouteVersions: TypeAlias = tuple[tuple[int, int], ...]
-"""For each route from which a block was computed: its number, and the version of its home's bounds."""
+_RouteVersions: TypeAlias = tuple[tuple[int, int, int], ...]
+"""For each route from which a block was computed: its number, and the versions of its home's bounds and
+thresholds."""
 _MAX_LOOKAHEAD_BYTES: Final = 1 << 30
 """Maximum size in bytes of the cache of blocks that were computed by looking one ply ahead."""
 
@@ -57,6 +61,7 @@ class ExitBounds:
     :param sources: further sources, besides tables, solved cells and forced mates after promotions.
     :ivar tables: the tables.
     :ivar cells: the solved cells.
+    :ivar threshold_cells: the cells in which thresholds have been proved.
     :ivar wins: the forced mates after promotions.
     :ivar promotions: solves cells in which a promoted man is mobile too.
     """
@@ -65,8 +70,9 @@ class ExitBounds:
         self, tables: Tables, cells: SolvedCells, *sources: ExitSource, wins: WonCells | None = None
     ) -> None:
         self.tables, self.cells, self.wins = tables, cells, WonCells() if wins is None else wins
+        self.threshold_cells = ThresholdCells()
         self.promotions = PromotedCells(tables, self.wins)
-        self._sources = (tables, cells, self.wins, *sources)
+        self._sources = (tables, cells, self.threshold_cells, self.wins, *sources)
         self._lookaheads = LruCache[tuple[_RouteVersions, Block]](
             _MAX_LOOKAHEAD_BYTES, lambda item: item[1].nbytes
         )
@@ -80,6 +86,7 @@ class ExitBounds:
         """Drop everything from memory that can be computed or read again."""
         self._lookaheads.clear()
         self.tables.forget()
+        self.threshold_cells.forget()
         self.cells.close_all()
 
     def block(self, route: Route, end: int) -> Block | None:
@@ -92,14 +99,30 @@ class ExitBounds:
         lookahead = self._lookahead_block(route, end)
         return block if lookahead is None else combine_blocks(block, part_of(lookahead, route), end)
 
-    def stored_block(self, route: Route, end: int) -> Block | None:
+    def proofs(self, route: Route, threshold: Threshold) -> Words | bool:
+        """Return after which moves of a route a threshold is proved (``ProofLookup``).
+
+        Nothing is proved after quiet moves, because the accrued score still counts.
+        """
+        if route.is_quiet:
+            return False
+        found, end = self.threshold_cells.proofs(route, threshold), threshold.end
+        block = (
+            self.block(route, end) if found is None else self.stored_block(route, end, {self.threshold_cells})
+        )
+        proved = proved_after(route, threshold, block, self.bound(route, end))
+        if found is None or isinstance(proved, bool):
+            return proved if found is None or proved else found
+        return found | proved
+
+    def stored_block(self, route: Route, end: int, left_out: Collection[ExitSource] = ()) -> Block | None:
         """Return the sources' bounds for the positions after a route; None if unavailable.
 
         The bounds are at least as good as the result of :meth:`bound`.
         """
         block = None
         for source in () if route.is_quiet else self._sources:
-            if source.knows(route):
+            if source not in left_out and source.knows(route):
                 bounds = source.block(route, end)
                 block = block if bounds is None else combine_blocks(block, part_of(bounds, route), end)
                 if source.exact:
@@ -112,6 +135,10 @@ class ExitBounds:
     def bound(self, route: Route, end: int) -> Code:
         """Return a lower or upper bound that holds for all positions that a route leads to."""
         return WORST[end] if route.is_quiet else trivial_bound(route.destination, end)
+
+    def has_solved(self, cell: Cell) -> bool:
+        """Return whether a canonical cell has been solved, for all scores or for some thresholds."""
+        return cell in self.cells or cell in self.threshold_cells
 
     def has_table_of(self, cell: Cell) -> bool:
         """Return whether tables contain a cell's positions, so that the cell need not be solved."""
@@ -132,7 +159,10 @@ class ExitBounds:
         routes = [after for after in zeroing if self._is_bounded(after, end)]
         if not routes:
             return None
-        sources = tuple((after.number, self.cells.version(home_of_route(after))) for after in routes)
+        homes = [(after.number, home_of_route(after)) for after in routes]
+        sources = tuple(
+            (number, self.cells.version(home), self.threshold_cells.version(home)) for number, home in homes
+        )
         entry = self._lookaheads.get((cell, side))
         if entry is None or entry[0] != sources:
             entry = sources, self._best_exits(frame, routes, end)
@@ -245,13 +275,35 @@ class CellLayers:
                 self._on_layer(fresh, layer, score)
         return self._layers[key][1]
 
+    def is_proved(
+        self, position: CellPosition, threshold: Threshold, accrued: Code | None, *, guess: bool = False
+    ) -> bool:
+        """Return whether a threshold that has been tried in a canonical cell is proved for a state.
+
+        :param accrued: the accrued score; None if it is the position score.
+        :param guess: whether to guess, rather than to try the threshold again, if its ranks are not kept.
+        """
+        cell, thresholds = position.cell, self._exits.threshold_cells
+        place = side_of(position.board), position.slot
+        solution = thresholds.solution(cell, threshold)
+        if accrued is None or not solution.depends_on(accrued):
+            return solution.is_proved(*place)
+        ranked = thresholds.ranked(cell, threshold)
+        if ranked is None and guess:
+            return threshold.follows_from(accrued)
+        if ranked is None:
+            (ranked,) = thresholds.solve(cell, [threshold], self._exits.proofs)
+        return ranked.is_proved(*place, accrued)
+
     def replace_games(self, games: Games) -> None:
         """Drop the layers of a cell that has just been solved, and keep its games for new layers."""
         self._layers = {key: layer for key, layer in self._layers.items() if key[0] != games.cell}
         self._keep(games)
 
-    def free_memory(self, cell: Cell) -> int:
-        """Free memory step by step until it suffices to solve a cell; return the bytes that are still in use.
+    def free_memory(self, slots: int) -> int:
+        """Free memory step by step until it suffices to solve a cell of ``slots`` slots.
+
+        Return the bytes that are still in use.
 
         The steps are:
 
@@ -263,19 +315,19 @@ class CellLayers:
         - drop everything that can be computed or read again.
         """
         # Up to a tenth of the resident memory may be fragments of freed arrays.
-        if not self._meter.has_memory_for(cell.size, resident_memory() - self._meter.forcing_bytes):
+        if not self._meter.has_memory_for(slots, resident_memory() - self._meter.forcing_bytes):
             trim_memory()
-        if not self._meter.has_memory_for(cell.size, self._kept_bytes + ARRAY_MEMORY.idle_bytes):
+        if not self._meter.has_memory_for(slots, self._kept_bytes + ARRAY_MEMORY.idle_bytes):
             ARRAY_MEMORY.release()
-        if not self._meter.has_memory_for(cell.size, self._kept_bytes):
+        if not self._meter.has_memory_for(slots, self._kept_bytes):
             self._exits.cells.wait_for_packing()
-        if not self._meter.has_memory_for(cell.size, self._kept_bytes):
+        if not self._meter.has_memory_for(slots, self._kept_bytes):
             self._layers.clear()
-        while self._games and not self._meter.has_memory_for(cell.size, self._kept_bytes):
+        while self._games and not self._meter.has_memory_for(slots, self._kept_bytes):
             del self._games[next(iter(self._games))]
-        while not self._meter.has_memory_for(cell.size, self._kept_bytes) and self._exits.cells.close_one():
+        while not self._meter.has_memory_for(slots, self._kept_bytes) and self._exits.cells.close_one():
             pass
-        if not self._meter.has_memory_for(cell.size, self._kept_bytes):
+        if not self._meter.has_memory_for(slots, self._kept_bytes):
             self._exits.forget()
         return self._kept_bytes
 
@@ -302,7 +354,7 @@ class CellLayers:
         cell = fresh.cell
         games = self._games.get(cell)
         if games is None or not games.ends.issuperset(fresh.ends):
-            self.free_memory(cell)
+            self.free_memory(cell.size)
             games = Games(cell, self._exits, self._meter.threads, fresh.ends)
             self._keep(games)
         return games
@@ -362,10 +414,33 @@ class States:
         if position.board.has_legal_en_passant():
             intervals = [self.answer_after(step, score).bounds for step in position.moves()]
             return Answer(best_of(intervals, position.board))
-        cell, side, slot = position.cell, side_of(position.board), position.slot
-        fresh = self._exits.cells.get(cell)
+        fresh = self._exits.cells.get(position.cell)
         if fresh is None:
-            return Answer(self._exits.fresh_bounds(position) if accrued == score else WORST)
+            bounds = self._exits.fresh_bounds(position) if accrued == score else WORST
+            return Answer(bounds.intersection(self._threshold_bounds(position, accrued)))
+        answer = self._look_up_codes(position, accrued, fresh)
+        thresholded = answer.bounds.intersection(self._threshold_bounds(position, accrued))
+        return answer if thresholded == answer.bounds else Answer(thresholded)
+
+    def _threshold_bounds(self, position: CellPosition, accrued: Code) -> Interval:
+        """Return the bounds of a state of a canonical cell that follow from thresholds about the cell."""
+        bounds, cell = list(WORST), position.cell
+        score = None if accrued == position.position_score else accrued
+        for threshold in self._exits.threshold_cells.thresholds(cell):
+            if threshold.better(bounds[threshold.end]) != bounds[threshold.end] and self._layers.is_proved(
+                position, threshold, score, guess=self._guess and cell.size >= _MIN_GUESSED_SLOTS
+            ):
+                bounds[threshold.end] = threshold.bound
+        return Interval(*bounds)
+
+    def _look_up_codes(self, position: CellPosition, accrued: Code, fresh: Bounds) -> Answer:
+        """Return the bounds of a state of a canonical cell that follow from the fresh bounds of the cell."""
+        score, cell, side, slot = (
+            position.position_score,
+            position.cell,
+            side_of(position.board),
+            position.slot,
+        )
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh

@@ -7,7 +7,7 @@ colours, the colours of the window are swapped too. All parts of a search record
 ledger decides whether a cell has to be solved.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -16,13 +16,20 @@ from typing import Final, NamedTuple
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.structures import homes_of, possible_colour_swaps, whole_cells_of
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, Bounds
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds
 from tbgen.cells.cell import Cell
+from tbgen.cells.threshold import Threshold, can_ask
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_FILES
 
 _MIN_WINDOW_SLOTS: Final = 64**4
-"""Minimum number of slots of a cell that is solved in a window. Smaller cells are solved for all scores."""
+"""Minimum number of slots of a cell that is solved in a window, or whose thresholds are tried. Smaller cells
+are solved for all scores."""
+_MAX_HALVED_SCORES: Final = 32
+"""Maximum number of possible values among which questions halve the interval of a state. With more values, a
+solution for all scores narrows it sooner."""
+_THRESHOLD_SPEEDUP: Final = 8
+"""Speed of trying thresholds of a cell, divided by the speed of solving it for all scores."""
 
 
 SAMPLE_DIVISOR: Final = 64
@@ -43,7 +50,7 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _Solved(NamedTuple):
+class _SolutionRecord(NamedTuple):
     """An entry of the ledger: the number of a solution, and the window in which it was found."""
 
     number: int
@@ -57,65 +64,109 @@ class Ledger:
 
     :param exits: the tables, and the solutions of earlier searches.
     :param root: the cell of the state.
-    :param use_windows: whether cells may be solved in windows. A proof needs all scores.
+    :param use_windows: whether cells may be solved in windows or for thresholds. A proof needs all scores.
     :ivar last_number: number of the last solution. Searches for forced mates and solutions of whole cells are
         also numbered.
+    :ivar asks_threshold: whether the question has only two scores, so that thresholds of cells answer it.
     :ivar refused_cells: cells that need too much time or memory, or whose scores cannot be stored.
-    :ivar refused_wins: homes of promotions for which finding forced mates needs too much time or memory.
-    :ivar refused_promotions: homes of promotions for which finding values needs too much time or memory.
+    :ivar homes_refused_for_mates: homes of promotions whose forced mates need too much time or memory.
+    :ivar homes_refused_for_values: homes of promotions whose values need too much time or memory.
     """
 
     def __init__(self, exits: ExitBounds, root: Cell, *, use_windows: bool) -> None:
         self._exits, self._root, self._use_windows = exits, root, use_windows
-        self._question = ALL_SCORES
+        self._question = self._close = ALL_SCORES
+        """The question, and the interval of the scores next to the accrued score."""
+        self.asks_threshold = False
         self._scores_by_cell: dict[Cell, Interval] = {}
         """Maps each cell requested so far to the scores that the current question distinguishes in it."""
-        self._last_tried: Interval | None = None
-        """The interval that the state had when the narrow window around its accrued score was last tried."""
+        self._last_tried: tuple[Interval, int] | None = None
+        """The interval of the state, and the number of the last solution, when thresholds were last tried."""
         self.last_number = 0
-        self._last_solution: dict[tuple[Cell, int], _Solved] = {}
+        self._last_solution: dict[tuple[Cell, int], _SolutionRecord] = {}
         """Maps a cell and an end to the last solution of the cell at this end."""
+        self._last_trial: dict[tuple[Cell, Threshold], int] = {}
+        """Maps a cell and a threshold to the number of the solution that last tried the threshold."""
         self._wins_number: dict[Cell, int] = {}
         """Maps each whole cell, and its mirror image, to the number of the solution that found its forced
         mates."""
         self._solved_ahead: set[tuple[Cell, int]] = set()
         """Ends of cells that have been solved only with the pawns of one side standing still."""
         self.refused_cells: set[Cell] = set()
-        self.refused_wins: set[Cell] = set()
-        self.refused_promotions: set[Cell] = set()
+        self.homes_refused_for_mates: set[Cell] = set()
+        self.homes_refused_for_values: set[Cell] = set()
 
-    def set_question(self, interval: Interval) -> None:
-        """Set the question: where in an interval the value of the state lies."""
+    def set_question(self, interval: Interval, *, use_thresholds: bool = True) -> None:
+        """Set the question: where in an interval the value of the state lies.
+
+        :param use_thresholds: whether thresholds, which give no depths, may answer the question.
+        """
         self._question = interval if self._use_windows else ALL_SCORES
+        self.asks_threshold = use_thresholds and self._use_windows and len(interval.codes()) == 2
         self._scores_by_cell.clear()
 
-    def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
+    def intervals(self, interval: Interval, accrued: Code) -> Iterator[Interval]:
         """Yield the intervals for successive questions.
 
-        The first interval is a narrow window around the accrued score. It shows whether this score is the
-        value. It is left out if it was tried before with the same interval of the state. The last interval is
+        The first question is whether the value is at least the accrued score, the next whether it is better.
+        These questions are left out if nothing has been found since they were last tried. If the state has
+        only few possible values, the next question is which half of them has the value. The last interval is
         the whole interval of the state.
 
         :param interval: the interval in which the value lies.
-        :param accrued: the accrued score; None if it is the position score.
         """
-        if accrued is not None and interval != self._last_tried and self._use_windows:
-            if (close := interval.narrowest_window(accrued)) != interval:
-                yield close
-            self._last_tried = interval
+        if (interval, self.last_number) != self._last_tried and self._use_windows:
+            codes, places = interval.codes(), list[int]()
+            self._close = interval
+            if accrued in codes:
+                places = [codes.index(accrued), codes.index(accrued) + 1]
+                self._close = Interval(codes[max(places[0] - 1, 0)], codes[min(places[1], len(codes) - 1)])
+            if len(codes) <= _MAX_HALVED_SCORES:
+                places.append(len(codes) // 2)
+            for place in dict.fromkeys(places):
+                if 0 < place < len(codes):
+                    yield Interval(codes[place - 1], codes[place])
+            self._last_tried = interval, self.last_number
         yield interval
 
     def relevant_scores(self, cell: Cell) -> Interval:
         """Return the interval of scores that the question needs to distinguish in a cell."""
         if cell not in self._scores_by_cell:
-            colours = {False} if cell == self._root else possible_colour_swaps(self._root, cell)
-            questions = [self._question.swapped if swapped else self._question for swapped in colours]
-            self._scores_by_cell[cell] = reduce(Interval.hull, questions) if questions else ALL_SCORES
+            self._scores_by_cell[cell] = self._seen_from(cell, self._question)
         return self._scores_by_cell[cell]
+
+    def _colour_swaps(self, cell: Cell) -> Collection[bool]:
+        """Return the possible answers to whether colours are swapped on the way from the root to a cell."""
+        return {False} if cell == self._root else possible_colour_swaps(self._root, cell)
+
+    def _seen_from(self, cell: Cell, interval: Interval) -> Interval:
+        """Return the scores that a cell has to distinguish so that the root distinguishes an interval's."""
+        seen = [interval.swapped if swapped else interval for swapped in self._colour_swaps(cell)]
+        return reduce(Interval.hull, seen) if seen else ALL_SCORES
+
+    def thresholds(self, cell: Cell, ends: Sequence[int] = ENDS) -> tuple[Threshold, ...]:
+        """Return the thresholds about a cell that answer the question; none if the cell is to be solved in a
+        window instead.
+
+        :param ends: the ends of the thresholds.
+        """
+        if cell.size < _MIN_WINDOW_SLOTS or not self.asks_threshold or not can_ask(cell):
+            return ()
+        thresholds = Threshold(LOWER, self._question.upper), Threshold(UPPER, self._question.lower)
+        swaps = sorted(self._colour_swaps(cell))
+        seen = [each.swapped if swapped else each for swapped in swaps for each in thresholds]
+        return tuple(each for each in dict.fromkeys(seen) if each.end in ends)
+
+    def work_slots(self, cell: Cell) -> int:
+        """Return the work of solving a cell for the question, in slots of cells solved for all scores."""
+        return cell.size // _THRESHOLD_SPEEDUP if self.thresholds(cell) else cell.size
 
     def window(self, cell: Cell) -> Interval:
         """Return the window in which a cell is to be solved."""
-        return self.relevant_scores(cell) if cell.size >= _MIN_WINDOW_SLOTS else ALL_SCORES
+        if cell.size < _MIN_WINDOW_SLOTS:
+            return ALL_SCORES
+        scores = self.relevant_scores(cell)
+        return scores.hull(self._seen_from(cell, self._close)) if self.asks_threshold else scores
 
     def complete_window(self, cell: Cell) -> Interval:
         """Return the window in which solving a cell now would find the best possible bounds.
@@ -138,8 +189,22 @@ class Ledger:
         number = self.last_number + solution_count
         for bounds in all_bounds:
             ends = product([bounds.cell], bounds.ends)
-            self._last_solution |= dict.fromkeys(ends, _Solved(number, bounds.window))
+            self._last_solution |= dict.fromkeys(ends, _SolutionRecord(number, bounds.window))
         self.last_number = number
+
+    def add_thresholds(self, cell: Cell, thresholds: Iterable[Threshold]) -> None:
+        """Record that thresholds about a cell have been tried."""
+        self.last_number += 1
+        self._last_trial |= {(cell, threshold): self.last_number for threshold in thresholds}
+
+    def lacks_depths(self, cell: Cell) -> bool:
+        """Return whether only thresholds about a cell have been tried since its last solution with depths."""
+        numbers = (record.number for end in ENDS if (record := self._last_solution.get((cell, end))))
+        trials = (
+            self._last_trial.get((cell, threshold), 0)
+            for threshold in self._exits.threshold_cells.thresholds(cell)
+        )
+        return max(trials, default=0) > max(numbers, default=0)
 
     def add_wins(self, whole_cell: Cell) -> None:
         """Record that the forced mates in a whole cell have been found."""
@@ -148,7 +213,9 @@ class Ledger:
 
     def add_table_cells(self, cells: Iterable[Cell]) -> None:
         """Record that cells are now looked up in tables. Cells above them may then be solved again."""
-        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Solved(self.last_number + 1, ALL_SCORES))
+        self._last_solution |= dict.fromkeys(
+            product(cells, ENDS), _SolutionRecord(self.last_number + 1, ALL_SCORES)
+        )
 
     def add_ends_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Record that a cell has been solved at some ends with the pawns of one side standing still."""
@@ -169,6 +236,9 @@ class Ledger:
         earlier search, the result is False. If it was this search, the result may be True, because
         :class:`tbgen.beyond.choices.Chooser` and the search for promotions then take care of this end.
         """
+        thresholds = self.thresholds(cell, [end])
+        if thresholds and self._exits.threshold_cells.thresholds(cell).issuperset(thresholds):
+            return True
         if (solution := self._last_solution.get((cell, end))) is not None:
             return solution.window.covers(self.window(cell))
         if (cell, 1 - end) not in self._last_solution and end not in self._exits.cells.ends(cell):
@@ -177,14 +247,14 @@ class Ledger:
 
     def is_solved(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved in a wide enough window, with moves of all pawns."""
-        if any((cell, end) in self._solved_ahead for end in ENDS) or cell not in self._exits.cells:
+        if any((cell, end) in self._solved_ahead for end in ENDS) or not self._exits.has_solved(cell):
             return False
         return all(self.is_answered(cell, end) for end in ENDS)
 
     def is_solved_ahead(self, cell: Cell, end: int) -> bool:
         """Return whether a canonical cell is solved at one end, with moves of at least one side's pawns."""
         is_ahead = (cell, end) in self._solved_ahead
-        return is_ahead or (cell in self._exits.cells and self.is_answered(cell, end))
+        return is_ahead or (self._exits.has_solved(cell) and self.is_answered(cell, end))
 
     def is_done(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved, refused, or contained in a table."""
@@ -200,9 +270,25 @@ class Ledger:
         :param home: a cell that moves from the cell lead to.
         :param swapped: whether these moves lead to ``home`` with swapped colours.
         """
-        last, below = self._last_solution.get((cell, end)), self._last_solution.get((home, end ^ swapped))
-        if last is None:
-            return True
         numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile)]
-        is_later = max(0 if below is None else below.number, *numbers, 0) > last.number
-        return is_later or not self.is_answered(cell, end)
+        below, last = end ^ swapped, min(self._numbers(cell, end))
+        thresholds = self.thresholds(home, [below]) or self._exits.threshold_cells.thresholds(home)
+        numbers += [
+            self._last_trial.get((home, threshold), 0) for threshold in thresholds if threshold.end == below
+        ]
+        if (record := self._last_solution.get((home, below))) is not None:
+            numbers.append(record.number)
+        return not last or max(numbers, default=0) > last
+
+    def _numbers(self, cell: Cell, end: int) -> list[int]:
+        """Return the numbers of the solutions that last answered the question at one end of a cell.
+
+        There is one number for each threshold of the question, or one if it has no thresholds. The number is
+        0 if this search has found no answer.
+        """
+        record = self._last_solution.get((cell, end))
+        number = record.number if record and record.window.covers(self.window(cell)) else 0
+        thresholds = self.thresholds(cell, [end])
+        return [max(number, self._last_trial.get((cell, threshold), 0)) for threshold in thresholds] or [
+            number
+        ]

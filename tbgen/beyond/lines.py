@@ -101,7 +101,7 @@ class LineMaker:
 
     def line(self, end: int) -> Line:
         """Return play that shows the lower or upper bound; best play if the searches prove the value."""
-        line = list(self._play(end))
+        line = list(self._play(end, find_depths=True))
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
     def plan(self, end: int) -> Plan:
@@ -111,14 +111,19 @@ class LineMaker:
             plan.extend(islice(self._play(end), MAX_PLAN_PLIES))
         return tuple(plan)
 
-    def _play(self, end: int) -> Iterator[PlanMove]:
-        """Yield the line of one bound. A line of forcing moves ends when a position is repeated."""
+    def _play(self, end: int, *, find_depths: bool = False) -> Iterator[PlanMove]:
+        """Yield the line of one bound. A line of forcing moves ends when a position is repeated.
+
+        :param find_depths: whether to solve cells again that lack depths.
+        """
         if (proof := self.proofs[end]) is not None:
             return self._forcing_line(self.accrued, proof)
         black, white = (UPPER, LOWER) if self.exact else (end, end)
-        return self._line_from_searches(self.accrued, black, white)
+        return self._line_from_searches(self.accrued, black, white, find_depths)
 
-    def _line_from_searches(self, accrued: Code, black_end: int, white_end: int) -> Iterator[PlanMove]:
+    def _line_from_searches(
+        self, accrued: Code, black_end: int, white_end: int, find_depths: bool
+    ) -> Iterator[PlanMove]:
         """Yield the line in which both sides choose moves by bounds.
 
         :param black_end: ``LOWER`` or ``UPPER``: the bounds by which Black chooses.
@@ -128,6 +133,8 @@ class LineMaker:
         seen: set[tuple[str, Code]] = set()
         while True:
             board = positions[white_end].board
+            for each, position in positions.items() if find_depths else ():
+                self.searches[each].find_depths(position)
             end = white_end if board.turn else black_end
             state = board.epd(), accrued
             goal = self._goal(positions[white_end], accrued, white_end)
@@ -137,7 +144,9 @@ class LineMaker:
             if self._exits.tables.has_cell(positions[end].cell):
                 yield from self._line_in_tables(board, GScore.from_code(accrued))
                 return
-            if not all(position.cell in self._exits.cells for position in positions.values()):
+            if not all(
+                self._exits.has_solved(position.cell.canonical()[0]) for position in positions.values()
+            ):
                 return
             best_move = self._best_move(positions[end], accrued, end)
             move, claims = best_move.step.move, self._bounds_by_end(positions, accrued)

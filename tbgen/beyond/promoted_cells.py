@@ -308,10 +308,10 @@ class PromotedCells:
         :param window_of: returns the scores that need to be distinguished in a cell.
         :param ends: the ends to solve. If the exact values of all exits are known, one solution serves both
             ends.
-        :raises NoCodeError: if a cell has scores beyond G63.0.
+        :raises UnstorableCellError: if a cell has scores beyond G63.0.
         :raises MemoryError: if too little memory is available.
         """
-        wholes: dict[Cell, _WholeValues] = {}
+        wholes: dict[Cell, _WholeCellBounds] = {}
         needed = {
             (route.destination, side_after(route))
             for cell in cells
@@ -336,13 +336,13 @@ class PromotedCells:
                 packed = {side: zlib_ng.compress(values[side], _COMPRESSION_LEVEL) for side in sides}
                 compressed_codes |= dict.fromkeys(solved_ends, packed)
                 del values, by_square
-            wholes[cell] = _WholeValues(compressed_codes, exact)
+            wholes[cell] = _WholeCellBounds(compressed_codes, exact)
             for square, codes_by_end in homes.items():
                 if square not in cell.standing:
                     yield _bounds_of_home(cell, kind, square, codes_by_end, window)
             self._solved |= {(cell, kind, end): window for end in compressed_codes}
 
-    def _whole_exits(self, source: Knowledge, solved_cells: "Mapping[Cell, _WholeValues]") -> Knowledge:
+    def _whole_exits(self, source: Knowledge, solved_cells: "Mapping[Cell, _WholeCellBounds]") -> Knowledge:
         """Return the bounds of the exits of a whole cell.
 
         The bounds of other whole cells come from tables or from ``solved_cells``. All other bounds come from
@@ -396,7 +396,7 @@ def _bounds_of_home(
 
 
 @dataclass(frozen=True)
-class _WholeValues:
+class _WholeCellBounds:
     """Bounds of all positions of a whole cell.
 
     :ivar compressed_codes: the compressed codes of the bounds, by end and side to move.

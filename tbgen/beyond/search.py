@@ -30,7 +30,7 @@ from tbgen.beyond.knowledge import ExitBounds, States, image_score, proved_keys
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
 from tbgen.beyond.structures import height, is_queening, values_cost
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds, NoCodeError
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
 from tbgen.cells.window import Interval
 from tbgen.costs import seconds_of
@@ -44,6 +44,9 @@ _FIRST_STATES: Final = 150
 """Number of states that are examined at first to find the play that keeps the bounds apart."""
 _MAX_STATES: Final = _FIRST_STATES << 4
 """Maximum number of states that are examined if the first states lead to no inexpensive choice."""
+_THRESHOLD_STATES_DIVISOR: Final = 8
+"""For the question of a threshold, the maximum number of states is divided by this number: the next question
+often finds a cell to solve sooner."""
 _SLOTS_PER_STATE: Final = 1 << 20
 """A choice is expensive if its cost exceeds this number of slots for each state examined so far. Examining
 a state takes at most a tenth of the time for solving that many slots, layers included."""
@@ -98,7 +101,7 @@ class Search:
     def run(self) -> Stop | None:
         """Narrow the bounds until they are equal; return the reason if the search stops before that.
 
-        :raises NoCodeError: if the scores of the state's own cell cannot be stored.
+        :raises UnstorableCellError: if the scores of the state's own cell cannot be stored.
         """
         if self.exits.bounds_for_any_accrued(self.position).exact:
             return None
@@ -109,10 +112,9 @@ class Search:
                 self._ledger.set_question(self._interval)
             if not self.answer().bounds.exact and not self._solver.is_complete(self._cell):
                 self._solver.solve_after_small_cells(CellTask(self._cell))
-            accrued = None if self.accrued == self.position.position_score else self._score
             while not self.answer().bounds.exact:
                 self.report()
-                if not any(map(self._narrow_within, self._ledger.intervals(self._interval, accrued))):
+                if not any(map(self._narrow_within, self._ledger.intervals(self._interval, self._score))):
                     has_time = self._meter.seconds_left > 0
                     return (self._last_shortage or Stop.NOTHING_LEFT) if has_time else self._meter.shortage
         except OutOfBudgetError as error:
@@ -162,12 +164,23 @@ class Search:
         for move in self.position.image(self._symmetry).board.legal_moves:
             yield steps[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
+    def find_depths(self, position: CellPosition) -> None:
+        """Solve the cell of a position again, with depths, if it lacks them and the budget allows it.
+
+        Values next to the bounds of the state are distinguished.
+        """
+        cell, _ = position.cell.canonical()
+        if self._ledger.lacks_depths(cell):
+            self._ledger.set_question(self._interval.widened, use_thresholds=False)
+            with contextlib.suppress(OutOfBudgetError):
+                self._solver.solve(CellTask(cell))
+
     def report(self, cells: list[Cell] | None = None) -> None:
         """Report progress.
 
         :param cells: the cells that remain to be solved; None if they are unknown.
         """
-        seconds = None if cells is None else self._meter.seconds_for(cell.size for cell in cells)
+        seconds = None if cells is None else self._meter.seconds_for(map(self._ledger.work_slots, cells))
         self._progress(self.answer().bounds, self.solve_count, None if cells is None else len(cells), seconds)
 
     @property
@@ -193,12 +206,13 @@ class Search:
         for wide, states in product((False, True), (self._guesses, self._states)):
             follower = PlayFollower(states, root, self._score, ledger.is_solved, wide, ledger.relevant_scores)
             max_states, exhausted = 0, False
+            limit = _MAX_STATES // _THRESHOLD_STATES_DIVISOR if ledger.asks_threshold else _MAX_STATES
             while not exhausted and self._has_time():
                 max_states = max_states * 2 or _FIRST_STATES
                 play = self._plays[wide] = follower.follow(max_states, self._has_time)
                 if self._solve_again(play.states, play):
                     return True
-                exhausted = play.is_complete or max_states >= _MAX_STATES
+                exhausted = play.is_complete or max_states >= limit
                 choices = self._chooser.choices(play)
                 min_cost = choices[0].cost if choices else None
                 if self._look_up_cells(play, min_cost):
@@ -224,7 +238,7 @@ class Search:
         looked_up = set(homes)
         for home in homes:
             tables.allow_promotion_look_ups(home)
-        with self._meter.reserving([self._cell.size], repeated=True):
+        with self._meter.reserving([self._ledger.work_slots(self._cell)], repeated=True):
             for cell in small:
                 if self._meter.allows(seconds_of("look-ups", cell.size, self._meter.threads), 0):
                     cells.add(tables.look_up_bounds(cell))
@@ -246,7 +260,7 @@ class Search:
         if self._prover is not None:
             return False
         for _, play in sorted(self._plays.items()):
-            homes = [home for home in play.entered_from if home not in self._ledger.refused_promotions]
+            homes = [home for home in play.entered_from if home not in self._ledger.homes_refused_for_values]
             homes = [home for home in homes if self.next_promotion_cells(home)[0]]
             for home in sorted(homes, key=is_queening, reverse=True):
                 if self._solve_promoted(home):
@@ -282,10 +296,10 @@ class Search:
             arguments = cells, kind, self.exits, meter.threads, check_time, self._ledger.window, ends
             all_bounds = self.exits.promotions.solve(*arguments)
             self._ledger.add_solutions(map(self._keep_bounds, all_bounds), len(cells))
-        except (OutOfBudgetError, NoCodeError, MemoryError) as error:
-            if not isinstance(error, NoCodeError):
+        except (OutOfBudgetError, UnstorableCellError, MemoryError) as error:
+            if not isinstance(error, UnstorableCellError):
                 self._last_shortage = error.stop if isinstance(error, OutOfBudgetError) else Stop.MEMORY
-            self._ledger.refused_promotions.add(home)
+            self._ledger.homes_refused_for_values.add(home)
             return False
         return True
 
@@ -301,14 +315,15 @@ class Search:
 
         :returns: whether the search may continue: a cell was solved, or a refusal may lead to other choices.
         """
-        count_before, spent, refused_before = self.solve_count, 0, len(self._ledger.refused_wins)
+        count_before, spent, refused_before = self.solve_count, 0, len(self._ledger.homes_refused_for_mates)
         above: set[Cell] = set()
         for choice in choices:
             is_enough = choice.is_late or spent > cost_of(map(CellTask, above & choice.cells_above))
             if self.solve_count > count_before and is_enough:
                 break
             try:
-                with self._meter.reserving((cell.size for cell in above | choice.cells_above), repeated=True):
+                slots = map(self._ledger.work_slots, above | choice.cells_above)
+                with self._meter.reserving(slots, repeated=True):
                     self._solve_choice(choice)
             except OutOfBudgetError as error:
                 self._refuse(choice.tasks[-1].cell, error.stop)
@@ -317,14 +332,14 @@ class Search:
         if self.solve_count > count_before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
-        return self.solve_count > count_before or len(self._ledger.refused_wins) > refused_before
+        return self.solve_count > count_before or len(self._ledger.homes_refused_for_mates) > refused_before
 
     def _solve_choice(self, choice: Choice) -> None:
         """Find the forced mates of a choice, and solve its cells in their order.
 
         :raises OutOfBudgetError: at the first cell that needs more time or memory than remains.
         """
-        with self._meter.reserving(each.cell.size for each in choice.tasks):
+        with self._meter.reserving(self._ledger.work_slots(each.cell) for each in choice.tasks):
             for home in choice.promotion_homes:
                 self.report()
                 self._last_shortage = self._solver.find_promotion_mates(home) or self._last_shortage

@@ -21,7 +21,7 @@ from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, Signed, code_of, merit, signed_of, to_gscore
 from tbgen.board.scoring import ProvedBounds, ScoreInterval
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, UnstorableCellError
 from tbgen.cells.cell import MAX_MOBILE
 from tbgen.cells.window import Interval
 from tbgen.errors import build_command
@@ -156,7 +156,7 @@ class BoundsCollector:
         """The holds that belong to the lower bound, and those that belong to the upper bound."""
         self.best_searches: list[Search] = []
         """The search that proves the best lower bound, and the search that proves the best upper bound."""
-        self._refusal: NoCodeError | None = None
+        self._refusal: UnstorableCellError | None = None
         """The error of the latest search if the cells of all searches so far were refused; else None."""
         self._forcing: list[ForcingProof | None] = [None, None]
         """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
@@ -183,7 +183,7 @@ class BoundsCollector:
             try:
                 if not (is_over or self.interrupt or self.best.bounds.exact):
                     stop = search.run()
-            except NoCodeError as error:
+            except UnstorableCellError as error:
                 refusal = error
             search.report()
         self._refusal = refusal if not self.best_searches or self._refusal else None
@@ -252,8 +252,8 @@ class BoundsCollector:
         """Record the resource whose shortage ended the searches for forcing moves, if any.
 
         :param searches: the searches for forcing moves; None if there were none.
-        :raises NoCodeError: if all cells were refused, nothing else was proved, and a larger budget would not
-            help.
+        :raises UnstorableCellError: if all cells were refused, nothing else was proved, and a larger budget
+            would not help.
         """
         shortage = None if searches is None else searches.shortage
         if shortage is not None:

@@ -220,7 +220,7 @@ class SolvedCells(ExitSource):
     def has_values(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved, and its lower and upper bounds are equal."""
         bounds = self.get(cell)
-        return bounds is not None and bounds.same_ends
+        return bounds is not None and bounds.has_equal_ends
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""

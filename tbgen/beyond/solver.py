@@ -28,7 +28,7 @@ from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
 from tbgen.board.scoring import ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells import cell_warmup
-from tbgen.cells.bounds import WORST, NoCodeError
+from tbgen.cells.bounds import WORST, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
@@ -175,7 +175,7 @@ def _solve_with_cells(
     score = accrued_in_r_mobility(board, stated_score)
     sets, all_fit = mobile_sets_to_try(board, budget.memory, mobile)
     if rank_of(score) > MAX_CODED_RANK:
-        raise NoCodeError(Cell.of_board(board, sets[0]))
+        raise UnstorableCellError(Cell.of_board(board, sets[0]))
     cell_warmup.ensure_compiled()
     collection = BoundsCollector(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)

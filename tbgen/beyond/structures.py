@@ -131,8 +131,10 @@ def homes_of(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
     :param promotions: whether to include the homes of promotions.
     """
-    ways = (route for route in routes_of(lineup_of_cell(cell)) if not route.is_quiet)
-    homes = {home_of_route(route).canonical()[0] for route in ways if promotions or route.promoted_on is None}
+    routes = (route for route in routes_of(lineup_of_cell(cell)) if not route.is_quiet)
+    homes = {
+        home_of_route(route).canonical()[0] for route in routes if promotions or route.promoted_on is None
+    }
     return tuple(sorted(homes, key=lambda home: (home.size, home)))
 
 
@@ -179,30 +181,30 @@ QUEEN: Final = PIECE_ORDER.index("Q")
 """Kind of a queen."""
 
 
-def whole_cell(home: Cell, side: Side, other_mobile: int) -> Cell | None:
+def whole_cell(home: Cell, side: Side, other_mobile_count: int) -> Cell | None:
     """Return the whole cell for the home of a promotion by one side. Colours are not swapped.
 
     None is returned if ``home`` is not the home of a promotion, or if the promoted man can be mobile in an
     ordinary cell.
 
-    :param other_mobile: number of mobile men besides the promoted one.
+    :param other_mobile_count: number of mobile men besides the promoted one.
     """
-    if len(home.mobile) != other_mobile or len(home.frozen) != 1:
+    if len(home.mobile) != other_mobile_count or len(home.frozen) != 1:
         return None
     square, man = home.frozen[0]
     last_rank = chess.BB_RANK_1 if side else chess.BB_RANK_8
     return home.with_freed([square]) if man.colour == side and man.piece and last_rank >> square & 1 else None
 
 
-def whole_cells_of(home: Cell, other_mobile: int) -> list[Cell]:
+def whole_cells_of(home: Cell, other_mobile_count: int) -> list[Cell]:
     """Return the whole cells for the home of a promotion by White or Black.
 
     The colours are swapped after a promotion by Black, so that White is the promoting side. The result is
     empty if ``home`` is not the home of a promotion.
 
-    :param other_mobile: number of mobile men besides the promoted one.
+    :param other_mobile_count: number of mobile men besides the promoted one.
     """
-    candidates = ((side, whole_cell(home, side, other_mobile)) for side in SIDES)
+    candidates = ((side, whole_cell(home, side, other_mobile_count)) for side in SIDES)
     return [cell.image(MIRROR_RANKS if side else 0) for side, cell in candidates if cell is not None]
 
 
@@ -220,26 +222,32 @@ def promoter_symmetries(promoter: Side) -> tuple[int, int]:
     return swap, swap | MIRROR_FILES
 
 
-def whole_routes(cell: Cell, other_mobile: int) -> list[Route]:
+def whole_routes(cell: Cell, other_mobile_count: int) -> list[Route]:
     """Return the routes out of a whole cell that capture no mobile man. These, too, lead to whole cells.
 
-    :param other_mobile: number of mobile men besides the promoted one.
+    :param other_mobile_count: number of mobile men besides the promoted one.
     """
-    return [each for each in routes_of(lineup_of_cell(cell)) if len(each.destination.mobile) > other_mobile]
+    return [
+        each for each in routes_of(lineup_of_cell(cell)) if len(each.destination.mobile) > other_mobile_count
+    ]
 
 
-def values_cost(cells: list[Cell], other_mobile: int, threads: int = 2, games: int = 2) -> tuple[float, int]:
+def values_cost(
+    cells: list[Cell], other_mobile_count: int, threads: int = 2, games: int = 2
+) -> tuple[float, int]:
     """Estimate the cost of finding the values of whole cells: seconds, and bytes of memory.
 
     :param cells: whole cells.
-    :param other_mobile: number of mobile men besides the promoted one.
+    :param other_mobile_count: number of mobile men besides the promoted one.
     :param games: number of games to solve: 1 for the lower or the upper game, 2 for both.
     """
     seconds, memory = 0.0, 0
     for cell in cells:
-        exit_bytes = sum(r.subcell.size for r in whole_routes(cell, other_mobile) if r.promoted_on is None)
-        needed = games if any(cell.pawns) else 1  # without pawns all exits have values
-        seconds += needed * seconds_of("values", cell.size, threads)
+        exit_bytes = sum(
+            r.subcell.size for r in whole_routes(cell, other_mobile_count) if r.promoted_on is None
+        )
+        game_count = games if any(cell.pawns) else 1  # without pawns all exits have values
+        seconds += game_count * seconds_of("values", cell.size, threads)
         memory = max(memory, memory_of("values", cell.size) + cell.size + exit_bytes)
     return seconds, memory + (RATES.min_mib["cells"] << 20)
 

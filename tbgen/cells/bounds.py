@@ -48,7 +48,7 @@ WORST: Final = ALL_SCORES
 """The bounds that always hold: at least -G0.0 and at most G0.0."""
 
 
-class NoCodeError(UsageError):
+class UnstorableCellError(UsageError):
     """A cell has positions whose scores or depths cannot be stored."""
 
     def __init__(self, cell: Cell) -> None:
@@ -130,7 +130,7 @@ class Bounds:
         return self.value.strides[0] == 0
 
     @cached_property
-    def same_ends(self) -> bool:
+    def has_equal_ends(self) -> bool:
         """Whether all lower and upper bounds are equal, including their depths."""
         return self.is_shared or all(np.array_equal(*ends) for ends in (self.value, self.depth))
 
@@ -170,9 +170,9 @@ class BoundsGame:
         :param out: the block to write to and return; if None, a new one.
         :param crew: the threads that share the work; they may work on another game at the same time.
         :raises CancelledError: if ``stop_event`` has been set.
-        :raises NoCodeError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
+        :raises UnstorableCellError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
         """
-        require_codes(self._frame.cell)
+        require_storable(self._frame.cell)
         buffer = self._buffer_for(out)
         with self._workspace() as workspace:
             solver = start_phase(workspace, self._pool, False, crew)
@@ -181,7 +181,7 @@ class BoundsGame:
                     raise CancelledError
                 if rank > self._window.last_rank:
                     break
-            require_codes(self._frame.cell, solver)
+            require_storable(self._frame.cell, solver)
             clear_empty_slots(workspace, 0, workspace.frame.words)
             fresh = workspace.fresh
             buffer.value[:], buffer.depth[:] = (
@@ -353,22 +353,24 @@ def side_after(route: Route) -> Side:
 def max_moves(cell: Cell, side: Side) -> int:
     """Return an upper bound on the number of legal moves that a side has in any position of a cell."""
     men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
-    pawns, rank7 = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
+    pawns, promoting_rank = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
-    moves += _PAWN_MOVES * chess.popcount(pawns & ~rank7) + _PROMOTING_MOVES * chess.popcount(pawns & rank7)
+    moves += _PAWN_MOVES * chess.popcount(pawns & ~promoting_rank) + _PROMOTING_MOVES * chess.popcount(
+        pawns & promoting_rank
+    )
     return moves
 
 
-def require_codes(cell: Cell, solver: PhaseSolver | None = None) -> None:
+def require_storable(cell: Cell, solver: PhaseSolver | None = None) -> None:
     """Check that the moves of all positions of a cell can be counted, and that the results of its solver, if
     given, can be stored.
 
-    :raises NoCodeError: if not.
+    :raises UnstorableCellError: if not.
     """
     if any(max_moves(cell, side) > _MAX_COUNTED_MOVES for side in SIDES) or (
         solver and not solver.fits_codes
     ):
-        raise NoCodeError(cell)
+        raise UnstorableCellError(cell)
 
 
 def gather_block(

@@ -7,13 +7,14 @@ from typing import Final
 import chess
 import numpy as np
 
-from tbgen.board.score import GScore
+from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, Block, BoundsGame, SomeKnowledge, pools_of_ends
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games, solve_values
-from tbgen.cells.kernels.values import gather
+from tbgen.cells.kernels.values import gather, gather_bits, mark_proved
 from tbgen.cells.packing import pack, unpack
+from tbgen.cells.threshold import Threshold, solve_threshold
 from tbgen.cells.window import ALL_SCORES
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
@@ -50,5 +51,12 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
             BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
             solve_values(cell, SomeKnowledge(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
-            solve_wins(Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQVK_MEN), lambda *_: None)
+            queen_cell = Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQVK_MEN)
+            solve_wins(queen_cell, lambda *_: None)
+            solution = solve_threshold(
+                frame_of_cell(queen_cell), [], Threshold(LOWER, Code(5)), lambda *_: False
+            )
+            words, numbers = solution.proved[0], np.zeros(1, np.int64)
+            mark_proved(block.value, 0, True, words)
+            gather_bits(words, numbers, numbers, 0, np.zeros(1, np.uint64))
             gather((*block, block.value), np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, 0, *block)

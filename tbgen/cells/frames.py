@@ -21,12 +21,13 @@ from numpy.typing import DTypeLike, NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.board.score import Code
 from tbgen.cells.cell import MOBILE, Castling, Cell, Lineup, lineup_of_cell
+from tbgen.index.layout import Side
 from tbgen.index.zeroing import CAPTURED_PAWN
 from tbgen.moves.geometry import ORTHODOX
-from tbgen.moves.kernels.targets import ROUTE_COUNT
-from tbgen.moves.kernels.words import ALL, Codes, Plies
+from tbgen.moves.kernels.targets import ALL_PROVED, NOTHING_PROVED, ROUTE_COUNT
+from tbgen.moves.kernels.words import ALL, Codes, Plies, Words
 from tbgen.moves.pool import Map
-from tbgen.moves.structs import FROZEN, NO_DIGIT, Frame, Pool, Routes, Targets
+from tbgen.moves.structs import FROZEN, NO_DIGIT, NO_PROVER, Frame, Pool, Routes, Targets
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.workspace import give_up_results, workspace_of
 from tbgen.system.memory import invalidate, zeros
@@ -280,9 +281,41 @@ def pools_of(
     squares = np.array(lineup.squares, np.int64)
     pawns = np.array(lineup.cell.pawns, np.uint64)
     return [
-        Pool(value, depth, _NO_TARGETS, Routes(block_number, begin[end], squares, pawns, int(unknown[end])))
+        Pool(
+            value,
+            depth,
+            _NO_TARGETS,
+            Routes(block_number, begin[end], squares, pawns, int(unknown[end])),
+            np.empty(0, np.uint64),
+            NO_PROVER,
+        )
         for end in ends
     ]
+
+
+def pool_of_proofs(lineup: Lineup, proofs: Mapping[int, Words | bool], prover: Side) -> Pool:
+    """Return a pool that says after which moves out of a cell a threshold is proved.
+
+    What the pool does not contain is not proved.
+
+    :param proofs: maps each route number to the positions for which the threshold is proved, one bit for
+        each slot of the route's block, at least 64 bits; or to True or False for all positions.
+    :param prover: the side that proves the threshold.
+    """
+    block_number = np.zeros(ROUTE_COUNT, np.int16)
+    block_number[list(proofs)] = np.arange(1, len(proofs) + 1)
+    start, words, size = [int(NOTHING_PROVED)], [np.zeros(0, np.uint64)], 0
+    for each in proofs.values():
+        if isinstance(each, bool):
+            start.append(int(ALL_PROVED if each else NOTHING_PROVED))
+        else:
+            start.append(64 * size)
+            words.append(each)
+            size += len(each)
+    squares, pawns = np.array(lineup.squares, np.int64), np.array(lineup.cell.pawns, np.uint64)
+    routes = Routes(block_number, np.array(start, np.int64), squares, pawns, 0)
+    no_values = np.empty(0, np.uint8), np.empty(0, np.uint16)
+    return Pool(*no_values, _NO_TARGETS, routes, np.concatenate(words), int(prover))
 
 
 def _are_equal(one: _Block, other: _Block) -> bool:

@@ -20,7 +20,7 @@ from tbgen.cells.bounds import (
     SomeKnowledge,
     empty_block,
     pools_of_ends,
-    require_codes,
+    require_storable,
 )
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, threaded_map
@@ -92,7 +92,7 @@ class Games:
     def solve(self) -> Bounds:
         """Return the bounds of the cell's positions in fresh states.
 
-        :raises NoCodeError: if the cell has scores beyond G63.0 or depths that cannot be stored.
+        :raises UnstorableCellError: if the cell has scores beyond G63.0 or depths that cannot be stored.
         """
         stopped = Event()
         with Crew(self._threads, StageTimes()) if self._threads_share_games else nullcontext() as crew:
@@ -116,7 +116,7 @@ class Games:
             return self._games[end].layer(Block(bounds.value[end], bounds.depth[end]), accrued, out=out)
 
         # The fresh bounds of both ends differ if they were found before all exits had exact values.
-        layers = self._bounds(solve_layer, self._single_game and bounds.same_ends)
+        layers = self._bounds(solve_layer, self._single_game and bounds.has_equal_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE
         return layers
@@ -178,10 +178,10 @@ def solve_values(
     :param end: the game to solve, ``LOWER`` or ``UPPER``.
     :param on_rank: called after each rank has been solved; an exception that it raises ends the work.
     :param window: the scores beyond which positions are not distinguished.
-    :raises NoCodeError: if the cell has scores beyond G63.0.
+    :raises UnstorableCellError: if the cell has scores beyond G63.0.
     :raises MemoryError: if too little memory is available.
     """
-    require_codes(cell)
+    require_storable(cell)
 
     def block(route: Route, end: int) -> Block | None:
         found = knowledge.block(route, end)
@@ -195,7 +195,7 @@ def solve_values(
         solver = start_phase(workspace, pool, False, crew)
         for _ in solver.solve_ranks():
             on_rank()
-    require_codes(cell, solver)
+    require_storable(cell, solver)
     values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)
     window.set_bounds(end, values)
     return values

@@ -82,23 +82,20 @@ class Interval(NamedTuple):
         """Return the interval with both scores clamped to a window."""
         return type(self)(window.nearest(self.lower), window.nearest(self.upper))
 
-    def narrowest_window(self, code: Code) -> Self:
-        """Return the narrowest window within this window that shows whether a state has the given value.
+    def codes(self) -> list[Code]:
+        """Return the codes of all scores in the interval, from the worst for White to the best.
 
-        If the value lies outside this window, return this window itself.
-
-        >>> Interval(Code(255), Code(0)).narrowest_window(Code(245))
-        Interval(lower=246, upper=244)
-        >>> Interval(Code(245), Code(0)).narrowest_window(Code(245))
-        Interval(lower=245, upper=244)
+        >>> Interval(Code(129), Code(125)).codes()
+        [129, 126, 125]
         """
-        if not self.lower >= code >= self.upper:
-            return self
-        worse, better = (
-            (code + 1 if code != NONE - 1 else code + 3),
-            (code - 1 if code != NONE + 2 else code - 3),
-        )
-        return type(self)(Code(min(worse, self.lower)), Code(max(better, self.upper)))
+        return [Code(code) for code in range(self.lower, self.upper - 1, -1) if code not in (NONE, NONE + 1)]
+
+    @property
+    def widened(self) -> Self:
+        """The interval with one further score at each side, if there is one."""
+        codes = ALL_SCORES.codes()
+        lower, upper = codes.index(self.lower), codes.index(self.upper)
+        return type(self)(codes[max(lower - 1, 0)], codes[min(upper + 1, len(codes) - 1)])
 
     def map_exit(self, code: Code) -> Code:
         """Return the code with which an exit of the given value counts in this window."""

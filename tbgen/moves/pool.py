@@ -48,7 +48,7 @@ from tbgen.index.zeroing import (
     targets_of,
 )
 from tbgen.moves.frames import expand, to_solver_order
-from tbgen.moves.structs import Pool, Routes
+from tbgen.moves.structs import NO_PROVER, Pool, Routes
 from tbgen.moves.targets import make_targets
 from tbgen.system.files import ScratchFile
 from tbgen.system.memory import discard, zeros
@@ -123,6 +123,8 @@ class PoolLoader:
             zeros(slots, np.uint16),
             make_targets(layout, block_at, block_count, en_passant_configs(layout)),
             no_routes(),
+            np.empty(0, np.uint64),
+            NO_PROVER,
         )
         self._table = table
         if table is None:

@@ -22,6 +22,8 @@ FROZEN = 2
 
 NO_DIGIT = 62
 """Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
+NO_PROVER = -1
+"""Value of ``Pool.prover`` for a pool of values."""
 NO_EXIT = 65535
 """Value of ``Exits.min_depth`` for a position without an exit."""
 
@@ -146,6 +148,12 @@ class Pool(Struct):
     """uint16 plies; empty if depths are not computed."""
     targets: Targets
     routes: Routes
+    proofs: Words
+    """uint64 (n,): instead of values, whether the prover of one end of a cell has proved the threshold for
+    each target; block starts then count bits, and are multiples of 64, ``NOTHING_PROVED`` or ``ALL_PROVED``.
+    Empty in pools of values."""
+    prover: int
+    """The side that proves the threshold, 0 White or 1 Black; ``NO_PROVER`` in pools of values."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,11 @@ def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
     looks at more of them has its own tests."""
     record = Meter.record_cell
 
-    def recorded(meter: Meter, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
-        record(meter, size, repeated, meter.seconds_for([size], repeated), meter.seconds_for([size]) / 2)
+    def recorded(
+        meter: Meter, size: int, repeated: bool, seconds: float, sweep_seconds: float, count: float = 1
+    ) -> None:
+        expected = meter.seconds_for([size], repeated), meter.seconds_for([size]) / 2
+        record(meter, size, repeated, *expected, count)
 
     monkeypatch.setattr(Meter, "record_cell", recorded)
     monkeypatch.setattr(Meter, "record_mate_search", lambda *_: None)

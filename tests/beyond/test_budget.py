@@ -109,7 +109,7 @@ def test_layers_are_the_same_whatever_is_dropped_to_free_memory(
                 for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
                     found = layers.layer(bounds, code_of(to_signed(GScore.parse(score))))
                     assert is_same(found, right(Games(bounds.cell, known), bounds, GScore.parse(score)))
-                layers.free_memory(cells[0])
+                layers.free_memory(cells[0].size)
             assert len(made) == (3 if roomy else 6)
 
 
@@ -145,7 +145,7 @@ def test_what_can_be_read_again_is_dropped_to_free_memory(own: Path) -> None:
         worth, kept = known.fresh_bounds(root), known.nbytes
         for memory, dropped in ((memory_needed(cell.size) + kept, False), (memory_needed(cell.size), True)):
             layers = CellLayers(known, Meter(Budget(memory=memory)), cell, None)
-            assert (layers.free_memory(cell) < kept) == (known.nbytes < kept) == dropped
+            assert (layers.free_memory(cell.size) < kept) == (known.nbytes < kept) == dropped
         assert cell in known.cells
         assert known.fresh_bounds(root) == worth
         assert known.nbytes > 0
@@ -163,7 +163,7 @@ def test_memory_of_freed_arrays_returns_to_the_system(tmp_path: Path) -> None:
             stay = arrays[::50]
             arrays.clear()
             before = resident_memory()
-            CellLayers(known, Meter(Budget(memory=memory)), cell, None).free_memory(cell)
+            CellLayers(known, Meter(Budget(memory=memory)), cell, None).free_memory(cell.size)
             assert (before - resident_memory() > 100 << 20) == goes
             assert stay
 

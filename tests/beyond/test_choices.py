@@ -83,7 +83,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
             before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
             root = CellPosition(before, int(before.kings)).cell.canonical()[0]
             ledger = Ledger(known, root, use_windows=True)
-            ledger.refused_wins |= set(given_up)
+            ledger.homes_refused_for_mates |= set(given_up)
             chooser = Chooser(known, meter, root, ledger)
             play = Play(States(known, CellLayers(known, meter, root, None)))
             for board in boards:
@@ -109,7 +109,7 @@ def test_forced_mates_by_a_queen_are_found_first(choices_of: Callable[..., list[
     again = choices_of(Budget(), given_up=[home])
     assert home in [choice.tasks[-1].cell for choice in again]
     apart = choices_of(Budget(seconds=0.0))
-    assert all(choice.is_alone and choice.tasks for choice in apart)
+    assert all(choice.skips_dependencies and choice.tasks for choice in apart)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e3, 1e6])

@@ -17,7 +17,7 @@ from tbgen.beyond.proof import prove_forcing
 from tbgen.beyond.solver import solve
 from tbgen.beyond.statements import claims
 from tbgen.board.score import Code, GScore, Signed, to_signed
-from tbgen.cells.bounds import NoCodeError
+from tbgen.cells.bounds import UnstorableCellError
 from tbgen.probe.tablebase import Tablebase
 from tests.support.packed_tables import PackedTables
 
@@ -200,7 +200,7 @@ def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.Monk
     assert (found.value, found.cells, found.stopped_by) == (None, 0, Stop.TIME)
     assert found.lines == ((), ())
     monkeypatch.setattr("tbgen.beyond.forcing._TRIED_RANKS", ())
-    with pytest.raises(NoCodeError):
+    with pytest.raises(UnstorableCellError):
         solve(fen, tables=small, budget=Budget(seconds=100))
 
 

@@ -178,7 +178,7 @@ def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
         assert some.can_look_up(cell)
         assert not plain.can_look_up(cell), "there is no need"
         found = some.look_up_bounds(cell)
-        assert found.same_ends
+        assert found.has_equal_ends
         seen = 0
         for side, slot in itertools.product(SIDES, range(0, cell.size, 15)):
             here, code = cell.board_of(side, slot), Code(int(found.value[0, side, slot]))

@@ -134,17 +134,17 @@ def test_one_game_is_enough_where_all_exits_are_exact(
         games, both = Games(cell, Exact(told=True), 2), Games(cell, Exact(told=False), 1)
         assert games.nbytes == both.nbytes
         bounds, found, before = games.solve(), both.solve(), Games(cell, MadeUp()).solve()
-        assert bounds.same_ends
-        assert found.same_ends
+        assert bounds.has_equal_ends
+        assert found.has_equal_ends
         assert 2 * bounds.nbytes == found.nbytes
         assert is_same(bounds, found)
         assert is_same(
             games.accrued_bounds(bounds, GScore("-G2.5")), both.accrued_bounds(found, GScore("-G2.5"))
         )
-        assert not before.same_ends
+        assert not before.has_equal_ends
         for score in map(GScore, ("G3.0", "-G2.5")):
             told, untold = (each.accrued_bounds(before, score) for each in (games, both))
-            assert not untold.same_ends
+            assert not untold.has_equal_ends
             assert is_same(told, untold)
 
 

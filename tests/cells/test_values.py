@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import ENDS, LOWER, BoundsGame, Knowledge, NoCodeError, SomeKnowledge, pools_of_ends
+from tbgen.cells.bounds import (
+    ENDS,
+    LOWER,
+    BoundsGame,
+    Knowledge,
+    SomeKnowledge,
+    UnstorableCellError,
+    pools_of_ends,
+)
 from tbgen.cells.cell import Cell, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import solve_values
@@ -53,7 +61,7 @@ def test_a_cancelled_cell_is_not_finished() -> None:
 
 def test_a_cell_with_too_many_moves_is_refused() -> None:
     board = chess.Board("QQQQQ3/8/8/8/8/5k2/8/K7 w - - 0 1")
-    with pytest.raises(NoCodeError, match="let fewer men be mobile"):
+    with pytest.raises(UnstorableCellError, match="let fewer men be mobile"):
         solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER)
 
 

@@ -61,7 +61,7 @@ def test_what_is_exact_is_found_for_all_scores() -> None:
     found, whole = (
         Games(cell, Exact(told=True), window=window).solve() for window in (windows(1, 1)[0], ALL_SCORES)
     )
-    assert found.same_ends
+    assert found.has_equal_ends
     assert found.window == ALL_SCORES
     assert np.array_equal(found.value, whole.value)
 
@@ -93,11 +93,9 @@ def test_windows_are_packed() -> None:
     assert unpack(pack(Games(cell, MadeUp()).solve()), cell).window == ALL_SCORES
 
 
-def test_close_windows() -> None:
-    """The window consists of the scores next to a score that differ from it."""
-    for place in range(1, len(CODES) - 1):
-        better, code, worse = CODES[place - 1 : place + 2]
-        assert ALL_SCORES.narrowest_window(code) == Interval(worse, better)
-        assert Interval(code, better).narrowest_window(code) == Interval(code, better)
-        assert Interval(better, Code(0)).narrowest_window(code) == Interval(better, Code(0))
-        assert ALL_SCORES.narrowest_window(code).swapped.swapped == ALL_SCORES.narrowest_window(code)
+def test_codes_of_an_interval() -> None:
+    """From the worst to the best, without the code that stands for no value and its mirror image."""
+    assert ALL_SCORES.codes() == CODES[::-1]
+    assert Interval(Code(130), Code(125)).codes() == [130, 129, 126, 125]
+    assert Interval(Code(5), Code(5)).codes() == [5]
+    assert ALL_SCORES.swapped.swapped == ALL_SCORES

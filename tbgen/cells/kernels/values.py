@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import jit
-from tbgen.moves.geometry import IMAGES, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.moves.kernels.words import Codes, Ints, Plies, Words
+from tbgen.moves.geometry import BIT, IMAGES, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.moves.kernels.words import ZERO, Codes, Ints, Plies, Words, image
 from tbgen.moves.structs import NO_EXIT, Exits
 
 
@@ -111,6 +111,48 @@ def write_bounds(value: Codes, depth: Plies, bound: Codes, keeps_depth: Codes, u
             depth[slot] = unknown_depth
     for slot in range(len(value)):
         value[slot] = bound[value[slot]]
+
+
+@jit
+def gather_bits(stored: Words, shifts: Ints, squares: Ints, symmetry: int, gathered: Words) -> None:
+    """Fill a block with one bit for each slot from the bits of a stored cell.
+
+    The other parameters are as for :func:`gather`.
+
+    :param stored: uint64 (n,): the bits, by stored slot.
+    :param gathered: output, uint64 (m,): the bits by the block's slot.
+    """
+    men, lowest_man = len(shifts), -1
+    for man in range(men):
+        if shifts[man] == 0:
+            lowest_man = man
+    step = 6 * (men - 1 - lowest_man)
+    for word in range(len(gathered)):
+        base = 0
+        for man in range(men):
+            square = squares[man] if shifts[man] < 0 else (word << 6) >> shifts[man] & 63
+            base = base << 6 | (0 if man == lowest_man else IMAGES[symmetry, square])
+        result = ZERO
+        if lowest_man >= 0 and step == 0:
+            result = image(stored[base >> 6], symmetry)
+        else:
+            for bit in range(64 if lowest_man >= 0 else 1):
+                place = base | IMAGES[symmetry, bit] << step if lowest_man >= 0 else base
+                if stored[place >> 6] & BIT[place & 63]:
+                    result |= BIT[bit]
+        gathered[word] = result
+
+
+@jit
+def mark_proved(value: Codes, bound: int, is_lower: bool, proved: Words) -> None:
+    """Mark the slots whose bound, uint8 (n,), proves the bound with the code ``bound`` at the same end.
+
+    :param proved: output, uint64 (n / 64,), filled with 0.
+    """
+    for slot in range(len(value)):
+        code = value[slot]
+        if code != NONE and (code <= bound if is_lower else code >= bound):
+            proved[slot >> 6] |= BIT[slot & 63]
 
 
 Numbers: TypeAlias = NDArray[np.uint32]

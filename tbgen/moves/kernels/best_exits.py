@@ -21,8 +21,9 @@ from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
 from tbgen.moves.geometry import BETWEEN, BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS
 from tbgen.moves.kernels.frame import enter_word, king_safe_bits, place_of, reach, safe_bits
-from tbgen.moves.kernels.moves import MOVE_SLICE, add_moves
+from tbgen.moves.kernels.moves import MOVE_SLICE, SLICES, add_moves
 from tbgen.moves.kernels.targets import (
+    ALL_PROVED,
     CAPTURED_PAWN,
     NO_SQUARE,
     ROUTE_VICTIMS,
@@ -41,6 +42,9 @@ NO_INDEX = int64(-1)
 move is not one."""
 PAWN = int64(-1)
 """Replaces the index of the moving man if it is a pawn."""
+GOOD_EXIT = SLICES
+"""Index in ``ExitSearch.slices`` of the positions with an exit that is good for the side to move, if the pool
+has proofs."""
 
 
 class ExitSearch(NamedTuple):
@@ -63,7 +67,7 @@ class ExitSearch(NamedTuple):
     """The men after the move being recorded; between moves, the men of the word."""
     slices: Words
     """uint64 (SLICES,): bit-sliced counter of the word (``tbgen.moves.kernels.moves``), to which each
-    recorded move is added."""
+    recorded move is added. With a pool of proofs, a further word collects the positions with a good exit."""
     captures_only: bool
     """Whether to omit pawn moves that are not captures."""
 
@@ -167,11 +171,12 @@ def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tup
 
 
 @inlined
-def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
-    """Implement ``record_moves`` for cells."""
-    pool, routes, squares = search.pool, search.pool.routes, search.men.squares
-    route, victim = _route(search, mover, captured, promotion)
-    block_start = routes.start[routes.block[route]]
+def _slot_of_route(search: ExitSearch, victim: int) -> tuple[int, int]:
+    """The slot after a move in the block of its route, and the shift of the bit man's square in it.
+
+    If the bit man's square is not in the slot, or is the same for all positions, the shift is -1.
+    """
+    routes, squares = search.pool.routes, search.men.squares
     slot, step = int64(0), NO_INDEX
     for man in range(len(routes.frozen)):
         if routes.frozen[man] >= 0 or man == victim:
@@ -183,6 +188,16 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
             step = int64(0)
         else:
             slot |= squares[man]
+    return slot, step
+
+
+@inlined
+def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
+    """Implement ``record_moves`` for cells."""
+    pool, routes = search.pool, search.pool.routes
+    route, victim = _route(search, mover, captured, promotion)
+    block_start = routes.start[routes.block[route]]
+    slot, step = _slot_of_route(search, victim)
     for bit in bits_of(mask):
         value, depth = routes.unknown_code, int64(0)
         exit_slot = block_start + slot + (bit << step if step >= 0 else 0)
@@ -197,6 +212,32 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
 
 
 @kernel
+def _record_by_proofs(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
+    """Implement ``record_moves`` for pools of proofs.
+
+    A move is good for the prover if the claim is proved after it, and good for the other side if it is not:
+    what is unknown never helps the prover.
+    """
+    pool = search.pool
+    route, victim = _route(search, mover, captured, promotion)
+    start = pool.routes.start[pool.routes.block[route]]
+    slot, step = _slot_of_route(search, victim)
+    proved = mask if start == ALL_PROVED else ZERO
+    if start >= 0:
+        place = start + slot
+        if step == 0:
+            proved = pool.proofs[place >> 6]
+        elif step < 0:
+            proved = mask if pool.proofs[place >> 6] & BIT[place & 63] else ZERO
+        else:
+            for bit in bits_of(mask):
+                place = start + slot + (bit << step)
+                if pool.proofs[place >> 6] & BIT[place & 63]:
+                    proved |= BIT[bit]
+    search.slices[GOOD_EXIT] |= mask & (proved if search.side == pool.prover else ~proved)
+
+
+@kernel
 def record_moves(
     search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int, ep_file: int
 ) -> None:
@@ -206,7 +247,9 @@ def record_moves(
     ``Targets.number``. ``ep_file`` is the file of the pawn if it makes a double step, else -1.
     """
     add_moves(search.slices, MOVE_SLICE, mask)
-    if len(search.pool.routes.block):
+    if search.pool.prover >= 0:
+        _record_by_proofs(search, mask, mover, captured, promotion)
+    elif len(search.pool.routes.block):
         _record_by_routes(search, mask, mover, captured, promotion)
     else:
         _record_by_targets(search, mask, captured, promotion, ep_file)

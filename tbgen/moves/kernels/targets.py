@@ -24,6 +24,8 @@ NO_SQUARE = int64(zeroing.NO_SQUARE)
 """Number in a route for a square that does not exist."""
 ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
 """Number of possible values of ``victim`` in a route."""
+NOTHING_PROVED, ALL_PROVED = int64(-1), int64(-2)
+"""Elements of ``Routes.start`` in a pool of proofs, for routes that need no bits."""
 ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of possible routes."""
 

@@ -1,0 +1,161 @@
+"""The cells whose thresholds have been tried (:mod:`tbgen.cells.threshold`), as an exit source.
+
+A bit for each position of a canonical cell says whether a score is proved as a bound of its value at one end.
+docs/glossary.md explains cells, routes and homes.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from tbgen.beyond.exit_sources import ExitSource, combine_blocks
+from tbgen.beyond.solved_cells import end_of
+from tbgen.board.score import NONE
+from tbgen.cells.bounds import LOWER, WORST, Block, places_of, side_after
+from tbgen.cells.cell import Cell, CellPosition, side_of
+from tbgen.cells.frames import frame_of_cell, threaded_map
+from tbgen.cells.kernels.values import gather_bits
+from tbgen.cells.routes import Route, home_of_route, routes_of
+from tbgen.cells.threshold import ProofLookup, Threshold, ThresholdSolution, solve_threshold
+from tbgen.cells.window import FAR_DEPTH, Interval
+from tbgen.index.layout import MIRROR_RANKS, SIDES
+from tbgen.moves.kernels.words import Words
+from tbgen.store.cache import LruCache
+
+_MAX_RANKED_BYTES: Final = 1 << 30
+"""Maximum memory of the solutions with ranks. The others answer only for fresh states."""
+
+
+class ThresholdCells(ExitSource):
+    """The solutions of canonical cells. Solutions are replaced when their cell is solved again."""
+
+    proved = True
+
+    def __init__(self) -> None:
+        self._solutions: dict[Cell, dict[Threshold, ThresholdSolution]] = {}
+        self._versions: dict[Cell, int] = {}
+        self._lock = Lock()
+        self._ranked = LruCache[ThresholdSolution](_MAX_RANKED_BYTES, attrgetter("nbytes"))
+        """The solutions with ranks, by cell and threshold."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept in memory."""
+        fresh = sum(solution.proved.nbytes for each in self._solutions.values() for solution in each.values())
+        return fresh + self._ranked.size
+
+    def forget(self) -> None:
+        """Drop everything that can be computed again."""
+        self._ranked.clear()
+
+    def __contains__(self, cell: Cell) -> bool:
+        """Return whether any threshold has been tried in a canonical cell."""
+        return cell in self._solutions
+
+    def thresholds(self, cell: Cell) -> set[Threshold]:
+        """Return the thresholds that have been tried in a canonical cell."""
+        return set(self._solutions.get(cell, ()))
+
+    def version(self, cell: Cell) -> int:
+        """Return a number that changes whenever a threshold has been tried in a cell, canonical or not."""
+        return self._versions.get(cell.canonical()[0], 0)
+
+    def solve(
+        self, cell: Cell, thresholds: Sequence[Threshold], proofs: ProofLookup, threads: int = 1
+    ) -> list[ThresholdSolution]:
+        """Find, keep and return the positions of a canonical cell for which thresholds are proved.
+
+        :param threads: number of threads that share the thresholds.
+        """
+        frame = frame_of_cell(cell)
+        routes = list(routes_of(frame))
+        with threaded_map(min(threads, len(thresholds)), cell.size) as shared:
+            solutions = list(
+                shared(lambda threshold: solve_threshold(frame, routes, threshold, proofs), thresholds)
+            )
+        for solution in solutions:
+            self.add(cell, solution)
+        return solutions
+
+    def add(self, cell: Cell, solution: ThresholdSolution) -> None:
+        """Keep a solution about a canonical cell. Thread-safe."""
+        self._ranked.put((cell, solution.threshold), solution)
+        without_ranks = solution._replace(joined=solution.joined[:, :0])
+        with self._lock:
+            self._solutions[cell] = self._solutions.get(cell, {}) | {solution.threshold: without_ranks}
+            self._versions[cell] = self.version(cell) + 1
+
+    def solution(self, cell: Cell, threshold: Threshold) -> ThresholdSolution:
+        """Return the solution of a threshold that has been tried in a canonical cell, without its ranks."""
+        return self._solutions[cell][threshold]
+
+    def ranked(self, cell: Cell, threshold: Threshold) -> ThresholdSolution | None:
+        """Return the solution of a threshold with its ranks; None if they are no longer kept."""
+        return self._ranked.get((cell, threshold))
+
+    def knows(self, route: Route) -> bool:
+        """Return whether any threshold has been tried in the home of a route."""
+        return home_of_route(route).canonical()[0] in self
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
+        block = None
+        for threshold, words in self._proofs(route, end):
+            proved = np.unpackbits(words.view(np.uint8), bitorder="little").view(bool)[: route.subcell.size]
+            value = np.where(proved, np.uint8(threshold.bound), np.uint8(NONE))
+            depth = np.full(len(value), _weakest_depth(threshold), np.uint16)
+            block = combine_blocks(block, Block(value, depth), end)
+        return block
+
+    def proofs(self, route: Route, threshold: Threshold) -> Words | None:
+        """Return the positions of a route's block for which a threshold is proved, one bit for each slot.
+
+        None is returned if the threshold has not been tried.
+        """
+        found = None
+        is_tried = False
+        for stronger, words in self._proofs(route, threshold.end):
+            if threshold.follows_from(stronger.bound):
+                is_tried |= stronger == threshold
+                found = words if found is None else found | words
+        return found if is_tried else None
+
+    def _proofs(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
+        """Yield the thresholds at one end that have been tried after a route, and the proved positions."""
+        side = side_after(route)
+        home, symmetry = home_of_route(route).canonical()
+        if home not in self or (route.ep_square is not None and end != end_of(side)):
+            return  # a possible en passant capture leaves only one end, as in SolvedCells.block
+        swapped, cell = bool(symmetry & MIRROR_RANKS), route.subcell.minus_frozen(home_of_route(route))
+        men = [(man.colour, man.kind) for man in home.mobile]
+        shifts, squares = np.array(list(places_of(cell, men, swapped)), np.int64).T.copy()
+        for stored_threshold, solution in self._solutions.get(home, {}).items():
+            threshold = stored_threshold.swapped if swapped else stored_threshold
+            if threshold.end == end:
+                words = np.empty(max(cell.size // 64, 1), np.uint64)
+                gather_bits(solution.proved[SIDES[side ^ swapped]], shifts, squares, symmetry, words)
+                yield threshold, words
+
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
+        """Return the bounds of a position in its fresh state; None if its cell has no thresholds."""
+        home, symmetry = position.cell.canonical()
+        if home not in self:
+            return None
+        swapped, image = bool(symmetry & MIRROR_RANKS), position.image(symmetry)
+        bounds = list(WORST)
+        for stored_threshold, solution in self._solutions[home].items():
+            threshold = stored_threshold.swapped if swapped else stored_threshold
+            if solution.is_proved(side_of(image.board), image.slot):
+                bounds[threshold.end] = threshold.better(bounds[threshold.end])
+        if position.board.has_legal_en_passant():
+            end = 1 - end_of(side_of(position.board))
+            bounds[end] = WORST[end]
+        return Interval(*bounds)
+
+
+def _weakest_depth(threshold: Threshold) -> int:
+    """Return the depth in plies that makes the weakest claim about an unknown depth."""
+    return FAR_DEPTH if (threshold.bound < NONE) == (threshold.end == LOWER) else 0

@@ -1,0 +1,198 @@
+"""Thresholds of a cell: for which of its positions is a certain score a bound of the value at one end?
+
+The *prover* of a threshold is White at the lower end and Black at the upper end. A bit for each position says
+whether the threshold is proved. What is not known after a move out of the cell counts against the prover.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tbgen.board.score import NONE, Code, rank_of_code
+from tbgen.cells.bounds import LOWER, Block, part_of
+from tbgen.cells.cell import MAX_MOBILE, Cell
+from tbgen.cells.frames import ARRAY_MEMORY, CellFrame, pool_of_proofs
+from tbgen.cells.kernels import threshold as kernels
+from tbgen.cells.kernels.threshold import FIRST_RANK, Attractors, ExitScratch
+from tbgen.cells.kernels.values import mark_proved
+from tbgen.cells.routes import Route
+from tbgen.compiler.jit import python_of
+from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
+from tbgen.moves.kernels.best_exits import GOOD_EXIT
+from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, move_buffer
+from tbgen.moves.kernels.targets import men_buffer
+from tbgen.moves.kernels.words import Codes, Words
+from tbgen.moves.structs import Exits
+
+NEVER: Final = 255
+"""Element of ``ThresholdSolution.joined`` of a position that has joined neither attractor."""
+
+
+class Threshold(NamedTuple):
+    """A score of which is asked for which positions it is a bound of the value at one end."""
+
+    end: int
+    bound: Code
+
+    @property
+    def prover(self) -> Side:
+        """The side that proves that the score is a bound: White at the lower end, Black at the upper end."""
+        return SIDES[self.end]
+
+    @property
+    def swapped(self) -> "Threshold":
+        """The threshold with the colours swapped."""
+        return Threshold(1 - self.end, Code(255 - self.bound))
+
+    def follows_from(self, code: Code) -> bool:
+        """Return whether a bound with the given code at the same end proves the threshold."""
+        return code != NONE and (code <= self.bound if self.end == LOWER else code >= self.bound)
+
+    def better(self, code: Code) -> Code:
+        """Return the bound of the threshold or the given bound at the same end, whichever proves more."""
+        return self.bound if Threshold(self.end, code).follows_from(self.bound) else code
+
+
+class ThresholdSolution(NamedTuple):
+    """The positions of a cell for which a threshold is proved."""
+
+    threshold: Threshold
+    proved: Words
+    """uint64 (2, words): the positions, fresh, one bit for each slot, by side to move."""
+    joined: Codes
+    """uint8 (2, slots): the rank at which each position has joined an attractor; (2, 0) if not known."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.proved.nbytes + self.joined.nbytes
+
+    def depends_on(self, accrued: Code) -> bool:
+        """Return whether the solution about a state with the accrued score may differ from the fresh one."""
+        return rank_of_code(accrued) <= _attacker_of(self.threshold)[1]
+
+    def is_proved(self, side: Side, slot: int, accrued: Code | None = None) -> bool:
+        """Return whether the threshold is proved for a position with the given side to move.
+
+        :param accrued: the accrued score, whose rank is at most the position rank; None if it is the position
+            score. ``joined`` must then be known.
+        """
+        proved = bool(int(self.proved[side, slot >> 6]) >> (slot & 63) & 1)
+        attacker, _ = _attacker_of(self.threshold)
+        if accrued is None or not self.depends_on(accrued):
+            return proved
+        is_early = self.joined[side, slot] <= rank_of_code(accrued)
+        is_attackers = proved == (attacker == self.threshold.prover)
+        attacker_holds = (accrued < NONE) == (attacker == WHITE_TO_MOVE)
+        wins = not is_early or is_attackers if attacker_holds else is_early and is_attackers
+        return bool(wins) == (attacker == self.threshold.prover)
+
+
+def _attacker_of(threshold: Threshold) -> tuple[Side, int]:
+    """Return the side whose attractor decides a threshold, and the greatest rank of its good scores."""
+    own = threshold.bound if threshold.end == LOWER else 255 - threshold.bound
+    return (threshold.prover, own) if own < NONE else (SIDES[1 - threshold.prover], 254 - own)
+
+
+ProofLookup: TypeAlias = Callable[[Route, Threshold], Words | bool]
+"""Function that returns after which moves of a route a threshold is proved: the positions of the route's
+block, one bit for each slot, at least 64 bits; or True or False for all positions."""
+
+
+def can_ask(cell: Cell) -> bool:
+    """Return whether thresholds of a cell can be proved: its bit man is mobile, and it is no larger than an
+    ordinary cell."""
+    return len(cell.mobile) <= MAX_MOBILE and any(man.piece for man in cell.mobile)
+
+
+def proved_after(route: Route, threshold: Threshold, block: Block | None, bound: Code) -> Words | bool:
+    """Return the positions of a route for which a threshold follows from bounds, as :data:`ProofLookup` does.
+
+    :param block: the bounds of the positions that the route leads to, if available; as in ``Knowledge``.
+    :param bound: a bound of all these positions.
+    """
+    if threshold.follows_from(bound):
+        return True
+    if block is None:
+        return False
+    value = np.ascontiguousarray(part_of(block, route).value)
+    words: Words = np.zeros(max(len(value) // 64, 1), np.uint64)
+    mark_proved(value, int(threshold.bound), threshold.end == LOWER, words)
+    return words
+
+
+def solve_threshold(
+    frame: CellFrame,
+    routes: Iterable[Route],
+    threshold: Threshold,
+    proofs: ProofLookup,
+    *,
+    with_ranks: bool = True,
+) -> ThresholdSolution:
+    """Find the positions of a cell for which a threshold is proved.
+
+    :param routes: all routes out of the cell.
+    :param proofs: returns after which moves out of the cell the threshold is proved.
+    :param with_ranks: whether to find ``ThresholdSolution.joined``.
+    """
+    assert can_ask(frame.cell), frame.cell
+    pool = pool_of_proofs(
+        frame, {route.number: proofs(route, threshold) for route in routes}, threshold.prover
+    )
+    search = _search_of(frame, with_ranks)
+    mark_legal(frame.frame, search.legal, 0, frame.frame.words)
+    kernels.find_exits(search, pool, _exit_scratch(), 0, frame.frame.words)
+    attacker, last_rank = _attacker_of(threshold)
+    _extend(search, attacker, last_rank)
+    won = search.settled
+    defender = 1 - attacker
+    won[attacker] = search.legal[attacker] & ~search.escapes[attacker]
+    won[defender] = search.escapes[defender] & ~search.open[defender]
+    if attacker != threshold.prover:
+        np.bitwise_xor(search.legal, won, out=won)
+    return ThresholdSolution(threshold, won, search.joined)
+
+
+def _extend(search: Attractors, attacker: Side, last_rank: int) -> None:
+    """Extend both attractors from rank to rank, and the attacker's once more after the last rank."""
+    for rank in range(FIRST_RANK, last_rank + 1):
+        for side in SIDES:
+            if rank == FIRST_RANK:
+                kernels.attract_densely(search, side, rank, False)
+            kernels.attract(search, side, rank, False)
+        if kernels.settle(search, rank):
+            for side in SIDES if rank < last_rank else (attacker,):
+                kernels.join_settled(search, side, rank + 1)
+        if not search.open.any():
+            return
+    if last_rank < FIRST_RANK:
+        kernels.attract_densely(search, attacker, FIRST_RANK, last_rank == 0)
+    kernels.attract(search, attacker, max(last_rank + 1, FIRST_RANK), last_rank == 0)
+
+
+def _search_of(frame: CellFrame, with_ranks: bool) -> Attractors:
+    """Return the data of a threshold about a cell, in which ``legal`` is undefined."""
+    words = frame.frame.words
+    legal, open_, escapes, settled = (ARRAY_MEMORY.empty((2, words), np.uint64) for _ in range(4))
+    joined: Codes = ARRAY_MEMORY.empty((2, frame.size if with_ranks else 0), np.uint8)
+    joined.fill(NEVER)
+    return Attractors(
+        frame=frame.frame,
+        legal=legal,
+        rank_bits=ARRAY_MEMORY.empty((2, words, SLICES), np.uint64),
+        open=open_,
+        escapes=escapes,
+        settled=settled,
+        marks=np.zeros((2, -(-words // 64)), np.uint64),
+        joined=joined,
+        buffer=python_of(move_buffer)(MAX_WORD_MOVES),
+        earlier_buffer=python_of(move_buffer)(MAX_WORD_MOVES),
+    )
+
+
+def _exit_scratch() -> ExitScratch:
+    no_exits = Exits(np.empty(0, np.uint8), np.empty(0, np.uint16), np.empty(0, np.uint16))
+    slices = np.zeros(GOOD_EXIT + 1, np.uint64)
+    return ExitScratch(no_exits, python_of(men_buffer)(), slices)

@@ -1,0 +1,186 @@
+"""Thresholds about cells as an exit source, compared with blocks and with games made at the same moment."""
+
+import random
+from itertools import product
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+import tbgen
+from tbgen.beyond.budget import Budget, Meter
+from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
+from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.solver import solve
+from tbgen.beyond.structures import cells_below
+from tbgen.beyond.table_source import Tables
+from tbgen.beyond.threshold_cells import ThresholdCells
+from tbgen.board.score import NONE, Code, GScore
+from tbgen.cells.bounds import ENDS, LOWER, NO_RANK, WORST, BoundsGame, SomeKnowledge, pools_of_ends
+from tbgen.cells.cell import Cell, CellPosition, mobile_squares
+from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.games import Games
+from tbgen.cells.packing import legal_slots
+from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after
+from tbgen.index.layout import SIDES
+from tbgen.moves.kernels.words import Words
+from tests.support.exhaustive import exhaustive
+from tests.support.exit_contract import check_source
+from tests.support.solving import of_cells
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+CODES = [Code(code) for code in (0, 1, 3, 5, 8, 246, 249, 252, 254)]
+
+
+def cells_of_random_board(rng: random.Random, known: ExitBounds) -> list[Cell]:
+    """Return some small cells below a random cell in which men may be frozen, each after its homes or not."""
+    men = "Kk" + rng.choice("QRBNqrbn") + rng.choice(("", *"QRBNqrbn"))
+    men += "".join(rng.choice("Pp") for _ in range(rng.randint(4, 5) - len(men)))
+    while True:
+        board = chess.Board(None)
+        for man, square in zip(men, rng.sample(chess.SQUARES, len(men)), strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(man))
+        if not board.pawns & (chess.BB_RANK_1 | chess.BB_RANK_8) and board.is_valid():
+            break
+    pieces = list(mobile_squares(board))
+    root = Cell.of_board(board, rng.sample(pieces, min(len(pieces), 3))).canonical()[0]
+    below = list(cells_below(root, known.has_table_of, promotions=rng.random() < 0.5, limit=30))
+    cells = [cell for cell in below if can_ask(cell) and cell.size <= 64**3][-5:]
+    return cells if rng.random() < 0.6 else cells[::-1]
+
+
+def flags(proofs: Words | bool, size: int) -> np.ndarray:
+    if isinstance(proofs, bool):
+        return np.full(size, proofs)
+    return np.unpackbits(proofs.view(np.uint8), axis=-1, bitorder="little").view(bool)[..., :size]
+
+
+def check_threshold(known: ExitBounds, cell: Cell, threshold: Threshold, rng: random.Random) -> int:
+    """Prove a threshold, and compare it with the game of its end, and its exits with those of the game."""
+    frame = frame_of_cell(cell)
+    routes, end = list(routes_of(frame)), threshold.end
+    for route in routes:
+        implied = proved_after(route, threshold, known.block(route, end), known.bound(route, end))
+        legal = legal_slots(route.subcell)[1 - route.side] if route.subcell.mobile else True
+        found, expected = (
+            flags(each, route.subcell.size) for each in (known.proofs(route, threshold), implied)
+        )
+        assert np.array_equal(found & legal, expected & legal), (route, threshold)
+    (solution,) = known.threshold_cells.solve(cell, [threshold], known.proofs)
+    (pool,) = pools_of_ends(frame, routes, SomeKnowledge(known.block, known.bound), [end])
+    game = BoundsGame(frame, pool)
+    fresh, ranks = game.solve().value, game.ranks()
+    assert np.array_equal(flags(solution.proved, cell.size), follows(fresh, threshold)), (cell, threshold)
+    accrued = GScore(rng.randrange(2, 12), rng.random() < 0.5)
+    layer = game.layer(game.solve(), accrued).value
+    expected = follows(np.where(layer == NONE, fresh, layer), threshold)
+    places = np.argwhere((ranks != NO_RANK) & (ranks >= accrued.rank)).tolist()
+    for side, slot in rng.sample(places, min(len(places), 100)):
+        assert solution.is_proved(SIDES[side], slot, accrued.code) == expected[side, slot]
+    return int(solution.proved.any())
+
+
+def follows(value: np.ndarray, threshold: Threshold) -> np.ndarray:
+    good = value <= threshold.bound if threshold.end == LOWER else value >= threshold.bound
+    return np.asarray((value != NONE) & good)
+
+
+@pytest.mark.parametrize("seed", [*range(2), *exhaustive(range(2, 30))])
+def test_exits_and_solutions_are_those_of_games(seed: int, small: Path) -> None:
+    """Some cells are solved, some tried for thresholds, the rest unknown. What is unknown helps nobody."""
+    rng, proved = random.Random(seed), 0
+    with tbgen.open_tablebase(small) as tables:
+        for _ in range(4):
+            known = ExitBounds(Tables(tables), SolvedCells())
+            threshold = Threshold(rng.choice(ENDS), rng.choice(CODES[:-1]))
+            for cell in cells_of_random_board(rng, known):
+                if rng.random() < 0.4:
+                    known.cells.add(Games(cell, known).solve())
+                for each in (threshold, threshold.swapped):
+                    proved += check_threshold(known, cell, each, rng) if each.bound != WORST[each.end] else 0
+    assert proved
+
+
+def test_blocks_and_single_positions_say_the_same(small: Path) -> None:
+    """From all four sides, with thresholds at both ends, some of which imply others."""
+    board = chess.Board("8/8/8/4k3/7p/8/1P6/1K1R4 w - - 0 1")
+    cell = Cell.of_board(board, mobile_squares(board)).canonical()[0]
+    with tbgen.open_tablebase(small) as tables:
+        known = ExitBounds(Tables(tables), SolvedCells())
+        thresholds = [
+            Threshold(LOWER, Code(5)),
+            Threshold(LOWER, Code(246)),
+            Threshold(1, Code(1)),
+            Threshold(1, Code(7)),
+        ]
+        known.threshold_cells.solve(cell, thresholds, known.proofs, threads=2)
+        assert known.threshold_cells.thresholds(cell) == set(thresholds)
+        assert check_source(known.threshold_cells, [Route(SIDES[0], 0, cell)], 89, None)[0] > 0
+
+
+def test_nothing_is_proved_after_quiet_moves(small: Path) -> None:
+    """A frozen piece leaves the cell by a quiet move, after which the accrued score still counts."""
+    board = chess.Board("8/8/8/4k3/8/8/4Q3/1K1R4 w - - 0 1")
+    cell = Cell.of_board(board, {chess.B1, chess.E5, chess.D1})
+    threshold = Threshold(LOWER, Code(9))
+    with tbgen.open_tablebase(small) as tables:
+        known = ExitBounds(Tables(tables), SolvedCells())
+        for route in routes_of(frame_of_cell(cell)):
+            if route.is_quiet:
+                known.threshold_cells.solve(route.destination.canonical()[0], [threshold], known.proofs)
+                assert known.proofs(route, threshold) is False
+
+
+def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States with an accrued score have the same bounds after the ranks of the solutions have been dropped. A
+    guess takes the accrued score for the value instead."""
+    board = chess.Board("8/8/8/4k3/7p/8/1P6/1K1R4 w - - 5 9")
+    position = CellPosition(board, board.occupied & ~board.pawns)
+    cell, symmetry = position.cell.canonical()
+    position = position.image(symmetry)
+    with tbgen.open_tablebase(small) as tables:
+        known = ExitBounds(Tables(tables), SolvedCells())
+        layers = CellLayers(known, Meter(Budget()), cell, None)
+        states = States(known, layers), States(known, layers, guess=True)
+        monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
+        thresholds = [Threshold(end, code) for end, code in product(ENDS, CODES) if code != WORST[end]]
+        known.threshold_cells.solve(cell, thresholds, known.proofs)
+        for code in (Code(4), Code(11), Code(250), Code(240)):
+            before = states[0].look_up(position, code).bounds
+            known.forget()
+            guess = states[1].look_up(position, code).bounds
+            assert guess.lower >= code >= guess.upper or guess == before
+            assert states[0].look_up(position, code).bounds == before
+
+
+def test_a_large_cell_is_not_asked() -> None:
+    """Five mobile men would need 48 GiB."""
+    board = chess.Board("8/8/8/4k3/8/2b5/4Q3/1K1R4 w - - 0 1")
+    assert [can_ask(Cell.of_board(board, [*mobile_squares(board)][:count])) for count in (4, 5)] == [
+        True,
+        False,
+    ]
+
+
+def test_solving_asks_thresholds(small: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of small cells, too: the answers agree with tables, and a solution counts as an eighth of a cell."""
+    tried: list[ThresholdSolution] = []
+    right = ThresholdCells.add
+
+    def add(source: ThresholdCells, cell: Cell, solution: ThresholdSolution) -> None:
+        tried.append(solution)
+        right(source, cell, solution)
+
+    monkeypatch.setattr(ThresholdCells, "add", add)
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 64**2)
+    with tbgen.open_tablebase(tables) as full:
+        for fen, accrued in (
+            ("8/6R1/8/8/6k1/7p/8/3K4 b - - 3 1", "G4.0"),
+            ("8/8/1p6/8/8/1N6/K7/7k w - - 3 1", "G3.0"),
+        ):
+            found = solve(fen, accrued, tables=small, budget=of_cells(12))
+            assert found.lower == full.probe(fen, accrued).value == found.upper
+    assert {solution.threshold.end for solution in tried} == {*ENDS}
