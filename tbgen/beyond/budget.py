@@ -17,6 +17,7 @@ from typing import Any, Final
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ScoreInterval
 from tbgen.costs import RATES, memory_of, seconds_of
+from tbgen.system.memory import processor_count
 
 __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
 
@@ -36,8 +37,8 @@ class Budget:
     """Maximum memory in bytes."""
     cells: int | None = None
     """Maximum number of cells to solve; None for no limit. A cell that is solved twice counts twice."""
-    threads: int = 2
-    """Number of threads. Two solve the two games of a cell; further threads help to count moves."""
+    threads: int = processor_count()
+    """Number of threads."""
     suffice: Callable[[ScoreInterval], bool] = never_suffices
     """Returns whether bounds are narrow enough, so that solving ends. Exact values always are."""
 

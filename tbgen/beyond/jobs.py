@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
-from tbgen.beyond.extra_sources import ExtraSources
-from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
+from tbgen.beyond.provers import CellProver, ProveFunction, SolveProof, Task
 from tbgen.beyond.results import Effort, SolveResults, StateName
 from tbgen.beyond.structures import MobileChoice, cells_below, mobile_sets_to_try, seconds_to_solve
 from tbgen.board.fen import parse_fen
-from tbgen.board.material import MAX_MEN, Material
+from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import validate
 from tbgen.board.score import GScore, to_gscore
 from tbgen.board.scoring import ANYTHING, ProvedBounds, ScoreInterval
@@ -31,8 +30,7 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
 
 if TYPE_CHECKING:
-    from tbgen.beyond.knowledge import ExitBounds
-
+    from tbgen.beyond.prover_processes import ProverProcesses
 
 _MAX_CELLS: Final = 300
 """Maximum number of cells counted for the cost of one position. Counting takes at most a tenth of a
@@ -183,7 +181,7 @@ def make_table_check(tables: Tablebase) -> Callable[[Cell], bool]:
     return lambda cell: cell.men <= MAX_MEN and cell.material()[0] in materials
 
 
-__all__ = ["CellProver", "JobTurn", "ProveFunction", "SolveCounts", "SolveProof", "Solver"]
+__all__ = ["JobTurn", "SolveCounts", "Solver"]
 
 FIRST_SECONDS: Final = 60.0
 """Time for a position in the first round if no time limit is specified."""
@@ -193,82 +191,6 @@ _TIME_INDEPENDENT_STOPS: Final = (Stop.MEMORY, Stop.TABLES, Stop.NOTHING_LEFT)
 """Reasons to stop that would also end a longer attempt."""
 _EARLY_STOPS: Final = (Stop.INTERRUPT, Stop.DECIDED)
 """Reasons to stop before the time limit. Such an attempt counts as one of the time that it took."""
-
-
-class SolveProof(NamedTuple):
-    """The result of an attempt to solve a state."""
-
-    proved: ProvedBounds
-    stopped_by: Stop | None = None
-    """Why the attempt ended with an interval; None if it proved the value."""
-
-
-ProveFunction: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], SolveProof]
-"""Function that solves one position as far as a budget allows, such as a :class:`CellProver`."""
-
-
-class CellProver:
-    """Solves positions with :func:`tbgen.beyond.solver.solve`, and keeps the cells for later positions.
-
-    The compiler is imported by the first call, not by the constructor.
-
-    :param cells: the directory in which cells are kept; None to keep them in memory only.
-    :param sources: exit sources besides tables and cells.
-    :param max_bytes: maximum size of the kept cells in bytes; None for no limit.
-    :raises UsageError: if ``cells`` is not a directory.
-    :raises TbgenError: if the directory cannot be made.
-    """
-
-    def __init__(
-        self,
-        cells: Path | None = None,
-        sources: ExtraSources | None = None,
-        max_bytes: int | None = DEFAULT_BYTES,
-    ) -> None:
-        self._kept = None if cells is None else KeptCells(cells, max_bytes)
-        self._sources = sources or ExtraSources()
-        self._exits: ExitBounds | None = None
-
-    def __call__(
-        self, board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
-    ) -> SolveProof:
-        """Solve a state as far as the budget allows.
-
-        :raises SolvingInterruptedError: if solving is interrupted.
-        :raises UsageError: if positions of this kind cannot be solved.
-        :raises TbgenError: if a table cannot be used.
-        """
-        from tbgen.beyond.solver import solve
-
-        known = self._exits = self._exits_for(tables, budget)
-        solution = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
-        return SolveProof(solution.proved, solution.stopped_by)
-
-    def compile_kernels_for(self, board: chess.Board, tables: Tablebase) -> None:
-        """Compile the kernels that solving a position needs. The time for solving does not include this."""
-        may_have_table = chess.popcount(board.occupied) <= MAX_MEN
-        has_table = may_have_table and Material.of_board(board)[0] in tables.materials
-        if not has_table and not board.clean_castling_rights():
-            from tbgen.cells.cell_warmup import ensure_compiled
-
-            ensure_compiled()
-
-    def is_solved(self, cell: Cell) -> bool:
-        """Return whether a canonical cell is in memory or on disk. Its file is not opened."""
-        is_kept = self._kept is not None and cell in self._kept
-        return is_kept or (self._exits is not None and cell in self._exits.cells)
-
-    def _exits_for(self, tables: Tablebase, budget: Budget) -> ExitBounds:
-        """Return the bounds and cells that earlier positions have left in memory.
-
-        If they use more than half of the memory, or come from other tables, only cells on disk are reused.
-        """
-        from tbgen.beyond.solver import make_exit_bounds
-
-        known = self._exits
-        if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
-            return known
-        return make_exit_bounds(tables=tables, budget=budget, kept=self._kept, extra=self._sources)
 
 
 def _raise_interrupt(interrupt: KeyboardInterrupt) -> None:
@@ -307,7 +229,7 @@ class JobTurn(NamedTuple):
 
 @dataclass(kw_only=True)
 class Solver:
-    """Solves positions, such as those in which games stopped, one at a time, and stores the results.
+    """Solves positions, such as those in which games stopped, and stores the results.
 
     :param seconds: time for one position. If None, there are rounds: each position first gets a minute, and
         in each further round four times as much, as long as more time may help and ``total_time`` allows it.
@@ -325,6 +247,8 @@ class Solver:
     :param prove: the function that solves a position.
     :param is_solved: returns whether a canonical cell is already solved.
     :param before_attempt: called with each position and its tables before the time for the position begins.
+    :param processes: processes in which :meth:`work_on` solves positions side by side, instead of ``prove``;
+        None to solve one position after another.
     :ivar counts: the outcomes of :meth:`solve`.
     """
 
@@ -340,14 +264,19 @@ class Solver:
     prove: ProveFunction = field(default_factory=CellProver)
     is_solved: Callable[[Cell], bool] = lambda _: False
     before_attempt: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
+    processes: ProverProcesses | None = None
 
     counts: SolveCounts = field(default_factory=SolveCounts, init=False)
     turn: JobTurn | None = field(default=None, init=False)
-    """The position that :meth:`work_on` is solving or solved last; None before the first one."""
+    """The position of :meth:`work_on` with the latest progress; None before the first one."""
+    interrupted: list[Job] = field(default_factory=list, init=False)
+    """The positions whose attempts an interrupt has ended."""
     _attempted: set[StateName] = field(default_factory=set, init=False)
     """The states that have been attempted."""
     _errors: dict[StateName, TbgenError] = field(default_factory=dict, init=False)
     """Maps each state that cannot be solved to the error that says why."""
+    _share_count: int = field(default=1, init=False)
+    """Number of positions that are solved side by side, and share memory and threads."""
     _is_stopped: bool = field(default=False, init=False)
     """Whether :meth:`stop` has been called, or an interrupt has occurred."""
 
@@ -393,23 +322,86 @@ class Solver:
         """
         remaining, costs = merge_jobs(jobs), JobCosts(self.memory, self.is_solved)
         max_seconds = math.inf if self.seconds is None else self.seconds
-        for seconds in self._round_seconds():
-            yield from (job for job in remaining if not self._needs_work(job, max_seconds))
-            remaining = [job for job in remaining if self._needs_work(job, max_seconds)]
-            waiting = [job for job in remaining if self._needs_work(job, seconds)]
-            seconds_before, total = self.counts.seconds, len(waiting)
-            while waiting and self._seconds_allowed(seconds):
-                job = min(waiting, key=costs.cost_of)
-                done, spent = total - len(waiting), self.counts.seconds - seconds_before
-                self.turn = JobTurn(job, done + 1, total, spent / done * len(waiting) if done else None)
-                waiting.remove(job)
-                self._attempt(job, seconds)
-                if not self._needs_work(job, max_seconds):
-                    remaining.remove(job)
-                    yield job
-            if not remaining or not self._seconds_allowed(seconds):
-                break
+        first_waiting = [job for job in remaining if self._needs_work(job, next(self._round_seconds()))]
+        self._share_count = max(1, min(len(first_waiting), self.processes.count if self.processes else 1))
+        with nullcontext() if self.processes is None else self.processes:
+            for seconds in self._round_seconds():
+                yield from (job for job in remaining if not self._needs_work(job, max_seconds))
+                remaining = [job for job in remaining if self._needs_work(job, max_seconds)]
+                waiting = [job for job in remaining if self._needs_work(job, seconds)]
+                attempts = self._attempts if self._share_count == 1 else self._attempts_side_by_side
+                for job in attempts(waiting, seconds, costs):
+                    if not self._needs_work(job, max_seconds):
+                        remaining.remove(job)
+                        yield job
+                if not remaining or not self._seconds_allowed(seconds):
+                    break
         yield from remaining
+
+    def _turns(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[tuple[JobTurn, float]]:
+        """Yield each position when its turn comes, and its seconds, until the total time is used up."""
+        seconds_before, total = self.counts.seconds, len(waiting)
+        while waiting and (allowed := self._seconds_allowed(seconds)):
+            job = min(waiting, key=costs.cost_of)
+            done, spent = total - len(waiting), self.counts.seconds - seconds_before
+            yield JobTurn(job, done + 1, total, spent / done * len(waiting) if done else None), allowed
+            waiting.remove(job)
+
+    def _attempts(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
+        """Attempt positions one after another, the cheapest first, and yield each after its attempt."""
+        for turn, _ in self._turns(waiting, seconds, costs):
+            self.turn = turn
+            self._attempt(turn.job, seconds)
+            yield turn.job
+
+    def _attempts_side_by_side(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
+        """Attempt positions in processes, the cheapest first, and yield each after its attempt."""
+        processes, turns = self.processes, self._turns(waiting, seconds, costs)
+        assert processes is not None
+        begun: dict[StateName, tuple[JobTurn, float]] = {}
+        """Maps the state of each position in progress to its turn and the seconds for it."""
+        seconds_before, start, interrupt = self.counts.seconds, time.perf_counter(), None
+
+        def show(task: Task, stage: SolveStage) -> None:
+            self.turn, _ = begun[task.state]
+            self.progress(stage)
+            stop_processes()
+
+        def stop_processes() -> None:
+            if self._is_stopped:
+                processes.stop()
+
+        while True:
+            try:
+                while len(begun) < self._share_count and (next_turn := next(turns, None)):
+                    self.turn, allowed = next_turn
+                    task = self._begin(self.turn.job, allowed)
+                    begun[task.state] = next_turn
+                    processes.start(task)
+                if not processes.busy_count:
+                    break
+                stop_processes()
+                finished = processes.wait(show)
+            except KeyboardInterrupt as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error
+                self.stop()
+                continue
+            finally:
+                self.counts.seconds = seconds_before + time.perf_counter() - start
+            self.turn, allowed = begun.pop(finished.task.state)
+            self._finish(self.turn.job, finished.result, allowed, finished.seconds)
+            yield self.turn.job
+        if interrupt is not None:
+            self.interrupt(interrupt)
+
+    def _begin(self, job: Job, seconds: float) -> Task:
+        """Report what is proved about a state, compile the kernels that it needs, and return its task."""
+        proved = self.results.get(job.state)
+        self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
+        self.before_attempt(job.board, job.tables)
+        return Task(job.board, job.accrued, job.tables, self._budget(job, seconds))
 
     def result_of(self, job: Job) -> ProvedBounds | None:
         """Return everything that is proved about a state; None if nothing is proved.
@@ -465,7 +457,17 @@ class Solver:
         return not self.results.was_tried(job.state, self._effort(job, seconds))
 
     def _effort(self, job: Job, seconds: float) -> Effort:
-        return Effort(seconds, self.memory, len(job.tables.materials) + self.file_count)
+        return Effort(seconds, self._memory_share, len(job.tables.materials) + self.file_count)
+
+    def _budget(self, job: Job, seconds: float) -> Budget:
+        suffice = job.suffice if self.until_decided else never_suffices
+        threads = max(1, self.threads // self._share_count)
+        return Budget(seconds, self._memory_share, threads=threads, suffice=suffice)
+
+    @property
+    def _memory_share(self) -> int:
+        """Memory in bytes for each of the positions that are solved side by side."""
+        return self.memory // self._share_count
 
     def _seconds_allowed(self, seconds: float) -> float:
         """Return ``seconds``, or what remains of the total time if that is less."""
@@ -479,28 +481,36 @@ class Solver:
         allowed = self._seconds_allowed(seconds)
         if not allowed:
             return
-        proved = self.results.get(job.state)
-        self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
         start, interrupt = time.perf_counter(), None
+        result: SolveProof | TbgenError
         try:
-            self.before_attempt(job.board, job.tables)
+            task = self._begin(job, allowed)
             start = time.perf_counter()
-            suffice = job.suffice if self.until_decided else never_suffices
-            budget = Budget(allowed, self.memory, threads=self.threads, suffice=suffice)
-            proof = self.prove(job.board, job.accrued, job.tables, budget, self._report)
+            result = self.prove(*task, self._report)
         except SolvingInterruptedError as error:
-            proof, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
+            result, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
         except TbgenError as error:
-            self._errors[job.state] = error.with_traceback(None)
-            return
+            result = error.with_traceback(None)
         finally:
-            self.counts.seconds += time.perf_counter() - start
-        self._attempted.add(job.state)
-        stop = proof.stopped_by
-        if stop in _EARLY_STOPS:
-            allowed = time.perf_counter() - start
-        effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else allowed
-        self.results.add(job.state, proof.proved, self._effort(job, effective), stop)
+            seconds_used = time.perf_counter() - start
+            self.counts.seconds += seconds_used
+        self._finish(job, result, allowed, seconds_used)
         if interrupt is not None and not self._is_stopped:
             self.stop()
             self.interrupt(interrupt)
+
+    def _finish(self, job: Job, result: SolveProof | TbgenError, allowed: float, seconds_used: float) -> None:
+        """Store the result of an attempt.
+
+        :param allowed: the time limit of the attempt in seconds.
+        """
+        if isinstance(result, TbgenError):
+            self._errors[job.state] = result
+            return
+        self._attempted.add(job.state)
+        stop = result.stopped_by
+        if stop is Stop.INTERRUPT:
+            self.interrupted.append(job)
+        limit = seconds_used if stop in _EARLY_STOPS else allowed
+        effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else limit
+        self.results.add(job.state, result.proved, self._effort(job, effective), stop)

@@ -81,7 +81,9 @@ class SolveOptions(OptionGroup):
     :param time: time to spend on a position (default: as long as more work may narrow the result)
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
-    :param threads: number of threads; more than two are hardly faster (default: 2)
+    :param threads: number of threads (default: one per processor)
+    :param jobs: of many positions, how many to solve side by side; they share memory and threads (default: as
+        many as get two threads and 4 GiB each)
     :param scheduler: address of a Dask scheduler, such as tcp://host:8786, whose workers first solve the
         cells that the positions lead to without promotions; all workers must share --cells and the tables
         (docs/cluster.md)
@@ -102,6 +104,7 @@ class SolveOptions(OptionGroup):
     total: Time | None
     memory: Size = 8 << 30
     threads: PositiveCount = Budget.threads
+    jobs: PositiveCount | None
     cells: CellDirectory
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")]
     results: Annotated[Path | None, Setting(metavar="FILE")]
@@ -139,6 +142,7 @@ class SolveOptions(OptionGroup):
             total_time=self.total,
             memory=self.memory,
             threads=self.threads,
+            jobs=self.jobs,
             cells=self.cells,
             sources=self.sources,
             max_kept_bytes=limit,
@@ -392,7 +396,7 @@ def run(*words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")], o
     if options.estimate:
         return print_estimate(texts, options)
     many = lines is not None or len(texts) > 1
-    for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results"):
+    for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results", "jobs"):
         if getattr(options, name):
             raise UsageError(f"--{name} is for {_ONE_POSITION_HINT if many else _MANY_POSITIONS_HINT}")
     failure = None if options.scheduler is None else _solve_cells(texts, options, options.scheduler)

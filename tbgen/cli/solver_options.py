@@ -8,8 +8,9 @@ from typing import Annotated
 
 from tbgen.beyond.budget import Budget
 from tbgen.beyond.extra_sources import ExtraSources
-from tbgen.beyond.jobs import FIRST_SECONDS, CellProver, Job, SolveCounts, Solver
+from tbgen.beyond.jobs import FIRST_SECONDS, Job, SolveCounts, Solver
 from tbgen.beyond.kept import DEFAULT_BYTES
+from tbgen.beyond.provers import CellProver, process_count
 from tbgen.beyond.results import SolveResults, open_results
 from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
@@ -32,15 +33,17 @@ class SourceOptions(OptionGroup, ExtraSources):
 class SolvingOptions(OptionGroup):
     """Whether and how positions are solved. If an option is None, the solver uses its default.
 
-    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, one after
-        the other in one process, in order of estimated time
+    :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, in order of
+        estimated time
     :param solve_time: time for one position (default: 60s; with --solve-total, as long as more work may
         narrow the result)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_until_decided: stop solving a position as soon as all scores that remain possible give the
         same points, without waiting for the value
     :param solve_memory: memory for solving (default: 8G)
-    :param solve_threads: threads for solving (default: 2)
+    :param solve_threads: threads for solving (default: one per processor)
+    :param solve_jobs: positions to solve side by side, which share memory and threads (default: as many as
+        get two threads and 4 GiB each)
     :param solve_results: store proved results in a file, created if missing, and use its results, so that the
         same command resumes an interrupted run
     """
@@ -51,6 +54,7 @@ class SolvingOptions(OptionGroup):
     solve_until_decided: bool
     solve_memory: Size | None
     solve_threads: PositiveCount | None
+    solve_jobs: PositiveCount | None
     solve_results: Annotated[Path | None, Setting(metavar="FILE")]
     solve_cells: CellDirectory
 
@@ -76,6 +80,7 @@ class SolvingOptions(OptionGroup):
             until_decided=self.solve_until_decided,
             memory=self.solve_memory or Budget.memory,
             threads=self.solve_threads or Budget.threads,
+            jobs=self.solve_jobs,
             cells=self.solve_cells,
             sources=sources,
         )
@@ -104,6 +109,8 @@ class Resources:
     total_time: float | None
     memory: int
     threads: int
+    jobs: int | None
+    """Number of positions to solve side by side; None to choose it."""
     cells: Path | None
     """Directory of kept cells."""
     sources: ExtraSources
@@ -113,7 +120,16 @@ class Resources:
 
     def make_solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
         """Return a solver that reports its progress to a watch."""
-        prover = CellProver(self.cells, sources=self.sources, max_bytes=self.max_kept_bytes)
+        prover_arguments = self.cells, self.sources, self.max_kept_bytes
+        prover = CellProver(*prover_arguments)
+        jobs = self.jobs or process_count(self.threads, self.memory)
+        processes = None
+        if jobs > 1:
+            from tbgen.beyond.prover_processes import (
+                ProverProcesses,
+            )  # imports modules that one process does not need
+
+            processes = ProverProcesses(jobs, *prover_arguments)
         return Solver(
             seconds=self.seconds,
             memory=self.memory,
@@ -127,6 +143,7 @@ class Resources:
             prove=prover,
             is_solved=prover.is_solved,
             before_attempt=prover.compile_kernels_for,
+            processes=processes,
         )
 
 
@@ -170,10 +187,10 @@ class Watch:
         with self.line:
             for _ in solver.work_on(jobs):
                 pass
-        if self.interrupted and solver.turn is not None:
-            job = solver.turn.job
-            proved = solver.result_of(job)
-            self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
+        if self.interrupted:
+            for job in solver.interrupted:
+                proved = solver.result_of(job)
+                self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
 
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:

@@ -8,7 +8,8 @@ import chess
 import pytest
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.beyond.jobs import CellProver, Job, SolveProof, Solver
+from tbgen.beyond.jobs import Job, Solver
+from tbgen.beyond.provers import CellProver, SolveProof
 from tbgen.beyond.results import Effort, SolveResults, StateName
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import Solution

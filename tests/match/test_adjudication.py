@@ -12,7 +12,8 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.beyond.jobs import SolveProof, Solver
+from tbgen.beyond.jobs import Solver
+from tbgen.beyond.provers import SolveProof
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, ProvedBounds, ScoreInterval
 from tbgen.cli.main import main

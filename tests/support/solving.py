@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.beyond.jobs import SolveProof
+from tbgen.beyond.provers import SolveProof
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedBounds, ScoreInterval
