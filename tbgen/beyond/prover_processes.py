@@ -19,7 +19,7 @@ import chess
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
 from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.kept import DEFAULT_BYTES
-from tbgen.beyond.provers import CellProver, SolveProof, Task
+from tbgen.beyond.provers import CellProver, ProofTask, SolveProof
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ScoreInterval
 from tbgen.errors import TbgenError
@@ -39,7 +39,7 @@ _CONTEXT: Final = get_context("spawn")
 class FinishedTask(NamedTuple):
     """A task whose attempt is over."""
 
-    task: Task
+    task: ProofTask
     result: SolveProof | TbgenError
     """What is proved, or why the position cannot be solved."""
     seconds: float
@@ -84,7 +84,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         self._busy.clear()
         self._context.close()
 
-    def start(self, task: Task) -> None:
+    def start(self, task: ProofTask) -> None:
         """Solve a task in an idle process, or in a new one.
 
         :raises TbgenError: if no further process can be started.
@@ -100,7 +100,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         """Number of tasks in progress."""
         return len(self._busy)
 
-    def wait(self, progress: Callable[[Task, SolveStage], None]) -> FinishedTask:
+    def wait(self, progress: Callable[[ProofTask, SolveStage], None]) -> FinishedTask:
         """Wait until a task is finished.
 
         :param progress: called with the progress of each task.
@@ -129,7 +129,7 @@ class _Process:
     :raises TbgenError: if the process cannot be started.
     """
 
-    task: Task
+    task: ProofTask
 
     def __init__(self, arguments: _ProverArguments) -> None:
         self.connection, other_end = _CONTEXT.Pipe()
@@ -144,16 +144,16 @@ class _Process:
             ) from None
         other_end.close()
 
-    def send(self, task: Task) -> None:
+    def send(self, task: ProofTask) -> None:
         """Begin a task."""
         self.task = task
         budget = task.budget
         asks = budget.suffice is not never_suffices
         limits = replace(budget, suffice=never_suffices)
         with suppress(OSError):  # the process was killed, as read() will report
-            self.connection.send(_Order(task.board, task.accrued, pickle.dumps(task.tables), limits, asks))
+            self.connection.send(_SentTask(task.board, task.accrued, pickle.dumps(task.tables), limits, asks))
 
-    def read(self, progress: Callable[[Task, SolveStage], None]) -> FinishedTask | None:
+    def read(self, progress: Callable[[ProofTask, SolveStage], None]) -> FinishedTask | None:
         """Read and answer a message of the process; return the task if it is finished."""
         try:
             message = self.connection.recv()
@@ -185,7 +185,7 @@ class _Process:
         self.connection.close()
 
 
-class _Order(NamedTuple):
+class _SentTask(NamedTuple):
     """A task, as it is sent to a process."""
 
     board: chess.Board
@@ -205,13 +205,13 @@ def _run(connection: Connection, arguments: _ProverArguments) -> None:
     prover = CellProver(*arguments)
     with suppress(EOFError, OSError):
         while True:
-            order = connection.recv()
-            if order != _STOP:  # a request to stop may come after the end of its task
-                connection.send(_solve(prover, order, connection))
+            task = connection.recv()
+            if task != _STOP:  # a request to stop may come after the end of its task
+                connection.send(_solve(prover, task, connection))
 
 
 def _solve(
-    prover: CellProver, order: _Order, connection: Connection
+    prover: CellProver, task: _SentTask, connection: Connection
 ) -> tuple[SolveProof | TbgenError, float]:
     """Return the result of a task, and the time that it took in seconds."""
 
@@ -227,14 +227,14 @@ def _solve(
             raise KeyboardInterrupt
         return bool(answer)
 
-    budget = replace(order.limits, suffice=suffices if order.asks else never_suffices)
+    budget = replace(task.limits, suffice=suffices if task.asks else never_suffices)
     start = time.perf_counter()
     result: SolveProof | TbgenError
     try:
-        tables = _open_tables(order.pickled_tables)
-        prover.compile_kernels_for(order.board, tables)
+        tables = _open_tables(task.pickled_tables)
+        prover.compile_kernels_for(task.board, tables)
         start = time.perf_counter()
-        result = prover(order.board, order.accrued, tables, budget, report)
+        result = prover(task.board, task.accrued, tables, budget, report)
     except SolvingInterruptedError as error:
         result = SolveProof(error.solution.proved, Stop.INTERRUPT)
     except TbgenError as error:
