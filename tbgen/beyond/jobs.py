@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
-from tbgen.beyond.provers import CellProver, ProofTask, ProveFunction, SolveProof
+from tbgen.beyond.provers import CellProver, PositionTask, ProveFunction, SolveProof
 from tbgen.beyond.results import Effort, SolveResults, StateName
 from tbgen.beyond.structures import MobileChoice, cells_below, mobile_sets_to_try, seconds_to_solve
 from tbgen.board.fen import parse_fen
@@ -362,7 +362,7 @@ class Solver:
         """Maps the state of each position in progress to its turn and the seconds for it."""
         seconds_before, start, interrupt = self.counts.seconds, time.perf_counter(), None
 
-        def show(task: ProofTask, stage: SolveStage) -> None:
+        def show(task: PositionTask, stage: SolveStage) -> None:
             self.turn, _ = begun[task.state]
             self.progress(stage)
             stop_processes()
@@ -396,12 +396,12 @@ class Solver:
         if interrupt is not None:
             self.interrupt(interrupt)
 
-    def _begin(self, job: Job, seconds: float) -> ProofTask:
+    def _begin(self, job: Job, seconds: float) -> PositionTask:
         """Report what is proved about a state, compile the kernels that it needs, and return its task."""
         proved = self.results.get(job.state)
         self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
         self.before_attempt(job.board, job.tables)
-        return ProofTask(job.board, job.accrued, job.tables, self._budget(job, seconds))
+        return PositionTask(job.board, job.accrued, job.tables, self._budget(job, seconds))
 
     def result_of(self, job: Job) -> ProvedBounds | None:
         """Return everything that is proved about a state; None if nothing is proved.

@@ -19,7 +19,7 @@ import chess
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
 from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.kept import DEFAULT_BYTES
-from tbgen.beyond.provers import CellProver, ProofTask, SolveProof
+from tbgen.beyond.provers import CellProver, PositionTask, SolveProof
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ScoreInterval
 from tbgen.errors import TbgenError
@@ -39,7 +39,7 @@ _CONTEXT: Final = get_context("spawn")
 class FinishedTask(NamedTuple):
     """A task whose attempt is over."""
 
-    task: ProofTask
+    task: PositionTask
     result: SolveProof | TbgenError
     """What is proved, or why the position cannot be solved."""
     seconds: float
@@ -84,7 +84,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         self._busy.clear()
         self._context.close()
 
-    def start(self, task: ProofTask) -> None:
+    def start(self, task: PositionTask) -> None:
         """Solve a task in an idle process, or in a new one.
 
         :raises TbgenError: if no further process can be started.
@@ -100,7 +100,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         """Number of tasks in progress."""
         return len(self._busy)
 
-    def wait(self, progress: Callable[[ProofTask, SolveStage], None]) -> FinishedTask:
+    def wait(self, progress: Callable[[PositionTask, SolveStage], None]) -> FinishedTask:
         """Wait until a task is finished.
 
         :param progress: called with the progress of each task.
@@ -129,7 +129,7 @@ class _Process:
     :raises TbgenError: if the process cannot be started.
     """
 
-    task: ProofTask
+    task: PositionTask
 
     def __init__(self, arguments: _ProverArguments) -> None:
         self.connection, other_end = _CONTEXT.Pipe()
@@ -144,7 +144,7 @@ class _Process:
             ) from None
         other_end.close()
 
-    def send(self, task: ProofTask) -> None:
+    def send(self, task: PositionTask) -> None:
         """Begin a task."""
         self.task = task
         budget = task.budget
@@ -153,7 +153,7 @@ class _Process:
         with suppress(OSError):  # the process was killed, as read() will report
             self.connection.send(_SentTask(task.board, task.accrued, pickle.dumps(task.tables), limits, asks))
 
-    def read(self, progress: Callable[[ProofTask, SolveStage], None]) -> FinishedTask | None:
+    def read(self, progress: Callable[[PositionTask, SolveStage], None]) -> FinishedTask | None:
         """Read and answer a message of the process; return the task if it is finished."""
         try:
             message = self.connection.recv()

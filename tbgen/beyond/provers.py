@@ -22,7 +22,7 @@ from tbgen.progress import SolveProgress
 if TYPE_CHECKING:
     from tbgen.beyond.knowledge import ExitBounds
 
-__all__ = ["CellProver", "ProofTask", "ProveFunction", "SolveProof", "process_count"]
+__all__ = ["CellProver", "PositionTask", "ProveFunction", "SolveProof", "process_count"]
 
 
 _MIN_THREADS: Final = 2
@@ -45,7 +45,7 @@ ProveFunction: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, Sol
 """Function that solves one position as far as a budget allows, such as a :class:`CellProver`."""
 
 
-class ProofTask(NamedTuple):
+class PositionTask(NamedTuple):
     """A position to solve, with its accrued score, the tables that may be used, and the budget."""
 
     board: chess.Board
