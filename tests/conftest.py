@@ -233,6 +233,14 @@ def packed(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> PackedTabl
     return PackedTables(tables, shared / "packed")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_process() -> Iterator[None]:
+    """On a machine with many processors, too, commands solve in the process whose functions a test replaces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tbgen.cli.solver_options.process_count", lambda threads, memory: 1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def compiled() -> None:
     """Kernels are compiled before the test, so that no build compiles them and says so."""

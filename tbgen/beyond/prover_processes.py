@@ -41,7 +41,7 @@ class FinishedTask(NamedTuple):
 
     task: PositionTask
     result: SolveProof | TbgenError
-    """What is proved, or why the position cannot be solved."""
+    """The bounds that are proved, or the reason why the position cannot be solved."""
     seconds: float
     """Time that the attempt took, without compiling kernels."""
 

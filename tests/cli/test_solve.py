@@ -286,7 +286,7 @@ def test_what_options_set(capsys: Capture, tmp_path: Path, monkeypatch: pytest.M
     assert given[1]["tables"] == Path("x")
     assert [each["kept"] is not None for each in given] == [False, True, False]
     assert [each["sources"].file_count for each in given] == [0, 5, 0]
-    failure(capsys, 2, "solve", LOCKED, WALL, "--total", "9h", *words)
+    failure(capsys, 2, "solve", LOCKED, WALL, "--total", "9h", "--jobs", "7", *words)
     (resources,) = made
     assert resources == Resources(300.0, 32400.0, 680 << 20, 3, 7, tmp_path, resources.sources)
     assert None not in [*vars(resources).values(), *vars(resources.sources).values()]

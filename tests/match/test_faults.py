@@ -42,7 +42,7 @@ def test_a_fault_loses_the_game(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert game.tags["Result"] == ("0-1" if white else "1-0")
         assert game.tags["RMobilityResult"] == ("-G0.0" if white else "G0.0")
         assert len(game.moves) == (0 if white else 1)  # what was wrong is not there (fastchess 942)
-        assert f"{name} has lost 2 games by {termination}" in told
+        assert f"{name} has lost 2 games ({termination})" in told
     assert tagged(pgn) == pgn.read_bytes()
     assert children() == before
     assert len(os.listdir("/proc/self/fd")) <= descriptors  # tests before may have left some to the collector

@@ -51,5 +51,7 @@ def test_csv(report: TableReport, reports: dict[str, TableReport]) -> None:
 
 def test_columns_of_endgames_are_defined() -> None:
     page = (ROOT / "docs" / "report.md").read_text()
-    (columns,) = re.findall(r"`endgames\.csv` has these columns[^(]*(.*?)\n- ", page, re.DOTALL)
-    assert CSV["endgames"].columns.keys() - {"material", "rules"} == set(re.findall(r"`(\w+)`", columns))
+    (columns,) = re.findall(r"`endgames\.csv` counts (.*?)\n- ", page, re.DOTALL)
+    assert CSV["endgames"].columns.keys() - {"material", "rules", "to_move"} == set(
+        re.findall(r"`(\w+)`", columns)
+    )

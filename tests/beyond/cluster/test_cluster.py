@@ -160,7 +160,7 @@ def test_invalid_positions_are_reported_and_the_others_solved(
         limits.append(most)
         return KeptCells(directory, most)
 
-    monkeypatch.setattr("tbgen.beyond.jobs.KeptCells", kept)
+    monkeypatch.setattr("tbgen.beyond.provers.KeptCells", kept)
     wrong = [
         "8/pp3ppp/8/8/8/8/PP3PPP/8 w - - 0 1",
         "P3k3/8/8/8/8/8/PPP5/4K3 w - - 0 1",
