@@ -235,7 +235,7 @@ def packed(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> PackedTabl
 
 @pytest.fixture(scope="session", autouse=True)
 def one_process() -> Iterator[None]:
-    """On a machine with many processors, too, commands solve in the process whose functions a test replaces."""
+    """Commands solve in the process of the test, whose functions it may replace, on any machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tbgen.cli.solver_options.process_count", lambda threads, memory: 1)
         yield
