@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import chess
 
@@ -67,7 +67,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         self.count = count
         self._cells, self._sources, self._max_bytes = cells, sources, max_bytes
         self._idle: list[_Process] = []
-        self._busy: dict[Connection, _Process] = {}
+        self._busy: dict[Any, _Process] = {}  # by connection, whose class depends on the system
         self._context = ExitStack()
 
     def __enter__(self) -> Self:
@@ -108,7 +108,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         while True:
             for connection in wait(list(self._busy)):
                 with signals_blocked():  # an interrupt loses no message
-                    process = self._busy[cast(Connection, connection)]
+                    process = self._busy[connection]
                     finished = process.read(progress)
                     if finished is not None:
                         del self._busy[process.connection]
