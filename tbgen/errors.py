@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar
 from unicodedata import category
 
 if TYPE_CHECKING:
@@ -189,6 +190,7 @@ class NamedChoice(StrEnum):
     tbgen.errors.UsageError: 'fig' is not a fruit: expected one of apple, pear
 
     :raises UsageError: if no value has the given name.
+    :raises TypeError: if the name is not text.
     """
 
     _noun: str
@@ -200,11 +202,26 @@ class NamedChoice(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
+        if not isinstance(value, str):
+            raise TypeError(f"{cls._noun} cannot be {type(value).__name__}: expected its name")
         name = str(value).lower().replace("-", "")
         for choice in cls:
             if choice.replace("-", "") == cls._aliases.get(name, name):
                 return choice
         raise UsageError(f"{quote(str(value))} is not {cls._noun}: expected one of {', '.join(cls)}")
+
+
+def require_whole(noun: str, number: object, minimum: int) -> None:
+    """Check that an argument is a whole number, of Python's or of numpy's types, and not too small.
+
+    :param noun: what the number is, for messages.
+    :raises UsageError: if it is below ``minimum``.
+    :raises TypeError: if it is not a whole number. Bools are none.
+    """
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
+        raise TypeError(f"the {noun} cannot be {type(number).__name__}: expected a whole number")
+    if index(number) < minimum:
+        raise UsageError(f"the {noun} is {number}: expected {minimum} or more")
 
 
 def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result | TbgenError:

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, SupportsFloat
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ScoreInterval
 from tbgen.costs import RATES, memory_of, seconds_of
+from tbgen.errors import UsageError, require_whole
 from tbgen.system.memory import processor_count
 
 __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
@@ -29,18 +30,34 @@ def never_suffices(_bounds: ScoreInterval) -> bool:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the time, memory and work for solving one state."""
+    """Limits on the time, memory and work for solving one state.
+
+    :param seconds: maximum time. Without this limit, solving ends when nothing remains to try.
+    :param memory: maximum memory in bytes.
+    :param cells: maximum number of cells to solve; None for no limit. A cell that is solved twice counts
+        twice.
+    :param threads: number of threads.
+    :param suffice: returns whether bounds are narrow enough, so that solving ends. Exact values always are.
+    :raises UsageError: if a number is too small.
+    :raises TypeError: if an argument has a wrong type.
+    """
 
     seconds: float = math.inf
-    """Maximum time. Without this limit, solving ends when nothing remains to try."""
     memory: int = 8 << 30
-    """Maximum memory in bytes."""
     cells: int | None = None
-    """Maximum number of cells to solve; None for no limit. A cell that is solved twice counts twice."""
     threads: int = processor_count()
-    """Number of threads."""
     suffice: Callable[[ScoreInterval], bool] = never_suffices
-    """Returns whether bounds are narrow enough, so that solving ends. Exact values always are."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seconds, bool) or not isinstance(self.seconds, SupportsFloat):
+            raise TypeError(f"the seconds cannot be {type(self.seconds).__name__}: expected a number")
+        if not self.seconds >= 0:
+            raise UsageError(f"the seconds are {self.seconds}: expected 0 or more")
+        require_whole("memory", self.memory, 0)
+        require_whole("number of cells", self.cells or 0, 0)
+        require_whole("number of threads", self.threads, 1)
+        if not callable(self.suffice):
+            raise TypeError(f"suffice cannot be {type(self.suffice).__name__}: expected a function of bounds")
 
 
 class Stop(StrEnum):

@@ -32,7 +32,7 @@ from tbgen.cells.bounds import WORST, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
-from tbgen.errors import MissingLayerError, MissingTableError, UsageError
+from tbgen.errors import MissingLayerError, MissingTableError, UsageError, require_whole
 from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess
 from tbgen.probe.syzygy import Syzygy
@@ -72,9 +72,9 @@ def solve(
     :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score. If None, the
         accrued score is the seventh field of a FEN, or the score accrued by the moves that a board remembers.
         If there is neither, it is the position score.
-    :param tables: tables that may be used, or their directory. If None, the directory is ``$TBGEN_DIR``,
-        or ``data`` if this variable is not set. If the tables contain the position, it is looked up.
-        Otherwise they are the first exit source.
+    :param tables: tables of r-mobility that may be used, or their directory. If None, the directory is
+        ``$TBGEN_DIR``, or ``data`` if this variable is not set; this directory may be missing. If the tables
+        contain the position, it is looked up. Otherwise they are the first exit source.
     :param budget: limits of time, memory and threads; None for 8 GiB and unlimited time.
     :param mobile: squares of the men that may move within the position's cell. ``"auto"`` tries several sets
         in turn, small sets first. None means all kings and pieces if there are at most four and memory
@@ -92,7 +92,8 @@ def solve(
     :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution found so far.
     :raises WrongBoundError: if the proof finds a wrong bound.
     :raises UsageError: if the position, the accrued score or the mobile men are invalid, if there is no such
-        directory, or if the mobile men need more memory than the budget allows.
+        directory, if the tables are of another variant, or if the mobile men need more memory than the budget
+        allows.
     :raises DamagedTableError: if a table cannot be used.
     :raises TypeError: if an argument has a wrong type.
     """
@@ -100,12 +101,18 @@ def solve(
         raise TypeError(f"the budget cannot be {type(budget).__name__}: expected tbgen.beyond.budget.Budget")
     if not isinstance(mobile, Iterable | None):
         raise TypeError(f"the mobile men cannot be {type(mobile).__name__}: expected squares")
+    if mobile is not None and mobile != "auto":
+        mobile = tuple(mobile)
+        for square in mobile:
+            require_whole("square of a mobile man", square, 0)
     if not isinstance(syzygy, Syzygy | None):
         raise TypeError(f"syzygy cannot be {type(syzygy).__name__}: expected tbgen.probe.syzygy.Syzygy")
     board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else open_tablebase(tables) as opened:
+        if opened.rules is not Variant.R_MOBILITY:
+            raise UsageError(f"the tables are for the rules {opened.rules}, but positions are solved under r")
         solution = _solution_from_tables(opened, board, stated_score, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution

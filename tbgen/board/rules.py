@@ -123,7 +123,10 @@ def validate(board: chess.Board) -> None:
     Positions that cannot arise in a game, such as those with too many men or impossible checks, are accepted.
 
     :raises UsageError: if no game can continue from the position.
+    :raises TypeError: if the side to move is not a bool, which python-chess would not accept either.
     """
+    if not isinstance(board.turn, bool):
+        raise TypeError(f"the side to move cannot be {board.turn!r}: expected chess.WHITE or chess.BLACK")
     if board.uci_variant != "chess":
         raise UsageError(f"r-mobility is played by the moves of chess, not of {board.uci_variant}")
     for colour, side in ((chess.WHITE, "White"), (chess.BLACK, "Black")):

@@ -37,6 +37,8 @@ class Variant(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Never:
+        if not isinstance(value, str):
+            raise TypeError(f"the rules cannot be {type(value).__name__}: expected their name")
         names = " and ".join(f"{variant.value!r} ({variant.label})" for variant in cls)
         raise UsageError(f"there are no rules {quote(str(value))}; tables are built for the rules {names}")
 

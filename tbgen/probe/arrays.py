@@ -36,8 +36,8 @@ class ArrayProbes:
     def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return the values and depths that :meth:`tbgen.Tablebase.probe_arrays` describes."""
         _check_men(men)
-        squares = _byte_array("squares", squares, (None, len(men)), 63)
-        side = _byte_array("side", side, (len(squares),), 1)
+        squares = byte_array("squares", squares, (None, len(men)), 63)
+        side = byte_array("side", side, (len(squares),), 1)
         codes = _accrued_codes(accrued, len(squares))
         value = np.full(len(squares), NONE, np.uint8)
         depth = np.full(len(squares), UNKNOWN_DEPTH, np.int32)
@@ -65,7 +65,7 @@ class ArrayProbes:
         slots = _integer_array("slots", slots, (None,))
         if slots.size and (slots.min() < 0 or slots.max() >= table.info.size):
             raise UsageError(f"{material} has no slots below 0 or above {table.info.size - 1}")
-        slots, side = slots.astype(np.int64), _byte_array("side", side, slots.shape, 1)
+        slots, side = slots.astype(np.int64), byte_array("side", side, slots.shape, 1)
         codes = _accrued_codes(accrued, len(slots))
         value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN_DEPTH, np.int32)
         rows = np.flatnonzero(library.loaded(material).table.value[side, slots] != NONE)
@@ -140,11 +140,14 @@ def _has_effect(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: 
 def _accrued_codes(accrued: Any, count: int) -> Codes:
     """Return the codes of accrued scores; NONE for no score.
 
-    Raises as :func:`_byte_array` does.
+    Raises as :func:`byte_array` does.
     """
     if accrued is None:
         return np.full(count, NONE, np.uint8)
-    return _byte_array("accrued", accrued, (count,), 255)
+    codes = byte_array("accrued", accrued, (count,), 255)
+    if (codes == 255 - NONE).any():
+        raise UsageError(f"accrued has {255 - NONE}, which is not the code of a score")
+    return codes
 
 
 def _check_men(men: str) -> None:
@@ -162,7 +165,7 @@ def _check_men(men: str) -> None:
         )
 
 
-def _byte_array(name: str, argument: Any, shape: tuple[int | None, ...], maximum: int) -> NDArray[np.uint8]:
+def byte_array(name: str, argument: Any, shape: tuple[int | None, ...], maximum: int) -> NDArray[np.uint8]:
     """Return an argument as a uint8 array of numbers from 0 to ``maximum``.
 
     :raises UsageError: if the argument has a wrong shape, or a number out of range.

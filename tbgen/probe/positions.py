@@ -16,12 +16,12 @@ from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.board.scoring import EXPONENTIAL, Scheme, Scoring, points
-from tbgen.errors import UsageError
+from tbgen.errors import UsageError, require_whole
 from tbgen.index.arrays import slots_of, squares_of
-from tbgen.index.layout import IMAGE, TRANSPOSE, Layout, Side, Slot, layout_of
+from tbgen.index.layout import IMAGE, SIDES, TRANSPOSE, Layout, Side, Slot, layout_of
 from tbgen.index.position import any_board_of, locate, validate
 from tbgen.index.table import free_men_text, pawns_text
-from tbgen.probe.arrays import ArrayProbes
+from tbgen.probe.arrays import ArrayProbes, byte_array
 from tbgen.probe.states import AnyPosition, read_position
 from tbgen.tables.open_table import OpenTable
 from tbgen.text import counted, plies
@@ -111,18 +111,19 @@ class Positions:
         """Return the squares of the men, from a1 = 0 to h8 = 63, shape (n, men)."""
         return squares_of(self.layout, self.slot)
 
-    def weights(self) -> NDArray[np.uint8]:
-        """Return how many boards share the slot of each position, uint8 (n,): all its symmetric images.
+    def weights(self) -> NDArray[np.int64]:
+        """Return how many boards share the slot of each position, int64 (n,): all its symmetric images.
 
-        With pawns, these are 2 boards; else 8, or 4 if the position is its own image in a long diagonal.
+        With pawns, these are 2 boards; else 8, or 4 if the position is its own image in a long diagonal. With
+        them, ``np.bincount(positions.value, positions.weights(), 256)`` counts the boards of each value.
         """
         if self.layout.pawns:
-            return np.full(len(self), 2, np.uint8)
+            return np.full(len(self), 2)
         squares = self.squares()
         image = np.array(IMAGE[TRANSPOSE], np.uint8)[squares]
         for start, stop in self.layout.like_men:
             image[:, start:stop].sort(axis=1)
-        return np.where((image == squares).all(axis=1), 4, 8).astype(np.uint8)
+        return np.where((image == squares).all(axis=1), 4, 8)
 
     def board(self, index: int) -> AnyBoard:
         """Return the position with the index ``index`` as a board."""
@@ -219,11 +220,8 @@ class PositionTable:
         :raises TypeError: if an argument has a wrong type.
         :raises DamagedTableError: if the file cannot be read.
         """
-        for name, argument in (("count", count), ("seed", seed)):
-            if not isinstance(argument, int | np.integer):
-                raise TypeError(f"the {name} cannot be {type(argument).__name__}: expected a whole number")
-            if argument < 0:
-                raise UsageError(f"the {name} is {argument}: expected 0 or more")
+        require_whole("count", count, 0)
+        require_whole("seed", seed, 0)
         selector = _make_selector(value, depth)
         generator = np.random.default_rng(seed)
         sides_and_starts = list(self._sides_and_starts(side))
@@ -245,8 +243,20 @@ class PositionTable:
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     print(tables.table("KBvK").board(1, 2653).fen())
         8/8/1k6/8/5B2/8/8/K7 b - - 0 1
+
+        :raises UsageError: if the slot has no legal position.
+        :raises TypeError: if an argument has a wrong type, such as ``chess.WHITE``.
         """
-        return any_board_of(self.layout, Side(side), Slot(slot))
+        require_whole("side", side, 0)
+        require_whole("slot", slot, 0)
+        try:
+            board = any_board_of(self.layout, SIDES[side], Slot(slot))
+            validate(board)
+        except (ValueError, IndexError):
+            raise UsageError(
+                f"{self.material} has no position with side {side} to move in slot {slot}"
+            ) from None
+        return board
 
     def slot(self, position: AnyPosition) -> tuple[int, int]:
         """Return the side to move and the slot of a position, in the colours of the table.
@@ -261,12 +271,16 @@ class PositionTable:
             raise UsageError(f"the position is {kind}, not one of {self.material} without en passant rights")
         return located.side, located.slot
 
-    def slots(self, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def slots(self, squares: Any) -> NDArray[np.int64]:
         """Return the slots of positions: the inverse of :meth:`Positions.squares`, up to symmetric images.
 
         The slot is -1 if a man cannot be on its square. Other illegal positions have empty slots.
+
+        :raises UsageError: if the squares are not of shape (n, men), or a number is not a square.
+        :raises TypeError: if they are not whole numbers.
         """
-        return slots_of(self.layout, squares)
+        shape = (None, self.layout.free_count + self.layout.pawns)
+        return slots_of(self.layout, byte_array("squares", squares, shape, 63))
 
     def look_up(
         self, side: Any, slots: Any, accrued: Any = None

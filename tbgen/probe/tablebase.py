@@ -28,6 +28,7 @@ from tbgen.errors import (
     PositionError,
     TbgenError,
     UsageError,
+    require_whole,
     result_or_error,
 )
 from tbgen.index.position import validate
@@ -706,8 +707,9 @@ def open_tablebase(
 
     :raises UsageError: if a directory, passed or named by ``$TBGEN_DIR``, does not exist, or the rules are
         unknown.
-    :raises TypeError: if a directory is not a path.
+    :raises TypeError: if an argument has a wrong type.
     """
+    require_whole("number of bytes", cache_bytes, 0)
     for directory in directories or (os.environ.get("TBGEN_DIR") or None,):
         if not isinstance(directory, str | PathLike | None):
             raise TypeError(

@@ -139,6 +139,7 @@ REFUSED: list[tuple[tuple[Any, ...], type[Exception], str]] = [
     (("Kk", [[0, 20]], [chess.WHITE]), TypeError, "side has elements of type bool: expected whole numbers"),
     (("Kk", [[0, 20]], [0], [1, 2]), UsageError, "accrued has the shape"),
     (("Kk", [[0, 20]], [0], [1]), UsageError, "1 of the accrued scores end the game"),
+    (("Kk", [[0, 20]], [0], [128]), UsageError, "accrued has 128, which is not the code of a score"),
     (("KkQQ", [[0, 20, 40, 63]], [0]), MissingTableError, "KQQvK is missing"),
 ]
 

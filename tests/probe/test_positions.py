@@ -59,6 +59,7 @@ def test_all_positions(name: str, tablebase: Tablebase) -> None:
                 for turned in (each, each.transform(chess.flip_diagonal))
             }
         assert found.weights()[number] == len(images)
+    assert found.weights().dtype == np.int64  # so that products with values and depths are exact
     deepest = found.depth.max()
     assert len(table.positions(depth=deepest)) == table.count(depth=int(deepest)) > 0
     part = found[5:8]
@@ -130,6 +131,22 @@ def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
         (lambda count: table.sample(count, 1), -1, UsageError, "the count is -1: expected 0 or more"),
         (lambda count: table.sample(count, 1), 2.5, TypeError, "the count cannot be float: expected a whole"),
         (lambda seed: table.sample(1, seed), -1, UsageError, "the seed is -1: expected 0 or more"),
+        (
+            lambda side: table.board(side, 0),
+            chess.WHITE,
+            TypeError,
+            "the side cannot be bool: expected a whole",
+        ),
+        (
+            lambda side: table.board(side, 0),
+            2,
+            UsageError,
+            "KPvKP has no position with side 2 to move in slot 0",
+        ),
+        (lambda slot: table.board(0, slot), 0, UsageError, "no position with side 0 to move in slot 0"),
+        (lambda slot: table.board(0, slot), table.layout.size, UsageError, "no position"),
+        (table.slots, [[0, 20, 30, -1]], UsageError, "squares has numbers below 0"),
+        (table.slots, [[0, 20, 30]], UsageError, r"the shape \(1, 3\): expected \(n, 4\)"),
         (table.slot, right, UsageError, "one with an en passant right, not one of KPvKP without en passant"),
         (table.slot, kings, UsageError, "the position is KvK, not one of KPvKP without en passant rights"),
         (table.slot, chess.Board(), UsageError, "32 men"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import math
 import os
 import pickle
 import pydoc
@@ -22,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tbgen
+from tbgen.beyond.budget import Budget
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore, Signed, fold, merit, signed_of, to_gscore, to_signed
@@ -235,7 +237,11 @@ def test_a_rewritten_table_is_noticed_if_it_is_checked(own: Path) -> None:
 
 def test_other_arguments_get_a_sentence(own: Path) -> None:
     wrong: Any = 3
-    with open_tablebase(own) as tables:
+    text: Any = "e4"
+    odd: Any = np.True_
+    odd_turn = chess.Board(KINGS)
+    odd_turn.turn = odd
+    with open_tablebase(own) as tables, open_tablebase(own, rules="wg") as whole_game:
         table, game = tables.table("KBvK"), tbgen.Arbiter()
         assert tables.table_file("KBvK").info.material == "KBvK"
         assert table.count(depth=range(10**12)) == table.count()
@@ -245,7 +251,22 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
             (lambda: tbgen.Arbiter(cutoff=wrong), UsageError, "'3' is not a cutoff"),
             (lambda: game.push(wrong), TypeError, "the move cannot be int: expected a chess.Move"),
             (lambda: game.push_uci(wrong), TypeError, "the move cannot be int: expected text"),
+            (lambda: Variant(wrong), TypeError, "the rules cannot be int: expected their name"),
+            (lambda: tables.view(wrong), TypeError, "a view cannot be int: expected its name"),
+            (lambda: open_tablebase(own, cache_bytes=-1), UsageError, "number of bytes is -1: expected 0"),
+            (lambda: tables.probe(odd_turn), TypeError, "the side to move cannot be np.True_: expected"),
             (lambda: tbgen.solve(KINGS, tables=own / "no"), UsageError, "there is no directory"),
+            (
+                lambda: tbgen.solve(KINGS, tables=whole_game),
+                UsageError,
+                "are for the rules wg, but positions",
+            ),
+            (lambda: tbgen.solve(KINGS, mobile=[text]), TypeError, "square of a mobile man cannot be str"),
+            (lambda: Budget(threads=0), UsageError, "the number of threads is 0: expected 1 or more"),
+            (lambda: Budget(cells=text), TypeError, "the number of cells cannot be str: expected a whole"),
+            (lambda: Budget(seconds=math.nan), UsageError, "the seconds are nan: expected 0 or more"),
+            (lambda: Budget(seconds=text), TypeError, "the seconds cannot be str: expected a number"),
+            (lambda: Budget(suffice=wrong), TypeError, "suffice cannot be int: expected a function"),
             (lambda: tbgen.solve(KINGS, budget=wrong), TypeError, "the budget cannot be int"),
             (lambda: tbgen.solve(KINGS, mobile=wrong), TypeError, "the mobile men cannot be int"),
             (lambda: tbgen.solve(KINGS, syzygy=wrong), TypeError, "syzygy cannot be int"),

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -60,12 +60,12 @@ def open_in_some_process(path: Any) -> bool:
         found = os.stat(path)
     except OSError:
         return False
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.path.samestat(found, descriptor.stat()):
-                return True
-        except OSError:
-            continue
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):  # a process that ends cannot be listed
+            for descriptor in os.listdir(f"/proc/{process}/fd"):
+                with suppress(OSError):
+                    if os.path.samestat(found, os.stat(f"/proc/{process}/fd/{descriptor}")):
+                        return True
     return False
 
 
