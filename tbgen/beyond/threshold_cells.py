@@ -19,7 +19,14 @@ from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import gather_bits
 from tbgen.cells.routes import Route, home_of_route, routes_of
-from tbgen.cells.threshold import ProofLookup, Threshold, ThresholdSolution, solve_threshold
+from tbgen.cells.threshold import (
+    CellRanks,
+    ProofLookup,
+    Threshold,
+    ThresholdSolution,
+    rank_cell,
+    solve_threshold,
+)
 from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.index.layout import MIRROR_RANKS, SIDES
 from tbgen.moves.kernels.words import Words
@@ -27,6 +34,8 @@ from tbgen.store.cache import LruCache
 
 _MAX_RANKED_BYTES: Final = 1 << 30
 """Maximum memory of the solutions with ranks. The others answer only for fresh states."""
+_MAX_RANKS_BYTES: Final = 1 << 29
+"""Maximum memory of the ranks of cells, which further thresholds need."""
 
 
 class ThresholdCells(ExitSource):
@@ -40,16 +49,18 @@ class ThresholdCells(ExitSource):
         self._lock = Lock()
         self._ranked = LruCache[ThresholdSolution](_MAX_RANKED_BYTES, attrgetter("nbytes"))
         """The solutions with ranks, by cell and threshold."""
+        self._ranks = LruCache[CellRanks](_MAX_RANKS_BYTES, attrgetter("nbytes"))
 
     @property
     def nbytes(self) -> int:
         """Bytes kept in memory."""
         fresh = sum(solution.proved.nbytes for each in self._solutions.values() for solution in each.values())
-        return fresh + self._ranked.size
+        return fresh + self._ranked.size + self._ranks.size
 
     def forget(self) -> None:
         """Drop everything that can be computed again."""
         self._ranked.clear()
+        self._ranks.clear()
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether any threshold has been tried in a canonical cell."""
@@ -72,9 +83,10 @@ class ThresholdCells(ExitSource):
         """
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
+        ranks = self._ranks.get_or_make(cell, lambda: rank_cell(frame, threads))
         with threaded_map(min(threads, len(thresholds)), cell.size) as shared:
             solutions = list(
-                shared(lambda threshold: solve_threshold(frame, routes, threshold, proofs), thresholds)
+                shared(lambda threshold: solve_threshold(frame, ranks, routes, threshold, proofs), thresholds)
             )
         for solution in solutions:
             self.add(cell, solution)

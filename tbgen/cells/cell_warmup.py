@@ -14,7 +14,7 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games, solve_values
 from tbgen.cells.kernels.values import gather, gather_bits, mark_proved
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.threshold import Threshold, solve_threshold
+from tbgen.cells.threshold import Threshold, rank_cell, solve_threshold
 from tbgen.cells.window import ALL_SCORES
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
@@ -53,8 +53,9 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             queen_cell = Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQVK_MEN)
             solve_wins(queen_cell, lambda *_: None)
+            queen_frame = frame_of_cell(queen_cell)
             solution = solve_threshold(
-                frame_of_cell(queen_cell), [], Threshold(LOWER, Code(5)), lambda *_: False
+                queen_frame, rank_cell(queen_frame), [], Threshold(LOWER, Code(5)), lambda *_: False
             )
             words, numbers = solution.proved[0], np.zeros(1, np.int64)
             mark_proved(block.value, 0, True, words)

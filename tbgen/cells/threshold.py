@@ -12,12 +12,13 @@ import numpy as np
 from tbgen.board.score import NONE, Code, rank_of_code
 from tbgen.cells.bounds import LOWER, Block, part_of
 from tbgen.cells.cell import MAX_MOBILE, Cell
-from tbgen.cells.frames import ARRAY_MEMORY, CellFrame, pool_of_proofs
+from tbgen.cells.frames import ARRAY_MEMORY, CellFrame, pool_of_proofs, threaded_map
 from tbgen.cells.kernels import threshold as kernels
 from tbgen.cells.kernels.threshold import FIRST_RANK, Attractors, ExitScratch
 from tbgen.cells.kernels.values import mark_proved
 from tbgen.cells.routes import Route
 from tbgen.compiler.jit import python_of
+from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.best_exits import GOOD_EXIT
 from tbgen.moves.kernels.frame import mark_legal
@@ -96,6 +97,20 @@ def _attacker_of(threshold: Threshold) -> tuple[Side, int]:
     return (threshold.prover, own) if own < NONE else (SIDES[1 - threshold.prover], 254 - own)
 
 
+class CellRanks(NamedTuple):
+    """The legal positions of a cell and their ranks, which do not depend on thresholds."""
+
+    legal: Words
+    """uint64 (2, words): one bit for each slot, by side to move."""
+    rank_bits: Words
+    """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.moves.kernels.moves``)."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.legal.nbytes + self.rank_bits.nbytes
+
+
 ProofLookup: TypeAlias = Callable[[Route, Threshold], Words | bool]
 """Function that returns after which moves of a route a threshold is proved: the positions of the route's
 block, one bit for each slot, at least 64 bits; or True or False for all positions."""
@@ -123,8 +138,21 @@ def proved_after(route: Route, threshold: Threshold, block: Block | None, bound:
     return words
 
 
+def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
+    """Return the legal positions of a cell and their ranks."""
+    words = frame.frame.words
+    legal, rank_bits = np.empty((2, words), np.uint64), np.empty((2, words, SLICES), np.uint64)
+    pool, parts = pool_of_proofs(frame, {}, WHITE_TO_MOVE), equal_parts(words, threads)
+    with threaded_map(threads, frame.size) as thread_map:
+        list(thread_map(lambda part: mark_legal(frame.frame, legal, *part), parts))
+        arguments = frame.frame, pool, legal, rank_bits
+        list(thread_map(lambda part: kernels.count_moves(*arguments, _exit_scratch(), *part), parts))
+    return CellRanks(legal, rank_bits)
+
+
 def solve_threshold(
     frame: CellFrame,
+    ranks: CellRanks,
     routes: Iterable[Route],
     threshold: Threshold,
     proofs: ProofLookup,
@@ -133,6 +161,7 @@ def solve_threshold(
 ) -> ThresholdSolution:
     """Find the positions of a cell for which a threshold is proved.
 
+    :param ranks: the result of :func:`rank_cell`.
     :param routes: all routes out of the cell.
     :param proofs: returns after which moves out of the cell the threshold is proved.
     :param with_ranks: whether to find ``ThresholdSolution.joined``.
@@ -141,8 +170,7 @@ def solve_threshold(
     pool = pool_of_proofs(
         frame, {route.number: proofs(route, threshold) for route in routes}, threshold.prover
     )
-    search = _search_of(frame, with_ranks)
-    mark_legal(frame.frame, search.legal, 0, frame.frame.words)
+    search = _search_of(frame, ranks, with_ranks)
     kernels.find_exits(search, pool, _exit_scratch(), 0, frame.frame.words)
     attacker, last_rank = _attacker_of(threshold)
     _extend(search, attacker, last_rank)
@@ -172,16 +200,16 @@ def _extend(search: Attractors, attacker: Side, last_rank: int) -> None:
     kernels.attract(search, attacker, max(last_rank + 1, FIRST_RANK), last_rank == 0)
 
 
-def _search_of(frame: CellFrame, with_ranks: bool) -> Attractors:
-    """Return the data of a threshold about a cell, in which ``legal`` is undefined."""
+def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool) -> Attractors:
+    """Return the data of a threshold about a cell, in which the sets are undefined."""
     words = frame.frame.words
-    legal, open_, escapes, settled = (ARRAY_MEMORY.empty((2, words), np.uint64) for _ in range(4))
+    open_, escapes, settled = (ARRAY_MEMORY.empty((2, words), np.uint64) for _ in range(3))
     joined: Codes = ARRAY_MEMORY.empty((2, frame.size if with_ranks else 0), np.uint8)
     joined.fill(NEVER)
     return Attractors(
         frame=frame.frame,
-        legal=legal,
-        rank_bits=ARRAY_MEMORY.empty((2, words, SLICES), np.uint64),
+        legal=ranks.legal,
+        rank_bits=ranks.rank_bits,
         open=open_,
         escapes=escapes,
         settled=settled,

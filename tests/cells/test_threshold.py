@@ -11,7 +11,14 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, NO_RANK, WORST, Block, BoundsGame, pools_of_ends
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after, solve_threshold
+from tbgen.cells.threshold import (
+    Threshold,
+    ThresholdSolution,
+    can_ask,
+    proved_after,
+    rank_cell,
+    solve_threshold,
+)
 from tbgen.index.layout import SIDES
 from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive, sample
@@ -85,7 +92,7 @@ def test_thresholds_are_those_of_all_scores(end: int, seed: int, exits: MadeUp) 
         threshold = Threshold(end, Code(bound))
         if bound == WORST[end]:
             continue
-        solution = solve_threshold(frame, routes, threshold, proofs)
+        solution = solve_threshold(frame, rank_cell(frame), routes, threshold, proofs)
         assert np.array_equal(proved_slots(solution), follows(fresh.value, threshold)), threshold
         for score, layer in layers.items():
             expected = follows(np.where(layer == NONE, fresh.value, layer), threshold)

@@ -12,9 +12,11 @@ from tbgen.moves.geometry import BIT
 from tbgen.moves.kernels.best_exits import GOOD_EXIT, ExitSearch, record_exits
 from tbgen.moves.kernels.frame import decode, enter_word, reach
 from tbgen.moves.kernels.moves import (
+    MAX_WORD_MOVES,
     MoveBuffer,
     count_quiet_moves,
     list_scalar_successors,
+    move_buffer,
     positions_of_rank,
 )
 from tbgen.moves.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of, put
@@ -61,31 +63,54 @@ class ExitScratch(Struct):
 
 
 @jit
+def count_moves(
+    frame: Frame, pool: Pool, legal: Words, rank_bits: Words, scratch: ExitScratch, start: int, stop: int
+) -> None:
+    """Find the ranks of all positions of the words ``start`` to ``stop`` - 1.
+
+    :param pool: any pool of proofs for the cell.
+    :param legal: as in ``Attractors``.
+    :param rank_bits: output, as in ``Attractors``.
+    """
+    slices, men, buffer = scratch.slices, scratch.men, move_buffer(MAX_WORD_MOVES)
+    for word in range(start, stop):
+        for side in range(2):
+            own, other = legal[side, word], legal[1 - side]
+            slices[:] = ZERO
+            if own:
+                slices[0] = own & other[word]
+                count_quiet_moves(frame, word, side, own, other, buffer, slices)
+                occupied = enter_word(frame, word, men)
+                record_exits(
+                    ExitSearch(frame, pool, scratch.exits, side, 0, own, occupied, men, slices, False, True)
+                )
+            for index in range(rank_bits.shape[2]):
+                rank_bits[side, word, index] = slices[index]
+
+
+@jit
 def find_exits(search: Attractors, pool: Pool, scratch: ExitScratch, start: int, stop: int) -> None:
-    """Let the positions with a good exit join their mover's attractor, and find the ranks of all positions.
+    """Let the positions with a good exit join their mover's attractor.
 
     The result covers the words ``start`` to ``stop`` - 1.
 
     :param pool: the proofs of the threshold after the moves out of the cell.
     """
-    frame, slices = search.frame, scratch.slices
+    frame, slices, men = search.frame, scratch.slices, scratch.men
     for word in range(start, stop):
         for side in range(2):
-            legal, other = search.legal[side, word], search.legal[1 - side]
-            slices[:] = ZERO
+            legal, good = search.legal[side, word], ZERO
             if legal:
-                slices[0] = legal & other[word]
-                count_quiet_moves(frame, word, side, legal, other, search.buffer, slices)
-                occupied = enter_word(frame, word, scratch.men)
+                slices[GOOD_EXIT] = ZERO
+                occupied = enter_word(frame, word, men)
                 record_exits(
                     ExitSearch(
-                        frame, pool, scratch.exits, side, 0, legal, occupied, scratch.men, slices, False
+                        frame, pool, scratch.exits, side, 0, legal, occupied, men, slices, False, False
                     )
                 )
-                _join(search, side, word, slices[GOOD_EXIT], FIRST_RANK)
-            for index in range(search.rank_bits.shape[2]):
-                search.rank_bits[side, word, index] = slices[index]
-            search.open[side, word] = search.escapes[side, word] = legal & ~slices[GOOD_EXIT]
+                good = slices[GOOD_EXIT]
+                _join(search, side, word, good, FIRST_RANK)
+            search.open[side, word] = search.escapes[side, word] = legal & ~good
 
 
 @inlined

@@ -3,7 +3,7 @@
 A capture or pawn move resets the accrued score and leads to a position whose fresh value W is in the pool
 (``tbgen.moves.kernels.targets``). In a cell, quiet moves of frozen men and castling also leave the phase.
 
-To *record* a move is to count it and to update the best exit of its position.
+To *record* a move is to count it, if wanted, and to update the best exit of its position.
 
 An exit consists of the value that is best for the mover, and of the smallest and the greatest depth among the
 moves to this value. If the value is better for the mover than the accrued score, the smallest depth applies,
@@ -66,10 +66,12 @@ class ExitSearch(NamedTuple):
     men: Men
     """The men after the move being recorded; between moves, the men of the word."""
     slices: Words
-    """uint64 (SLICES,): bit-sliced counter of the word (``tbgen.moves.kernels.moves``), to which each
-    recorded move is added. With a pool of proofs, a further word collects the positions with a good exit."""
+    """uint64 (SLICES,): bit-sliced counter of the word (``tbgen.moves.kernels.moves``). With a pool of
+    proofs, a further word collects the positions with a good exit."""
     captures_only: bool
     """Whether to omit pawn moves that are not captures."""
+    counting: bool
+    """Whether to count the moves in ``slices``."""
 
 
 @inlined
@@ -215,9 +217,12 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
 def _record_by_proofs(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
     """Implement ``record_moves`` for pools of proofs.
 
-    A move is good for the prover if the claim is proved after it, and good for the other side if it is not:
-    what is unknown never helps the prover.
+    A move is good for the prover if the threshold is proved after it, and good for the other side if it is
+    not: what is unknown never helps the prover.
     """
+    mask &= ~search.slices[GOOD_EXIT]
+    if mask == ZERO:
+        return
     pool = search.pool
     route, victim = _route(search, mover, captured, promotion)
     start = pool.routes.start[pool.routes.block[route]]
@@ -246,7 +251,8 @@ def record_moves(
     ``mover`` is the index of the moving man, or ``PAWN``. ``captured`` and ``promotion`` are indices of
     ``Targets.number``. ``ep_file`` is the file of the pawn if it makes a double step, else -1.
     """
-    add_moves(search.slices, MOVE_SLICE, mask)
+    if search.counting:
+        add_moves(search.slices, MOVE_SLICE, mask)
     if search.pool.prover >= 0:
         _record_by_proofs(search, mask, mover, captured, promotion)
     elif len(search.pool.routes.block):
@@ -488,7 +494,6 @@ def find_exit(frame: Frame, pool: Pool, node: int, buffer: ExitBuffer) -> None:
     """Find the best exit of one legal position and store it in ``buffer.exits``."""
     side, word, bit = place_of(frame, node)
     occupied = enter_word(frame, word, buffer.men)
-    buffer.slices[:] = ZERO
     buffer.exits.min_depth[0] = NO_EXIT
     exits, men, slices = buffer.exits, buffer.men, buffer.slices
-    record_exits(ExitSearch(frame, pool, exits, side, -bit, BIT[bit], occupied, men, slices, False))
+    record_exits(ExitSearch(frame, pool, exits, side, -bit, BIT[bit], occupied, men, slices, False, False))

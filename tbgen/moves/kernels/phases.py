@@ -45,7 +45,9 @@ def _count_moves_and_find_exits(
             if legal:
                 occupied = enter_word(frame, word, men)
                 record_exits(
-                    ExitSearch(frame, pool, exits, side, first_slot, legal, occupied, men, slices, False)
+                    ExitSearch(
+                        frame, pool, exits, side, first_slot, legal, occupied, men, slices, False, True
+                    )
                 )
             phase.alive[side, word] = legal
 
@@ -86,10 +88,9 @@ def find_side_exits(
         first_slot = word * 64
         reset_exits(exits, first_slot)
         if mask:
-            slices[:] = ZERO
             occupied = enter_word(frame, word, men)
             search = ExitSearch(
-                frame, pool, exits, side, first_slot, mask, occupied, men, slices, captures_only
+                frame, pool, exits, side, first_slot, mask, occupied, men, slices, captures_only, False
             )
             record_exits(search)
 

@@ -79,7 +79,7 @@ def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: 
         move(best.max_depth, first_slot, exits.max_depth, node, ALL)
         for digit in range(SLICES):
             slices[digit] = phase.rank_bits[side, word, digit]
-        search = ExitSearch(frame, pool, best, side, first_slot, legal, occupied, men, slices, False)
+        search = ExitSearch(frame, pool, best, side, first_slot, legal, occupied, men, slices, False, True)
         mask = ZERO
         for origin in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
             mask |= _record_capture(search, square, origin)
