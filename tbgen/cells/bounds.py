@@ -29,7 +29,7 @@ from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.phases import find_side_exits
 from tbgen.moves.kernels.words import Codes, Plies, Words
-from tbgen.moves.structs import Pool
+from tbgen.moves.structs import Pool, make_men
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import clear_empty_slots, solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
@@ -200,8 +200,11 @@ class BoundsGame:
         """
         with self._workspace() as workspace:
             phase, (exits, _), words = workspace.phase, spare_memory(workspace), workspace.frame.words
-            mark_legal(workspace.frame, phase.legal, 0, words)
-            find_side_exits(moves_of(workspace), self._pool, side, False, phase.legal[side], exits, 0, words)
+            men = make_men()
+            mark_legal(workspace.frame, phase.legal, men, 0, words)
+            find_side_exits(
+                moves_of(workspace), self._pool, side, False, phase.legal[side], exits, men, 0, words
+            )
             buffer = self._buffer_for(None, side_count=1)
             fill_with_exits(exits, side, bound, buffer.value[0], buffer.depth[0])
         value, depth = self._cell_block(buffer)

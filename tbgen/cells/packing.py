@@ -27,6 +27,7 @@ from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber,
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
 from tbgen.moves.kernels.frame import mark_legal
+from tbgen.moves.structs import make_men
 
 _ZLIB_LEVEL: Final = 6
 """Compression level of zlib. The time that lower levels save is not worth the space they cost; higher levels
@@ -142,7 +143,7 @@ def legal_slots(cell: Cell) -> list[Flags]:
     frame = frame_of_cell(cell)
     words = frame.frame.words
     legal = np.zeros((len(SIDES), words), np.uint64)
-    mark_legal(frame.frame, legal, 0, words)
+    mark_legal(frame.frame, legal, make_men(), 0, words)
     is_legal = np.unpackbits(legal.view(np.uint8), axis=-1, bitorder="little").view(bool)
     square = frame.squares[-1]
     return list(is_legal if square < 0 else is_legal.reshape(len(SIDES), -1, 64)[..., square].copy())

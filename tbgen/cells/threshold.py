@@ -23,9 +23,8 @@ from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.best_exits import GOOD_EXIT
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, move_buffer
-from tbgen.moves.kernels.targets import men_buffer
 from tbgen.moves.kernels.words import Codes, Words
-from tbgen.moves.structs import Exits
+from tbgen.moves.structs import Exits, make_men
 
 NEVER: Final = 255
 """Element of ``ThresholdSolution.joined`` of a position that has joined neither attractor."""
@@ -144,7 +143,7 @@ def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
     legal, rank_bits = np.empty((2, words), np.uint64), np.empty((2, words, SLICES), np.uint64)
     pool, parts = pool_of_proofs(frame, {}, WHITE_TO_MOVE), equal_parts(words, threads)
     with threaded_map(threads, frame.size) as thread_map:
-        list(thread_map(lambda part: mark_legal(frame.frame, legal, *part), parts))
+        list(thread_map(lambda part: mark_legal(frame.frame, legal, make_men(), *part), parts))
         arguments = frame.frame, pool, legal, rank_bits
         list(thread_map(lambda part: kernels.count_moves(*arguments, _exit_scratch(), *part), parts))
     return CellRanks(legal, rank_bits)
@@ -223,4 +222,4 @@ def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool) -> Attracto
 def _exit_scratch() -> ExitScratch:
     no_exits = Exits(np.empty(0, np.uint8), np.empty(0, np.uint16), np.empty(0, np.uint16))
     slices = np.zeros(GOOD_EXIT + 1, np.uint64)
-    return ExitScratch(no_exits, python_of(men_buffer)(), slices)
+    return ExitScratch(no_exits, make_men(), slices)

@@ -25,6 +25,7 @@ from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.moves import move_buffer
 from tbgen.moves.kernels.words import Words
+from tbgen.moves.structs import make_men
 
 _MIN_SHARED_SLOTS: Final = 64**4
 """Minimum number of slots for which the work is divided into parts for several threads."""
@@ -128,7 +129,7 @@ def _legal_positions(cell: Cell, executor: Executor) -> Words:
     """Return the legal positions of a cell, uint64 (2, words), by side to move."""
     frame = frame_of_cell(cell).frame
     legal = np.zeros((2, frame.words), np.uint64)
-    list(executor.map(lambda part: mark_legal(frame, legal, *part), equal_parts(frame.words, 8)))
+    list(executor.map(lambda part: mark_legal(frame, legal, make_men(), *part), equal_parts(frame.words, 8)))
     return legal
 
 

@@ -4,12 +4,13 @@ This module does not import numba, nor the arrays of :mod:`tbgen.moves.geometry`
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.board.material import MAX_MEN
 from tbgen.compiler.structs import Codes, Ints, Plies, Struct, Word, Words
+from tbgen.index.zeroing import PROMOTED
 
 MAX_TARGETS = 63
 """Greatest number of squares to which one man can move."""
@@ -96,7 +97,8 @@ class Targets(Struct):
     """Index in the pool of the first en passant position."""
 
 
-class Men(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Men(Struct):
     """The men after a move, for all squares of the bit man at once."""
 
     squares: Ints
@@ -106,6 +108,11 @@ class Men(NamedTuple):
     """uint64 (2,): squares of White's and Black's pawns."""
     scratch: Ints
     """int64 (MAX_MEN,): scratch memory of ``slots_after``."""
+
+
+def make_men() -> Men:
+    """Return buffers for the men of a position."""
+    return Men(np.zeros(PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.zeros(MAX_MEN, np.int64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.phases import prepare_words
 from tbgen.moves.kernels.words import Codes, Words
 from tbgen.moves.pool import Map, PoolLoader
-from tbgen.moves.structs import Exits, Frame, Pool
+from tbgen.moves.structs import Exits, Frame, Pool, make_men
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
@@ -115,9 +115,9 @@ def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1
     :param mapper: called like ``map``; may distribute the parts over threads.
     """
     ranges = equal_parts(workspace.frame.words, parts)
-    list(mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, *part), ranges))
+    list(mapper(lambda part: mark_legal(workspace.frame, workspace.phase.legal, make_men(), *part), ranges))
     moves = moves_of(workspace)
-    list(mapper(lambda part: prepare_words(moves, pool, symmetric, *part), ranges))
+    list(mapper(lambda part: prepare_words(moves, pool, symmetric, make_men(), *part), ranges))
 
 
 def store_fresh(workspace: Workspace, loader: PoolLoader, phase: int, parts: int, mapper: Map = map) -> None:
@@ -259,7 +259,7 @@ class PhaseSolver:
         nodes = self._workspace.frame.words * 64
         positions = make_ep_positions(nodes)
         start = self._pool.targets.ep_offset + config.number * nodes
-        find_ep_positions(workspace, self._pool, config.square, positions)
+        find_ep_positions(workspace, self._pool, config.square, positions, make_men())
         if (rank := int(positions.rank.max())) > MAX_CODED_RANK:
             raise LimitError(f"scores of rank {rank}, as of an en passant position, have no code in a table")
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]

@@ -15,7 +15,7 @@ from tbgen.index.layout import WHITE_TO_MOVE, layout_of
 from tbgen.index.table import AccruedForm, Source
 from tbgen.moves.frames import expand
 from tbgen.moves.pool import PoolLoader
-from tbgen.moves.structs import Pool
+from tbgen.moves.structs import Pool, make_men
 from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
@@ -61,7 +61,7 @@ def compile_single_thread_kernels(material: Material, sources: Mapping[Material,
     compile_for(solve_ranks, workspace, pool, 0, 0, agendas, record)
     compile_for(settle_rank, workspace, 0, agendas)
     positions = make_ep_positions(64)
-    compile_for(find_ep_positions, workspace, pool, 0, positions)
+    compile_for(find_ep_positions, workspace, pool, 0, positions, make_men())
     compile_for(solve_ep_positions, workspace.attackers[0], workspace.fresh, positions, (0, 0), pool, 0)
 
 

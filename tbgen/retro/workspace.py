@@ -32,15 +32,13 @@ from typing import Final
 import numpy as np
 
 from tbgen.board.variant import Resets, Variant, unlisted_error
-from tbgen.compiler.jit import python_of
 from tbgen.index.layout import Layout
 from tbgen.moves.frames import frame_of, like_men_of, make_exits, make_phase
 from tbgen.moves.kernels.best_exits import ExitBuffer
 from tbgen.moves.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveBuffer
-from tbgen.moves.kernels.targets import men_buffer
 from tbgen.moves.kernels.words import Codes, Ints, Plies
 from tbgen.moves.pool import QUARTERS
-from tbgen.moves.structs import Exits, Frame, Phase, PhaseMoves, Pool, SpareMemory
+from tbgen.moves.structs import Exits, Frame, Phase, PhaseMoves, Pool, SpareMemory, make_men
 from tbgen.retro.kernels.en_passant import EpPositions
 from tbgen.retro.kernels.functions import FunctionNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -113,7 +111,7 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
             np.empty(moves_shape, np.int64),
             np.empty((parts, MAX_SCALARS), np.int64),
         ),
-        exit_buffer=ExitBuffer(make_exits(1), python_of(men_buffer)(), np.empty(SLICES, np.uint64)),
+        exit_buffer=ExitBuffer(make_exits(1), make_men(), np.empty(SLICES, np.uint64)),
         max_depth=np.zeros(1, np.int64),
     )
 

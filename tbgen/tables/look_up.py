@@ -24,8 +24,8 @@ from tbgen.errors import TbgenError
 from tbgen.index.arrays import Part, equal_parts, joined_ranges, parts_of_size, squares_of
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
-from tbgen.index.zeroing import PROMOTED, targets_of
-from tbgen.moves.structs import MAX_TARGETS, Men
+from tbgen.index.zeroing import targets_of
+from tbgen.moves.structs import MAX_TARGETS, make_men
 from tbgen.moves.targets import make_targets
 from tbgen.tables.coding import BLOCKS, PerThread, digit_order, rows_of, stored_side
 from tbgen.tables.destinations import Destinations, ZeroingBuffers
@@ -94,8 +94,7 @@ _find_exits: Final = KERNELS.kernel("find_exits")
 def make_zeroing_buffers() -> ZeroingBuffers:
     """Return buffers for listing zeroing moves."""
     squares, child = np.zeros((2, MAX_MEN), np.int64)
-    men = Men(np.zeros(PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.zeros(MAX_MEN, np.int64))
-    return ZeroingBuffers(squares, men, child)
+    return ZeroingBuffers(squares, make_men(), child)
 
 
 def empty_moves(positions: int) -> ZeroingMoves:

@@ -24,7 +24,7 @@ from tbgen.moves.kernels.moves import MAX_WORD_MOVES, move_buffer
 from tbgen.moves.kernels.phases import find_side_exits
 from tbgen.moves.kernels.words import ALL
 from tbgen.moves.pool import Map, Result
-from tbgen.moves.structs import PhaseMoves, Pool, SpareMemory
+from tbgen.moves.structs import PhaseMoves, Pool, SpareMemory, make_men
 from tbgen.store.schema import slots_in
 from tbgen.tables.coding import PerThread, block_rows_of, stored_side
 from tbgen.tables.kernels.derive import (
@@ -162,14 +162,18 @@ class NeedFinder:
             sets = data.phase.canonical, data.phase.legal[side]
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
+        def find_exits(mover: Side, captures_only: bool) -> None:
+            arguments = moves, pool, mover, captures_only, data.phase.canonical, exits
+            run_parts(lambda *part: find_side_exits(*arguments, make_men(), *part))
+
         run_parts(find_ranks, data.phase, data.rank)
         ranks = data.rank[derived].reshape(-1, 64)
         highest = max(run_parts(lambda *part: int(ranks[slice(*part)].max(initial=0))))
         if highest > MAX_DERIVED_RANK:
             raise LimitError(f"{layout.material}: ranks of {highest} to derive do not fit into packed tables")
-        run_parts(find_side_exits, moves, pool, side, True, data.phase.canonical, exits)
+        find_exits(side, True)
         run_parts(flag_by_exit, data, side)
-        run_parts(find_side_exits, moves, pool, derived, False, data.phase.canonical, exits)
+        find_exits(derived, False)
         needed[:] = 0
         exceptions = np.full(frame.words, ALL)
         for search in range(_SEARCH_ROUNDS + 1):

@@ -40,7 +40,7 @@ from tbgen.moves.kernels.canonical import copy_canonical, mark_canonical
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.phases import clear_images, find_side_exits, prepare_words
 from tbgen.moves.pool import PoolLoader, SolvedPhases
-from tbgen.moves.structs import Exits, PhaseMoves
+from tbgen.moves.structs import Exits, PhaseMoves, make_men
 from tbgen.progress import Progress, silent
 from tbgen.system.memory import discard, zeros
 from tbgen.tables.coding import (
@@ -276,7 +276,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
     def _fill_part(self, start: int, stop: int) -> bool:
         """Implement :meth:`fill_stored_side` for some words; return whether they are undamaged."""
         data, sets = self._data, self._data.phase
-        prepare_words(self._moves, self._loader.pool, self._symmetric, start, stop)
+        prepare_words(self._moves, self._loader.pool, self._symmetric, make_men(), start, stop)
         find_ranks(sets, data.rank, start, stop)
         if self._layout.pawns:  # for the stored side, only the exits by captures are needed
             self._find_exits(self._side, True, start, stop)
@@ -293,7 +293,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         """Find the exits of some words with ``side`` to move, at canonical slots."""
         among = self._data.phase.canonical
         exits = self._data.exits[side]
-        arguments = self._moves, self._loader.pool, int(side), captures_only, among, exits
+        arguments = self._moves, self._loader.pool, int(side), captures_only, among, exits, make_men()
         find_side_exits(*arguments, start, stop)
 
     def _discard_exits(self, side: Side, start: int, stop: int) -> None:
@@ -403,7 +403,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         place_pawns(data.frame, layout, phase)
         self._symmetric = mirrors_itself(layout, phase)
         data.start[:] = first_slot, layout.size + first_slot
-        self._run(mark_legal, data.frame, data.phase.legal)
+        self._run(lambda *part: mark_legal(data.frame, data.phase.legal, make_men(), *part))
 
     def _phase_slots(self, side: Side) -> slice:
         """Return the slots of the phase with ``side`` to move."""

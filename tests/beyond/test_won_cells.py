@@ -25,6 +25,7 @@ from tbgen.cells.wins import Wins
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.words import Words
+from tbgen.moves.structs import make_men
 from tests.support.exhaustive import exhaustive
 from tests.support.exit_contract import check_source, views_of
 
@@ -141,5 +142,5 @@ def legal_words_of(wins: Wins) -> Words:
     """Return the legal positions with Black to move."""
     frame = frame_of_cell(wins.cell).frame
     legal = np.zeros((2, frame.words), np.uint64)
-    mark_legal(frame, legal, 0, frame.words)
+    mark_legal(frame, legal, make_men(), 0, frame.words)
     return np.asarray(legal[BLACK_TO_MOVE])

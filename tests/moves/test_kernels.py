@@ -27,7 +27,7 @@ from tbgen.moves.kernels.canonical import mark_canonical
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.phases import prepare_words
 from tbgen.moves.pool import PoolLoader
-from tbgen.moves.structs import NO_EXIT
+from tbgen.moves.structs import NO_EXIT, make_men
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.events import (
     NO_NODE,
@@ -82,7 +82,7 @@ def test_like_scalars_are_solved_in_order(name: str) -> None:
         one, other = word >> 6 & 63, word & 63
         swapped = word + (other - one) * 64 + one - other
         for each in (word, swapped):
-            mark_legal(frame, legal, each, each + 1)
+            mark_legal(frame, legal, make_men(), each, each + 1)
         later, earlier = (word, swapped) if one > other else (swapped, word)
         assert not legal[:, later].any() or later == earlier
         solved += legal[:, earlier].any()
@@ -114,7 +114,7 @@ def test_a_solver_has_the_canonical_slots(name: str) -> None:
     frame, like = frame_of(layout), like_men_of(layout)
     legal, canonical = np.zeros((2, frame.words), np.uint64), np.zeros(frame.words, np.uint64)
     place_pawns(frame, layout, 0)
-    mark_legal(frame, legal, 0, frame.words)
+    mark_legal(frame, legal, make_men(), 0, frame.words)
     mark_canonical(frame, like, mirrors_itself(layout, 0), canonical, 0, frame.words)
     assert (in_table[slots_in((legal[0] | legal[1]) & canonical)] >= 0).all()
     to_solver_order(layout, in_table)
@@ -137,7 +137,7 @@ def phase_of(layout: Layout, phase: int) -> Workspace:
     """A workspace with the legal positions of a phase."""
     workspace = make_workspace(layout, Variant.R_MOBILITY)
     place_pawns(workspace.frame, layout, phase)
-    mark_legal(workspace.frame, workspace.phase.legal, 0, workspace.frame.words)
+    mark_legal(workspace.frame, workspace.phase.legal, make_men(), 0, workspace.frame.words)
     return workspace
 
 
@@ -181,7 +181,12 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
         loader.load_blocks([phase])
         put_own(loader, layout, table, phase)
         prepare_words(
-            moves_of(workspace), loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words
+            moves_of(workspace),
+            loader.pool,
+            mirrors_itself(layout, phase),
+            make_men(),
+            0,
+            workspace.frame.words,
         )
         for _ in range(sample(320, 480) // min(8, len(layout.placements))):
             slot, side = rng.randrange(64 * workspace.frame.words), rng.randrange(2)

@@ -20,7 +20,7 @@ from tbgen.index.zeroing import phases_after_pawn_steps
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.words import ZERO, Words
 from tbgen.moves.pool import PoolLoader
-from tbgen.moves.structs import Frame
+from tbgen.moves.structs import Frame, Men
 from tbgen.retro import ranks, solver, workspace
 from tbgen.retro.kernels.functions import Runs
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -125,8 +125,8 @@ def solve_phase(
 def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same on one thread and on three, which meet at nearly every level."""
 
-    def few_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
-        mark_legal(frame, legal, start, stop)
+    def few_words(frame: Frame, legal: Words, men: Men, start: int, stop: int) -> None:
+        mark_legal(frame, legal, men, start, stop)
         legal[:, max(start, 1 << 12) : stop] = ZERO  # White's king does not leave a1
 
     monkeypatch.setattr(ranks, "mark_legal", few_words)

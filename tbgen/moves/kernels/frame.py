@@ -18,7 +18,7 @@ from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import TRANSPOSE
 from tbgen.moves.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF
-from tbgen.moves.kernels.targets import VARIABLE, attacks_along, men_buffer, pawn_attacks
+from tbgen.moves.kernels.targets import VARIABLE, attacks_along, pawn_attacks
 from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, ride, rotated
 from tbgen.moves.structs import Frame, Men, Movement
 
@@ -187,13 +187,12 @@ def enter_word(frame: Frame, word: int, men: Men) -> Word:
 
 
 @jit
-def mark_legal(frame: Frame, legal: Words, start: int, stop: int) -> None:
+def mark_legal(frame: Frame, legal: Words, men: Men, start: int, stop: int) -> None:
     """Set ``legal[:, start:stop]``, uint64 (2, words), to the legal positions of these words.
 
     A position is legal if all men are on different squares and the side not to move is not in check. Words in
-    which like scalars are not sorted by square get no legal positions.
+    which like scalars are not sorted by square get no legal positions. ``men`` is scratch memory.
     """
-    men = men_buffer()
     for word in range(start, stop):
         occupied = enter_word(frame, word, men) if ordered_word(frame, word) == word else ZERO
         for side in range(2):

@@ -15,7 +15,6 @@ from tbgen.moves.kernels.moves import (
     count_quiet_moves,
     move_buffer,
 )
-from tbgen.moves.kernels.targets import men_buffer
 from tbgen.moves.kernels.words import ALL, ZERO, Codes, Plies, Words, add, put
 from tbgen.moves.structs import Exits, Men, PhaseMoves, Pool
 
@@ -53,13 +52,14 @@ def _count_moves_and_find_exits(
 
 
 @jit
-def prepare_words(moves: PhaseMoves, pool: Pool, symmetric: bool, start: int, stop: int) -> None:
+def prepare_words(moves: PhaseMoves, pool: Pool, symmetric: bool, men: Men, start: int, stop: int) -> None:
     """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
 
     ``alive`` is set to the legal positions. ``symmetric`` says whether the pawns of the phase are their own
-    mirror image. ``mark_legal`` must already have processed all words of the phase.
+    mirror image. ``mark_legal`` must already have processed all words of the phase. ``men`` is
+    scratch memory.
     """
-    _count_moves_and_find_exits(moves, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
+    _count_moves_and_find_exits(moves, pool, move_buffer(MAX_WORD_MOVES), men, start, stop)
     mark_canonical(moves.frame, moves.like_men, symmetric, moves.phase.canonical, start, stop)
 
 
@@ -71,6 +71,7 @@ def find_side_exits(
     captures_only: bool,
     among: Words,
     exits: Exits,
+    men: Men,
     start: int,
     stop: int,
 ) -> None:
@@ -78,11 +79,11 @@ def find_side_exits(
 
     Positions of ``among``, uint64 (words,), get their best zeroing move, or their best capture if
     ``captures_only``. Other positions have no exit. ``exits`` is the output, with one element for each slot.
+    ``men`` is scratch memory.
     """
     frame = moves.frame
     legal = moves.phase.legal[side]
     slices = np.empty(SLICES, np.uint64)
-    men = men_buffer()
     for word in range(start, stop):
         mask = legal[word] & among[word]
         first_slot = word * 64

@@ -6,10 +6,7 @@ other zeroing moves lead to. A *block* is one phase of one material, with White 
 slots of legal positions have values, whether they are canonical or not.
 """
 
-import numpy as np
-
-from tbgen.board.material import MAX_MEN
-from tbgen.compiler.jit import inlined, int64, jit, kernel
+from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index import zeroing
 from tbgen.moves.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.moves.kernels.words import ZERO, Ints, Word, Words, bits_of, image
@@ -28,12 +25,6 @@ NOTHING_PROVED, ALL_PROVED = int64(-1), int64(-2)
 """Elements of ``Routes.start`` in a pool of proofs, for routes that need no bits."""
 ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of possible routes."""
-
-
-@jit
-def men_buffer() -> Men:
-    """Return buffers for the men of a position."""
-    return Men(np.zeros(zeroing.PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(MAX_MEN, np.int64))
 
 
 @inlined

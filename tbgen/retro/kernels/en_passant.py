@@ -16,9 +16,9 @@ from tbgen.moves.geometry import BIT, PAWN_ATTACKS
 from tbgen.moves.kernels.best_exits import NO_INDEX, NO_MAN, PAWN, ExitSearch, keep_best_exit, record_moves
 from tbgen.moves.kernels.frame import enter_word, king_safe_bits
 from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, list_quiet_targets, move_buffer, rank_at
-from tbgen.moves.kernels.targets import CAPTURED_PAWN, men_buffer
+from tbgen.moves.kernels.targets import CAPTURED_PAWN
 from tbgen.moves.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
-from tbgen.moves.structs import NO_EXIT, Exits, Pool
+from tbgen.moves.structs import NO_EXIT, Exits, Men, Pool
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 
@@ -56,15 +56,16 @@ def _record_capture(search: ExitSearch, square: int, origin: int) -> Word:
 
 
 @jit
-def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: EpPositions) -> None:
+def find_ep_positions(
+    workspace: Workspace, pool: Pool, square: int, positions: EpPositions, men: Men
+) -> None:
     """Find the positions of the phase with a legal en passant capture on ``square``, and their exits.
 
-    The other moves of the phase must already have been counted.
+    The other moves of the phase must already have been counted. ``men`` is scratch memory.
     """
     frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, positions.exits
     side = side_with_right(square)
     vacant = BIT[square] | BIT[square + (8 if side == 0 else -8)]
-    men = men_buffer()
     slices = np.empty(SLICES, np.uint64)
     positions.rank[:] = 0
     for word in range(frame.words):
