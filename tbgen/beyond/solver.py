@@ -21,7 +21,7 @@ from tbgen.beyond.search import Search
 from tbgen.beyond.solution import BoundsCollector, Solution, SolvedMove, scores
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import MobileChoice, mobile_sets_to_try
-from tbgen.beyond.table_source import Tables
+from tbgen.beyond.table_source import Tables, require_r_mobility
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import Fresh, position_score, validate
 from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
@@ -32,7 +32,7 @@ from tbgen.cells.bounds import WORST, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
-from tbgen.errors import MissingLayerError, MissingTableError, UsageError, require_whole
+from tbgen.errors import MissingLayerError, MissingTableError, UsageError, quote, require_whole
 from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess
 from tbgen.probe.syzygy import Syzygy
@@ -101,6 +101,8 @@ def solve(
         raise TypeError(f"the budget cannot be {type(budget).__name__}: expected tbgen.beyond.budget.Budget")
     if not isinstance(mobile, Iterable | None):
         raise TypeError(f"the mobile men cannot be {type(mobile).__name__}: expected squares")
+    if isinstance(mobile, str) and mobile != "auto":
+        raise UsageError(f"{quote(mobile)} names no mobile men: expected squares such as chess.E4, or 'auto'")
     if mobile is not None and mobile != "auto":
         mobile = tuple(mobile)
         for square in mobile:
@@ -111,8 +113,7 @@ def solve(
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else open_tablebase(tables) as opened:
-        if opened.rules is not Variant.R_MOBILITY:
-            raise UsageError(f"the tables are for the rules {opened.rules}, but positions are solved under r")
+        require_r_mobility(opened)
         solution = _solution_from_tables(opened, board, stated_score, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution

@@ -22,11 +22,12 @@ from tbgen.beyond.exit_sources import ExitSource
 from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Signed, code_of, to_signed
+from tbgen.board.variant import Variant
 from tbgen.cells.bounds import Block, Bounds, gather_block, side_after
 from tbgen.cells.cell import Cell, CellPosition, piece_of
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
-from tbgen.errors import MissingTableError
+from tbgen.errors import MissingTableError, UsageError
 from tbgen.index.layout import IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, Side, layout_of
 from tbgen.index.table import Source
 from tbgen.index.zeroing import en_passant_configs, promotion_places
@@ -42,6 +43,15 @@ _LOOK_UP_THREADS: Final = 2
 """Maximum number of threads that look up positions at the same time. Each of them starts further threads."""
 _MAX_PHASE_BYTES: Final = 512 << 20
 """Maximum memory of the cached phases."""
+
+
+def require_r_mobility(tablebase: Tablebase) -> None:
+    """Check that tables are for the rules under which positions are solved.
+
+    :raises UsageError: if they are not.
+    """
+    if tablebase.rules is not Variant.R_MOBILITY:
+        raise UsageError(f"the tables are for the rules {tablebase.rules}, but positions are solved under r")
 
 
 class Tables(ExitSource):
@@ -61,6 +71,7 @@ class Tables(ExitSource):
     exact = final = proved = True
 
     def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
+        require_r_mobility(tablebase)
         self.tablebase, self._threads = tablebase, threads
         self._missing: set[Material] = set()
         """Materials whose tables were needed and are missing."""

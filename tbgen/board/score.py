@@ -65,6 +65,8 @@ class GScore(Immutable):
     Scores are ordered from White's point of view, so a greater score is better for White:
     ``G0.0 > G0.5 > G1.0 > ... > -G1.0 > -G0.5 > -G0.0``.
 
+    No score equals a text: compare it with ``GScore("G1.5")``.
+
     A score is made from a text, or from a rank and whether White is the holder:
 
     :ivar rank: twice the number of legal moves, plus 1 if there is no check; also twice the unsigned G-score.

@@ -170,7 +170,7 @@ class Cell:
             if board.piece_at(square) is not None:
                 return None
             board.set_piece_at(square, piece_of(man))
-        board.turn = side == WHITE_TO_MOVE
+        board.turn = bool(side == WHITE_TO_MOVE)  # numpy may have computed the side
         return board
 
     def squares_of(self, board: chess.Board) -> list[int]:

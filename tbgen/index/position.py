@@ -188,7 +188,7 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
         board.set_piece_at(square, chess.Piece(chess.PAWN, index < layout.white_pawns))
     if board.occupied.bit_count() < layout.free_count + layout.pawns:
         raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
-    board.turn = side == WHITE_TO_MOVE
+    board.turn = bool(side == WHITE_TO_MOVE)  # numpy may have computed the side
     board.ep_square = ep_square
     return board
 

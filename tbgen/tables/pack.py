@@ -162,7 +162,7 @@ class NeedFinder:
             sets = data.phase.canonical, data.phase.legal[side]
             run_parts(copy_canonical, frame, like_men, symmetric, *sets, pool.value[slots], pool.depth[slots])
 
-        def find_exits(mover: Side, captures_only: bool) -> None:
+        def find_exits(mover: int, captures_only: bool) -> None:
             arguments = moves, pool, mover, captures_only, data.phase.canonical, exits
             run_parts(lambda *part: find_side_exits(*arguments, make_men(), *part))
 

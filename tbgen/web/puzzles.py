@@ -230,7 +230,9 @@ def _materials(stock: Stock, required_material: Material | None) -> Sequence[Mat
     if required_material:
         stock.usable_entry(required_material)
         if required_material.is_described:
-            raise UsageError(f"{required_material} has described men: puzzles have only men of chess")
+            raise UsageError(
+                f"{required_material} has described men: puzzles and challenges have only men of chess"
+            )
         return [required_material]
     return [m for m in stock.small_materials() if m.men >= _MIN_MEN and not m.is_described]
 

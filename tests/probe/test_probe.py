@@ -262,6 +262,11 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
                 "are for the rules wg, but positions",
             ),
             (lambda: tbgen.solve(KINGS, mobile=[text]), TypeError, "square of a mobile man cannot be str"),
+            (
+                lambda: tbgen.solve(KINGS, mobile=text),
+                UsageError,
+                "'e4' names no mobile men: expected squares",
+            ),
             (lambda: Budget(threads=0), UsageError, "the number of threads is 0: expected 1 or more"),
             (lambda: Budget(cells=text), TypeError, "the number of cells cannot be str: expected a whole"),
             (lambda: Budget(seconds=math.nan), UsageError, "the seconds are nan: expected 0 or more"),

@@ -161,8 +161,16 @@ def importing(name: str, globals: Any = None, *rest: Any, **others: Any) -> Any:
 
 def parent(process: Any) -> int:
     """The process that has started another one, which Windows remembers if it has ended."""
-    session, known = os.getsid(process.pid), int(process._proc.ppid())
-    return known if process.pid == session or os.getsid(known) == session else session
+    import psutil
+
+    try:
+        session, known = os.getsid(process.pid), int(process._proc.ppid())
+    except ProcessLookupError:  # it ends while processes are listed
+        raise psutil.NoSuchProcess(process.pid) from None
+    try:
+        return known if process.pid == session or os.getsid(known) == session else session
+    except ProcessLookupError:  # so does its parent
+        return session
 
 
 class Popen(subprocess.Popen[Any]):
