@@ -54,8 +54,8 @@ class Doubt(StrEnum):
 _SENTENCES: Final = {
     Doubt.TRUNCATED: "the last moves are missing; the tag Result counts, and for a draw the score accrued "
     "by then",
-    Doubt.UNCLOSED_COMMENT: "a comment has no closing brace; nothing of this game after its opening "
-    "brace is read",
+    Doubt.UNCLOSED_COMMENT: "a comment has no closing brace; nothing after its opening brace is "
+    "read up to the next tag Event",
     Doubt.RESULT: "the result after the moves is missing, or differs from the tag Result; the tag counts, "
     "unless it is *",
     Doubt.UNKNOWN_RESULT: "a result has an unknown spelling and does not count; unless tag or moves "
