@@ -24,7 +24,7 @@ from tbgen.cells.bounds import (
     Block,
     Bounds,
     BoundsGame,
-    Knowledge,
+    BoundsSource,
     pools_of_ends,
     side_after,
 )
@@ -200,7 +200,7 @@ class CellProof:
             )
             self.selected = random_numbers == 0
 
-    def prove(self, bounds: Bounds, exit_bounds: Knowledge) -> int:
+    def prove(self, bounds: Bounds, exit_bounds: BoundsSource) -> int:
         """Prove the fresh bounds of all positions, and the layers that these bounds depend on.
 
         :param exit_bounds: bounds of the exits, already proved.
@@ -228,7 +228,7 @@ class CellProof:
 
         return self._prove_games(prove_all_layers, bounds, exit_bounds)
 
-    def prove_layer(self, bounds: Bounds, layer: Bounds, accrued: GScore, exit_bounds: Knowledge) -> int:
+    def prove_layer(self, bounds: Bounds, layer: Bounds, accrued: GScore, exit_bounds: BoundsSource) -> int:
         """Prove that the bounds in a layer follow from the fresh bounds and the exits.
 
         The bounds of the layer may be weaker than the implied bounds, because the bounds of exits may have
@@ -247,7 +247,7 @@ class CellProof:
         return self._prove_games(prove_one_layer, bounds, exit_bounds, lenient=True)
 
     def _prove_games(
-        self, prove: _ProofFunction, bounds: Bounds, exit_bounds: Knowledge, lenient: bool = False
+        self, prove: _ProofFunction, bounds: Bounds, exit_bounds: BoundsSource, lenient: bool = False
     ) -> int:
         """Call ``prove`` for each game that was solved; return the number of proved states.
 
@@ -269,7 +269,7 @@ class CellProof:
 
 
 def prove_lookahead_block(
-    route: Route, end: int, block: Block, exit_bounds: Knowledge, sample_divisor: int = 1
+    route: Route, end: int, block: Block, exit_bounds: BoundsSource, sample_divisor: int = 1
 ) -> int:
     """Prove lower or upper bounds that were computed by looking one capture or pawn move ahead.
 
@@ -358,7 +358,7 @@ def _men_of(cell: Cell) -> ProofMen:
     return proof_men(men, len(cell.mobile), [list(cell.standing)])
 
 
-def _exits_of(men: ProofMen, routes: Iterable[ProofRoute], exit_bounds: Knowledge, end: int) -> CellExits:
+def _exits_of(men: ProofMen, routes: Iterable[ProofRoute], exit_bounds: BoundsSource, end: int) -> CellExits:
     """Return the values after the moves out of a cell, in its lower or its upper game."""
     exit_numbers = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
     starts, blocks, size = [-1 - WORST[end]], [], 0

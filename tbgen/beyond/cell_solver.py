@@ -13,7 +13,7 @@ from tbgen.beyond.choices import MAX_SMALL_SLOTS, MIN_COST_SLOTS, CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.structures import homes_of
-from tbgen.cells.bounds import ENDS, Block, SomeKnowledge, UnstorableCellError, require_storable
+from tbgen.cells.bounds import ENDS, Block, CallbackBoundsSource, UnstorableCellError, require_storable
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route
@@ -224,5 +224,5 @@ class CellSolver:
                 self._meter.require_sweep_seconds(cell.size)
             return self._exits.block(route, end)
 
-        knowledge = SomeKnowledge(block, self._exits.bound, self._exits.knows_values)
-        return Games(cell, knowledge, self._meter.threads, task.ends, self.ledger.window(cell))
+        exit_bounds = CallbackBoundsSource(block, self._exits.bound, self._exits.knows_values)
+        return Games(cell, exit_bounds, self._meter.threads, task.ends, self.ledger.window(cell))

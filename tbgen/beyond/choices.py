@@ -199,7 +199,9 @@ class Chooser:
         wins_cost = sum(max(whole.size // _WINS_SPEEDUP, MIN_COST_SLOTS) * len(ENDS) for whole in whole_cells)
         slots = cost_of(tasks) + wins_cost + cost_of(map(CellTask, cells_above))
         last_cell = tasks[-1].cell if tasks else promotion_homes[-1]
-        is_late = bool(whole_cells_of(last_cell, self._exits.wins.mobile)) and not is_queening(last_cell)
+        is_late = bool(whole_cells_of(last_cell, self._exits.wins.mobile_count)) and not is_queening(
+            last_cell
+        )
         return Choice(slots, tasks, cells_above, promotion_homes, is_late)
 
 

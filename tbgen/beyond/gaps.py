@@ -213,7 +213,7 @@ class Gaps:
             wholes, ends = self._search.next_promotion_cells(cell if step.zeroing else position.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            seconds, memory = values_cost(wholes, exits.wins.mobile, self._threads, len(ends))
+            seconds, memory = values_cost(wholes, exits.wins.mobile_count, self._threads, len(ends))
             mobile = pieces
         return Need.TIME if memory <= self._memory - exits.nbytes else Need.MEMORY, mobile, seconds, memory
 

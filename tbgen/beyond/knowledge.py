@@ -32,7 +32,7 @@ from tbgen.cells.bounds import (
     Block,
     Bounds,
     BoundsGame,
-    SomeKnowledge,
+    CallbackBoundsSource,
     part_of,
     pools_of_ends,
     side_after,
@@ -56,7 +56,7 @@ _MAX_LOOKAHEAD_BYTES: Final = 1 << 30
 
 
 class ExitBounds:
-    """The combined bounds of all exit sources; implements :class:`tbgen.cells.bounds.Knowledge`.
+    """The combined bounds of all exit sources; implements :class:`tbgen.cells.bounds.BoundsSource`.
 
     :param sources: further sources, besides tables, solved cells and forced mates after promotions.
     :ivar tables: the tables.
@@ -178,7 +178,7 @@ class ExitBounds:
 
         :param routes: routes out of the cell, all of the same side.
         """
-        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored_block, self.bound), [end])
+        (pool,) = pools_of_ends(frame, routes, CallbackBoundsSource(self.stored_block, self.bound), [end])
         return BoundsGame(frame, pool).best_exits(routes[0].side, trivial_bound(frame.cell, end))
 
     def fresh_bounds(self, position: CellPosition) -> Interval:

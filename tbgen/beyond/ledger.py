@@ -270,7 +270,9 @@ class Ledger:
         :param home: a cell that moves from the cell lead to.
         :param swapped: whether these moves lead to ``home`` with swapped colours.
         """
-        numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile)]
+        numbers = [
+            self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile_count)
+        ]
         below, last = end ^ swapped, min(self._numbers(cell, end))
         thresholds = self.thresholds(home, [below]) or self._exits.threshold_cells.thresholds(home)
         numbers += [

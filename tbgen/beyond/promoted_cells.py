@@ -42,8 +42,8 @@ from tbgen.cells.bounds import (
     WORST,
     Block,
     Bounds,
-    Knowledge,
-    SomeKnowledge,
+    BoundsSource,
+    CallbackBoundsSource,
     gather_block,
     side_after,
 )
@@ -80,7 +80,7 @@ class WonCells(ExitSource):
     proved = True
 
     def __init__(self, mobile_count: int = MAX_MOBILE) -> None:
-        self.mobile = mobile_count
+        self.mobile_count = mobile_count
         self._wins: dict[Cell, Wins] = {}
 
     @property
@@ -100,10 +100,12 @@ class WonCells(ExitSource):
         wins = self._wins.get(cell)
         return None if wins is None else wins.won[side]
 
-    def solve(self, cell: Cell, knowledge: Knowledge, *, with_rounds: bool = False, threads: int = 1) -> Wins:
+    def solve(
+        self, cell: Cell, exit_bounds: BoundsSource, *, with_rounds: bool = False, threads: int = 1
+    ) -> Wins:
         """Find and keep the positions of a whole cell in which White forces mate.
 
-        :param knowledge: the bounds after captures.
+        :param exit_bounds: the bounds after captures.
         :param with_rounds: whether the result contains the round in which each position was found to be won
             (:class:`Wins`). A proof needs the rounds; they are not kept.
         """
@@ -112,10 +114,10 @@ class WonCells(ExitSource):
             if other in self._wins:
                 words: Words = self._wins[other].won[side]
                 return words
-            if other.size > 64**self.mobile:
+            if other.size > 64**self.mobile_count:
                 return None
             promoted = other.frozen[0].square if other.frozen else None
-            block = knowledge.block(Route(SIDES[1 - side], 0, other, promoted), LOWER)
+            block = exit_bounds.block(Route(SIDES[1 - side], 0, other, promoted), LOWER)
             return None if block is None else _pack_bits(block.value == _MATE_CODES[WHITE_TO_MOVE])
 
         wins = solve_wins(cell, find_won_words, with_rounds=with_rounds, threads=threads)
@@ -151,7 +153,7 @@ class WonCells(ExitSource):
     def bounds_for_any_accrued(self, position: CellPosition) -> Interval | None:
         """Return the value of a mate if the side that has just moved forces it, else None."""
         board = position.board
-        if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:
+        if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile_count:
             return None
         winner = SIDES[board.turn]
         cell = Cell.of_board(board, mobile_squares(board))
@@ -165,7 +167,7 @@ class WonCells(ExitSource):
 
     def cells_to_solve(self, home: Cell) -> Iterator[Cell]:
         """Yield the whole cells to solve for the forced mates in the home of a promotion, in order."""
-        for whole in whole_cells_of(home, self.mobile):
+        for whole in whole_cells_of(home, self.mobile_count):
             if is_queening(home) and whole not in self:
                 yield from self.cells_up_to(whole)
 
@@ -201,7 +203,7 @@ class WonCells(ExitSource):
 
     def _find_wins_image(self, route: Route) -> "_WinsImage | None":
         """Return the forced mates of the whole cell that a route leads to; None if the cell is not solved."""
-        whole = whole_cell(route.destination, route.side, self.mobile)
+        whole = whole_cell(route.destination, route.side, self.mobile_count)
         if route.promoted_on is None or whole is None or not is_queening(route.destination):
             return None
         for symmetry in promoter_symmetries(route.side):
@@ -256,7 +258,7 @@ class PromotedCells:
     """
 
     def __init__(self, tables: Tables, won_cells: WonCells) -> None:
-        self._tables, self._won_cells, self._mobile = tables, won_cells, won_cells.mobile
+        self._tables, self._won_cells, self._mobile_count = tables, won_cells, won_cells.mobile_count
         self._solved: dict[tuple[Cell, int, int], Interval] = {}
         """Maps a whole cell, the kind of its promoted man, and an end to the window of the solution."""
 
@@ -275,14 +277,14 @@ class PromotedCells:
         :param ends: the ends to solve, as seen with White as the promoting side.
         """
         cells: dict[Cell, tuple[Cell, ...]] = {}
-        for whole in whole_cells_of(home, self._mobile):
+        for whole in whole_cells_of(home, self._mobile_count):
             kind, window = home.frozen[0].man.kind, window_of(whole)
             if not all(self._is_solved(whole, kind, end, window) for end in ends):
                 cells |= postorder(whole, self._cells_below)
         return list(cells)
 
     def _cells_below(self, cell: Cell) -> tuple[Cell, ...]:
-        routes = (route for route in whole_routes(cell, self._mobile) if route.promoted_on is None)
+        routes = (route for route in whole_routes(cell, self._mobile_count) if route.promoted_on is None)
         return tuple(route.destination for route in routes if not self._tables.knows(route))
 
     def _is_solved(self, cell: Cell, kind: int, end: int, window: Interval) -> bool:
@@ -293,7 +295,7 @@ class PromotedCells:
         self,
         cells: Sequence[Cell],
         kind: int,
-        knowledge: Knowledge,
+        exit_bounds: BoundsSource,
         threads: int = 1,
         poll: Callable[[], object] = lambda: None,
         window_of: Callable[[Cell], Interval] = _all_scores_window,
@@ -303,7 +305,7 @@ class PromotedCells:
 
         :param cells: whole cells in the order of :meth:`cells_to_solve`.
         :param kind: the kind of the promoted man.
-        :param knowledge: the bounds after captures of mobile men.
+        :param exit_bounds: the bounds after captures of mobile men.
         :param poll: called every few seconds. An exception that it raises ends the work.
         :param window_of: returns the scores that need to be distinguished in a cell.
         :param ends: the ends to solve. If the exact values of all exits are known, one solution serves both
@@ -315,14 +317,16 @@ class PromotedCells:
         needed = {
             (route.destination, side_after(route))
             for cell in cells
-            for route in whole_routes(cell, self._mobile)
+            for route in whole_routes(cell, self._mobile_count)
         }
         for cell in cells:
-            exits = self._whole_exits(knowledge, wholes)
+            exits = self._whole_exits(exit_bounds, wholes)
             exact = all(map(exits.knows_values, routes_of(lineup_of_cell(cell))))
             window = ALL_SCORES if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
-            homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
+            codes_by_square: dict[int, dict[int, Codes]] = {
+                square: {} for square in chess.SquareSet(chess.BB_RANK_8)
+            }
             compressed_codes = dict[int, dict[Side, bytes]]()
             for end in ENDS[:1] if exact else ends:
                 values = solve_values(cell, exits, end, threads, poll, window)
@@ -330,19 +334,21 @@ class PromotedCells:
                     _write_wins(values, cell, self._won_cells)
                 by_square = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
                 solved_ends = ENDS if exact else [end]
-                for square, codes_by_end in homes.items():
+                for square, codes_by_end in codes_by_square.items():
                     codes = by_square.take(square, cell.mobile.index(man_of(WHITE_TO_MOVE, kind))).reshape(-1)
                     codes_by_end |= dict.fromkeys(solved_ends, codes)
                 packed = {side: zlib_ng.compress(values[side], _COMPRESSION_LEVEL) for side in sides}
                 compressed_codes |= dict.fromkeys(solved_ends, packed)
                 del values, by_square
             wholes[cell] = _WholeCellBounds(compressed_codes, exact)
-            for square, codes_by_end in homes.items():
+            for square, codes_by_end in codes_by_square.items():
                 if square not in cell.standing:
                     yield _bounds_of_home(cell, kind, square, codes_by_end, window)
             self._solved |= {(cell, kind, end): window for end in compressed_codes}
 
-    def _whole_exits(self, source: Knowledge, solved_cells: "Mapping[Cell, _WholeCellBounds]") -> Knowledge:
+    def _whole_exits(
+        self, source: BoundsSource, solved_cells: "Mapping[Cell, _WholeCellBounds]"
+    ) -> BoundsSource:
         """Return the bounds of the exits of a whole cell.
 
         The bounds of other whole cells come from tables or from ``solved_cells``. All other bounds come from
@@ -350,7 +356,7 @@ class PromotedCells:
         """
 
         def block(route: Route, end: int) -> Block | None:
-            if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
+            if len(route.destination.mobile) <= self._mobile_count or self._tables.knows(route):
                 return source.block(route, end)
             whole, side = solved_cells.get(route.destination), side_after(route)
             # After a double step that may be captured en passant, only one end is bounded.
@@ -362,7 +368,7 @@ class PromotedCells:
             full = solved_cells.get(route.destination)
             return source.knows_values(route) or (full is not None and full.exact and route.ep_square is None)
 
-        return SomeKnowledge(block, source.bound, knows_values)
+        return CallbackBoundsSource(block, source.bound, knows_values)
 
 
 def _bounds_of_home(

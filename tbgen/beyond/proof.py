@@ -33,7 +33,7 @@ from tbgen.board.kinds import KING
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Code, GScore, code_of
-from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, Knowledge, SomeKnowledge, side_after
+from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, BoundsSource, CallbackBoundsSource, side_after
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
@@ -241,7 +241,7 @@ class Prover:
             )
         )
 
-    def _run_cell_proof(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> int:
+    def _run_cell_proof(self, cell: Cell, prove: Callable[[CellProof, BoundsSource], int]) -> int:
         """Call ``prove`` with the proof of a cell and with its exits; return the number of proved states."""
         if self._last_cell_proof is None or self._last_cell_proof.cell != cell:
             self._last_cell_proof = CellProof(cell, _sample_divisor(cell), self._meter.threads)
@@ -263,13 +263,13 @@ class Prover:
 class _ProvedExits:
     """The bounds of the exits of one cell. They are proved when they are requested.
 
-    Implements :class:`tbgen.cells.bounds.Knowledge`.
+    Implements :class:`tbgen.cells.bounds.BoundsSource`.
     """
 
     def __init__(self, exits: ExitBounds, rng: random.Random) -> None:
         self._exits, self._random = exits, rng
         self._blocks: dict[tuple[object, ...], Block | None] = {}
-        self._copied = SomeKnowledge(self._checked_block, self.bound)
+        self._copied = CallbackBoundsSource(self._checked_block, self.bound)
         self.proved_counts: list[int] = []
         """For each block with lookahead: the number of positions whose bounds were proved."""
 

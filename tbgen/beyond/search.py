@@ -286,7 +286,7 @@ class Search:
         If it did not, the home is refused.
         """
         (cells, ends), meter = self.next_promotion_cells(home), self._meter
-        seconds, memory = values_cost(cells, self.exits.wins.mobile, meter.threads, len(ends))
+        seconds, memory = values_cost(cells, self.exits.wins.mobile_count, meter.threads, len(ends))
         try:
             meter.require_seconds(seconds)
             if not meter.has_memory(memory) or not meter.has_memory(self.layers.drop_all() + memory):

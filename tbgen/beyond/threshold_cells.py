@@ -84,9 +84,11 @@ class ThresholdCells(ExitSource):
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         ranks = self._ranks.get_or_make(cell, lambda: rank_cell(frame, threads))
-        with threaded_map(min(threads, len(thresholds)), cell.size) as shared:
+        with threaded_map(min(threads, len(thresholds)), cell.size) as thread_map:
             solutions = list(
-                shared(lambda threshold: solve_threshold(frame, ranks, routes, threshold, proofs), thresholds)
+                thread_map(
+                    lambda threshold: solve_threshold(frame, ranks, routes, threshold, proofs), thresholds
+                )
             )
         for solution in solutions:
             self.add(cell, solution)

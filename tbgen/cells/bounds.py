@@ -80,7 +80,7 @@ class Block(NamedTuple):
         return self.value.nbytes + self.depth.nbytes
 
 
-class Knowledge(Protocol):
+class BoundsSource(Protocol):
     """A source of bounds for the positions outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
@@ -98,8 +98,8 @@ class Knowledge(Protocol):
 
 
 @dataclass(frozen=True)
-class SomeKnowledge:
-    """Knowledge that calls the given functions. By default, no bound is better than ``WORST``."""
+class CallbackBoundsSource:
+    """A source of bounds that calls the given functions. By default, no bound is better than ``WORST``."""
 
     block: Callable[[Route, int], Block | None] = lambda route, end: None
     bound: Callable[[Route, int], Code] = lambda route, end: WORST[end]
@@ -298,7 +298,7 @@ class BoundsGame:
 def pools_of_ends(
     frame: CellFrame,
     routes: Iterable[Route],
-    knowledge: Knowledge,
+    exit_bounds: BoundsSource,
     ends: Sequence[int],
     threads: int = 1,
     window: Interval = ALL_SCORES,
@@ -310,21 +310,21 @@ def pools_of_ends(
     """
 
     def bounds_at(route: Route, end: int) -> Block | Code:
-        block = knowledge.block(route, end)
+        block = exit_bounds.block(route, end)
         if block is None:
-            return window.map_exit(knowledge.bound(route, end))
+            return window.map_exit(exit_bounds.bound(route, end))
         part = part_of(block, route)
         return part if window == ALL_SCORES else Block(*window.map_exits(*part))
 
     def bounds_of(route: Route) -> list[Block | Code]:
-        if len(ends) > 1 and knowledge.knows_values(route):
+        if len(ends) > 1 and exit_bounds.knows_values(route):
             return [bounds_at(route, ends[0])] * len(ends)
         return [bounds_at(route, end) for end in ends]
 
     routes = list(routes)
-    with threaded_map(threads, frame.cell.size) as shared:
-        bounds = dict(zip((route.number for route in routes), shared(bounds_of, routes), strict=True))
-        return pools_of(frame, bounds, [WORST[end] for end in ends], shared)
+    with threaded_map(threads, frame.cell.size) as thread_map:
+        bounds = dict(zip((route.number for route in routes), thread_map(bounds_of, routes), strict=True))
+        return pools_of(frame, bounds, [WORST[end] for end in ends], thread_map)
 
 
 def part_of(block: Block, route: Route) -> Block:

@@ -8,7 +8,7 @@ import chess
 import numpy as np
 
 from tbgen.board.score import Code, GScore
-from tbgen.cells.bounds import LOWER, Block, BoundsGame, SomeKnowledge, pools_of_ends
+from tbgen.cells.bounds import LOWER, Block, BoundsGame, CallbackBoundsSource, pools_of_ends
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games, solve_values
@@ -38,18 +38,18 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
     with compiling(KERNEL_FAMILY, "that solve cells", "about half a minute", announce) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
-            games = Games(cell, SomeKnowledge())
+            games = Games(cell, CallbackBoundsSource())
             bounds = games.solve()
             ALL_SCORES.map_exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
             ALL_SCORES.set_bounds(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
             games.accrued_bounds(bounds, GScore("G2.0"))
             unpack(pack(bounds), cell)
             frame = frame_of_cell(cell)
-            (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
+            (pool,) = pools_of_ends(frame, [], CallbackBoundsSource(), [LOWER])
             with Crew(2, StageTimes()) as crew:
                 BoundsGame(frame, pool).solve(crew=crew)
             BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
-            solve_values(cell, SomeKnowledge(), LOWER)
+            solve_values(cell, CallbackBoundsSource(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             queen_cell = Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQVK_MEN)
             solve_wins(queen_cell, lambda *_: None)

@@ -49,12 +49,12 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
     """Return the frame of a cell. ``castlings`` are the castling moves of its frozen kings and rooks."""
     lineup = lineup_of_cell(cell, castlings)
     men, squares = lineup.men, lineup.squares
-    scalars = len(men) - 1
-    shifts, digit = [NO_DIGIT] * scalars, 0
-    for man in range(scalars - 1, -1, -1):
-        if squares[man] == MOBILE:
-            shifts[man] = digit
-            digit += 6
+    scalar_count = len(men) - 1
+    shifts, bit_offset = [NO_DIGIT] * scalar_count, 0
+    for man_index in range(scalar_count - 1, -1, -1):
+        if squares[man_index] == MOBILE:
+            shifts[man_index] = bit_offset
+            bit_offset += 6
     colours = [man.colour for man in men]
     frame = Frame(
         ORTHODOX,
@@ -64,11 +64,11 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
         np.array(shifts, np.int64),
         np.array([max(square, 0) for square in squares[:-1]], np.int64),
         ALL if squares[-1] == MOBILE else np.uint64(1 << squares[-1]),
-        scalars,
+        scalar_count,
         False,
         np.zeros((0, 2), np.int64),
         np.zeros((0, 64), np.int64),
-        1 << digit,
+        1 << bit_offset,
         np.array(cell.pawns, np.uint64),
         np.array(
             [

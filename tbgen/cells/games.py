@@ -16,8 +16,8 @@ from tbgen.cells.bounds import (
     Block,
     Bounds,
     BoundsGame,
-    Knowledge,
-    SomeKnowledge,
+    BoundsSource,
+    CallbackBoundsSource,
     empty_block,
     pools_of_ends,
     require_storable,
@@ -40,7 +40,7 @@ class Games:
     If the values of all exits are available, both games are the same, and only one is solved. In large cells,
     all threads work on every game; in small cells, each thread works on one game.
 
-    :param knowledge: source of the exits' bounds, which only the constructor reads.
+    :param exit_bounds: source of the exits' bounds, which only the constructor reads.
     :param ends: the games to solve: ``LOWER``, ``UPPER`` or both. If a game is not solved, its bounds are
         ``WORST``.
     :param window: the scores beyond which positions are not distinguished. If one game serves both ends, all
@@ -50,7 +50,7 @@ class Games:
     def __init__(
         self,
         cell: Cell,
-        knowledge: Knowledge,
+        exit_bounds: BoundsSource,
         threads: int = len(ENDS),
         ends: Sequence[int] = ENDS,
         window: Interval = ALL_SCORES,
@@ -58,11 +58,11 @@ class Games:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        self._single_game = len(ends) > 1 and all(map(knowledge.knows_values, routes))
+        self._single_game = len(ends) > 1 and all(map(exit_bounds.knows_values, routes))
         # Without a window, the values of this cell are exact, so one game may suffice for cells above it.
         if self._single_game:
             ends, window = ends[:1], ALL_SCORES
-        pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
+        pools = pools_of_ends(frame, routes, exit_bounds, ends, threads, window)
         games = [BoundsGame(frame, pool, window=window) for pool in pools]
         self._games = (
             dict.fromkeys(ENDS, games[0]) if self._single_game else dict(zip(ends, games, strict=True))
@@ -138,9 +138,9 @@ class Games:
             if self._windows[end] != ALL_SCORES:
                 self._windows[end].set_bounds(end, value[end], depth[end])
 
-        with threaded_map(min(self._threads, len(ends)), self.cell.size) as shared:
+        with threaded_map(min(self._threads, len(ends)), self.cell.size) as thread_map:
             try:
-                list(shared(fill, ends))
+                list(thread_map(fill, ends))
             except BaseException:
                 stop()
                 raise
@@ -162,7 +162,7 @@ _NO_DEPTHS: Final = np.zeros(0, np.uint16)
 
 def solve_values(
     cell: Cell,
-    knowledge: Knowledge,
+    exit_bounds: BoundsSource,
     end: int,
     threads: int = 1,
     on_rank: Callable[[], object] = lambda: None,
@@ -174,7 +174,7 @@ def solve_values(
     :meth:`tbgen.cells.bounds.BoundsGame.solve` computes the same values and also depths. This function needs
     only 12 bytes of memory for each slot.
 
-    :param knowledge: source of the exits' bounds. Their depths are not used.
+    :param exit_bounds: source of the exits' bounds. Their depths are not used.
     :param end: the game to solve, ``LOWER`` or ``UPPER``.
     :param on_rank: called after each rank has been solved; an exception that it raises ends the work.
     :param window: the scores beyond which positions are not distinguished.
@@ -184,11 +184,11 @@ def solve_values(
     require_storable(cell)
 
     def block(route: Route, end: int) -> Block | None:
-        found = knowledge.block(route, end)
+        found = exit_bounds.block(route, end)
         return None if found is None else Block(found.value, _NO_DEPTHS)
 
     frame = frame_of_cell(cell)
-    without_depths = SomeKnowledge(block, knowledge.bound)
+    without_depths = CallbackBoundsSource(block, exit_bounds.bound)
     (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
     with Crew(threads, StageTimes()) as crew:
         workspace = values_workspace(frame.frame, min(threads, MAX_PARTS))

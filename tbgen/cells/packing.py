@@ -38,8 +38,8 @@ _INITIAL_ENTRY_CAPACITY: Final = 1 << 16
 
 def pack(bounds: Bounds) -> PackedBounds:
     """Return the packed form of bounds."""
-    with threaded_map(len(SIDES), bounds.cell.size) as shared:
-        white, black = shared(lambda side: _pack_side(bounds, side), SIDES)
+    with threaded_map(len(SIDES), bounds.cell.size) as thread_map:
+        white, black = thread_map(lambda side: _pack_side(bounds, side), SIDES)
     return PackedBounds((white, black), (bounds.window.lower, bounds.window.upper))
 
 
@@ -60,8 +60,8 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
         side_value, side_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
         return unpack_entries(number, entries, legal[side], side_value, side_depth)
 
-    with threaded_map(len(SIDES), cell.size) as shared:
-        if not all(shared(unpack_side, SIDES)):
+    with threaded_map(len(SIDES), cell.size) as thread_map:
+        if not all(thread_map(unpack_side, SIDES)):
             raise ValueError(f"an entry of {cell} is missing")
     return Bounds(cell, value, depth, _solved_ends(packed), Interval(*map(Code, packed.window)))
 

@@ -124,7 +124,7 @@ def can_ask(cell: Cell) -> bool:
 def proved_after(route: Route, threshold: Threshold, block: Block | None, bound: Code) -> Words | bool:
     """Return the positions of a route for which a threshold follows from bounds, as :data:`ProofLookup` does.
 
-    :param block: the bounds of the positions that the route leads to, if available; as in ``Knowledge``.
+    :param block: the bounds of the positions that the route leads to, if available; as in ``BoundsSource``.
     :param bound: a bound of all these positions.
     """
     if threshold.follows_from(bound):

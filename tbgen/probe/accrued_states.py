@@ -23,7 +23,7 @@ from tbgen.cells.bounds import (
     WORST,
     Block,
     BoundsGame,
-    SomeKnowledge,
+    CallbackBoundsSource,
     places_of,
     pools_of_ends,
     side_after,
@@ -179,7 +179,7 @@ def ranks_of(cell: Cell) -> NDArray[np.uint8]:
     """Return the position ranks of a cell, shape (2 sides to move, slots); ``NO_RANK`` for slots without a
     position."""
     frame = frame_of_cell(cell)
-    (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
+    (pool,) = pools_of_ends(frame, [], CallbackBoundsSource(), [LOWER])
     return BoundsGame(frame, pool).ranks()
 
 
@@ -220,7 +220,7 @@ class PackedStates:
         routes = list(routes_of(frame))
         blocks = {route: get_fresh(route) for route in routes if self._is_needed(cell, route)}
         # All other exits get the worst value for the side to move, so that they do not count.
-        exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
+        exits = CallbackBoundsSource(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
         (pool,) = pools_of_ends(frame, routes, exits, [LOWER])
         game = BoundsGame(frame, pool)
         self._ranks = game.ranks()

@@ -24,7 +24,7 @@ from tbgen.cells.bounds import (
     NO_RANK,
     Block,
     BoundsGame,
-    SomeKnowledge,
+    CallbackBoundsSource,
     gather_block,
     pools_of_ends,
     side_after,
@@ -217,7 +217,7 @@ class _CastlingExits:
     """Whether all depths are valid."""
 
     def block(self, route: Route, _end: int) -> Block:
-        """Return the values and depths after a route, as :class:`tbgen.cells.bounds.Knowledge` requires.
+        """Return the values and depths after a route, as :class:`tbgen.cells.bounds.BoundsSource` requires.
 
         After a quiet route, these are the values and depths of the first layer.
         """
@@ -290,7 +290,7 @@ class CastlingSolver:
         frame = frame_of_cell(castling_cell.cell, castling_cell.castlings)
         exits = self._exits(castling_cell, list(routes_of(frame)))
         routes = [*exits.quiet_states, *exits.fresh_blocks]
-        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(exits.block), [LOWER])
+        (pool,) = pools_of_ends(frame, routes, CallbackBoundsSource(exits.block), [LOWER])
         game = BoundsGame(frame, pool, resets=self._resets)
         if not self._resets:
             return CastlingLayers(castling_cell, game.solve(), exits.has_depths, {})

@@ -10,7 +10,7 @@ import pytest
 
 from tbgen.beyond.cell_proof import CellProof, WrongBoundError, proof_routes
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import Bounds, SomeKnowledge
+from tbgen.cells.bounds import Bounds, CallbackBoundsSource
 from tbgen.cells.cell import Cell, side_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
@@ -139,9 +139,9 @@ def test_a_share_of_the_positions() -> None:
 
 def test_bounds_without_values() -> None:
     """No bounds of the exits are available."""
-    bounds = Games(LOCKED, SomeKnowledge()).solve()
-    assert CellProof(LOCKED).prove(bounds, SomeKnowledge()) > 10_000
+    bounds = Games(LOCKED, CallbackBoundsSource()).solve()
+    assert CellProof(LOCKED).prove(bounds, CallbackBoundsSource()) > 10_000
     better = bounds.value.copy()
     better[0][better[0] == 255] = 254
     with pytest.raises(WrongBoundError):
-        CellProof(LOCKED).prove(Bounds(LOCKED, better, bounds.depth), SomeKnowledge())
+        CellProof(LOCKED).prove(Bounds(LOCKED, better, bounds.depth), CallbackBoundsSource())

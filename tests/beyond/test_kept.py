@@ -22,7 +22,7 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import make_exit_bounds
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
+from tbgen.cells.bounds import ENDS, WORST, Bounds, CallbackBoundsSource
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds
 from tbgen.cells.frames import MIN_THREADED_SLOTS
@@ -49,7 +49,7 @@ def cell(square: chess.Square = chess.A2, *, rook: bool = True) -> Cell:
 @cache
 def places(of: Cell) -> NDArray[np.bool_]:
     """Return which slots of a cell are positions, shape (2 sides, slots)."""
-    return Games(of, SomeKnowledge()).solve().value[0] != NONE
+    return Games(of, CallbackBoundsSource()).solve().value[0] != NONE
 
 
 def bounds(of: Cell, seed: int = 1) -> Bounds:
@@ -91,7 +91,7 @@ def test_what_is_put_can_be_got(tmp_path: Path) -> None:
 
 def test_small_cells_are_not_kept(tmp_path: Path) -> None:
     small = Cell.of_board(chess.Board("4k3/8/8/8/8/8/P7/4K3 w - - 0 1"), [chess.E1, chess.E8])
-    assert not put(KeptCells(tmp_path), Games(small, SomeKnowledge()).solve())
+    assert not put(KeptCells(tmp_path), Games(small, CallbackBoundsSource()).solve())
     assert not list(tmp_path.iterdir())
 
 

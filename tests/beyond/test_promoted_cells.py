@@ -232,7 +232,7 @@ def test_the_cost_is_estimated(known: ExitBounds) -> None:
     promoted = known.promotions
     (alone,) = promoted.cells_to_solve(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
     several = promoted.cells_to_solve(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
-    mobile = known.wins.mobile
+    mobile = known.wins.mobile_count
     (seconds, memory), (more_seconds, more_memory) = (
         values_cost(each, mobile) for each in ([alone], several)
     )

@@ -17,7 +17,7 @@ from tbgen.beyond.structures import cells_below
 from tbgen.beyond.table_source import Tables
 from tbgen.beyond.threshold_cells import ThresholdCells
 from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import ENDS, LOWER, NO_RANK, WORST, BoundsGame, SomeKnowledge, pools_of_ends
+from tbgen.cells.bounds import ENDS, LOWER, NO_RANK, WORST, BoundsGame, CallbackBoundsSource, pools_of_ends
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
@@ -70,7 +70,7 @@ def check_threshold(known: ExitBounds, cell: Cell, threshold: Threshold, rng: ra
         )
         assert np.array_equal(found & legal, expected & legal), (route, threshold)
     (solution,) = known.threshold_cells.solve(cell, [threshold], known.proofs)
-    (pool,) = pools_of_ends(frame, routes, SomeKnowledge(known.block, known.bound), [end])
+    (pool,) = pools_of_ends(frame, routes, CallbackBoundsSource(known.block, known.bound), [end])
     game = BoundsGame(frame, pool)
     fresh, ranks = game.solve().value, game.ranks()
     assert np.array_equal(flags(solution.proved, cell.size), follows(fresh, threshold)), (cell, threshold)

@@ -17,7 +17,7 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import LOWER, WORST, SomeKnowledge
+from tbgen.cells.bounds import LOWER, WORST, CallbackBoundsSource
 from tbgen.cells.cell import PAWN, Cell, lineup_of_cell, man_of, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
@@ -88,7 +88,7 @@ def test_captures_that_leave_pawns_need_no_table() -> None:
     board = chess.Board("Q7/1k6/1r6/8/8/8/5p2/6K1 b - - 0 1")
     whole = Cell.of_board(board, mobile_squares(board))
     home = Cell.of_men([man for man in whole.mobile if man != queen], {chess.A8: queen, chess.F2: pawn})
-    won, blind, nothing = WonCells(3), WonCells(3), SomeKnowledge()
+    won, blind, nothing = WonCells(3), WonCells(3), CallbackBoundsSource()
     cells = list(won.cells_to_solve(home))
     assert [("".join(cell.side_letters()), bin(cell.black_pawns).count("1")) for cell in cells[-2:]] == [
         ("KQKP", 1),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import NONE
 from tbgen.cells import packing
-from tbgen.cells.bounds import ENDS, WORST, Bounds, Knowledge, SomeKnowledge
+from tbgen.cells.bounds import ENDS, WORST, Bounds, BoundsSource, CallbackBoundsSource
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.usefixtures("compiled")
 KINGS = Cell.of_board(chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1"), [chess.E1, chess.E8])
 
 
-@pytest.mark.parametrize("knowledge", [MadeUp(), SomeKnowledge()])
-def test_packed_bounds_are_the_same_but_for_depths_of_open_ends(knowledge: Knowledge) -> None:
+@pytest.mark.parametrize("knowledge", [MadeUp(), CallbackBoundsSource()])
+def test_packed_bounds_are_the_same_but_for_depths_of_open_ends(knowledge: BoundsSource) -> None:
     """Some of the men are frozen; bounds of the exits are made up, or missing."""
     lost = 0
     for cell in cells(1, 2):

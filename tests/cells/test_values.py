@@ -11,8 +11,8 @@ from tbgen.cells.bounds import (
     ENDS,
     LOWER,
     BoundsGame,
-    Knowledge,
-    SomeKnowledge,
+    BoundsSource,
+    CallbackBoundsSource,
     UnstorableCellError,
     pools_of_ends,
 )
@@ -28,7 +28,7 @@ from tests.support.made_up_exits import MadeUp
 
 SMALL = "8/8/8/8/8/k1p5/2P5/K7 w - - 0 1"
 LARGER = "8/1p6/1P6/8/8/5k2/6p1/K6Q w - - 0 1"
-KNOWLEDGE: list[Knowledge] = [MadeUp(), SomeKnowledge()]
+KNOWLEDGE: list[BoundsSource] = [MadeUp(), CallbackBoundsSource()]
 
 
 @pytest.mark.parametrize("fen", [SMALL, "k7/2r5/p7/P7/8/8/4P3/K7 w - - 0 1", *exhaustive([LARGER])])
@@ -56,13 +56,13 @@ def test_a_cancelled_cell_is_not_finished() -> None:
 
     board = chess.Board(SMALL)
     with pytest.raises(OverError):
-        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER, on_rank=over)
+        solve_values(Cell.of_board(board, mobile_squares(board)), CallbackBoundsSource(), LOWER, on_rank=over)
 
 
 def test_a_cell_with_too_many_moves_is_refused() -> None:
     board = chess.Board("QQQQQ3/8/8/8/8/5k2/8/K7 w - - 0 1")
     with pytest.raises(UnstorableCellError, match="let fewer men be mobile"):
-        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER)
+        solve_values(Cell.of_board(board, mobile_squares(board)), CallbackBoundsSource(), LOWER)
 
 
 def test_each_part_of_a_sweep_counts_its_departures() -> None:
