@@ -6,13 +6,14 @@ explains the terms.
 
 import contextlib
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.choices import MAX_SMALL_SLOTS, MIN_COST_SLOTS, CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.ledger import Ledger
-from tbgen.beyond.structures import homes_of
+from tbgen.beyond.structures import height, homes_of
 from tbgen.cells.bounds import ENDS, Block, CallbackBoundsSource, UnstorableCellError, require_storable
 from tbgen.cells.cell import Cell
 from tbgen.cells.games import Games
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tbgen.beyond.proof import Prover
 
 
+_MAX_SIDE_BY_SIDE: Final = 8
+"""Maximum number of cells that are solved side by side. It does not depend on the threads, nor do the
+answers."""
 _MAX_SLOTS_BELOW: Final = 2 << 20
 """Maximum total number of slots of the small cells that are solved before a cell that depends on them."""
 
@@ -59,24 +63,45 @@ class CellSolver:
         is_solved = self.ledger.is_solved(cell)
         return is_solved and all(home.size > max_slots for home in self._unsolved_homes(cell))
 
-    def solve_after_small_cells(self, task: CellTask) -> None:
-        """Solve the small cells that a cell depends on, as far as the budget allows, and then the cell.
+    def solve_after_small_cells(self, tasks: Sequence[CellTask]) -> int:
+        """Solve cells, side by side, after the small cells that they depend on, as far as the budget allows.
 
-        Time for the cell itself is reserved first, so that the small cells cannot use it up.
+        Time for the cells themselves is reserved first, so that the small cells cannot use it up.
 
+        :param tasks: a single task, or several that :meth:`may_join` allows.
+        :returns: the number of tasks that the budget allowed, at least one.
         :raises UnstorableCellError: if the scores of the root cannot be stored when it is first solved.
-        :raises OutOfBudgetError: if the cell needs more time or memory than remains.
+        :raises OutOfBudgetError: if the first cell needs more time or memory than remains.
         """
-        cell = task.cell
-        self._require_budget(cell)
-        repeated = self._exits.has_solved(cell)
-        with self._meter.reserving([self.ledger.work_slots(cell)], repeated):
-            self.find_promotion_mates(cell)
-            with contextlib.suppress(OutOfBudgetError):
-                self._solve_small_below(cell, _MAX_SLOTS_BELOW)
-                self._solve_below_large_homes(cell, _MAX_SLOTS_BELOW)
-        self.layers.free_memory(self.ledger.work_slots(cell))
-        self._solve_unchecked(task)
+        ready = list[CellTask]()
+        with contextlib.ExitStack() as reserves:
+            for task in tasks:
+                cell = task.cell
+                try:
+                    self._require_budget(cell)
+                except OutOfBudgetError:
+                    if not ready:
+                        raise
+                    break
+                repeated = self._exits.has_solved(cell)
+                reserves.enter_context(self._meter.reserving([self.ledger.work_slots(cell)], repeated))
+                self.find_promotion_mates(cell)
+                with contextlib.suppress(OutOfBudgetError):
+                    self._solve_small_below(cell, _MAX_SLOTS_BELOW)
+                    self._solve_below_large_homes(cell, _MAX_SLOTS_BELOW)
+                ready.append(task)
+        self.layers.free_memory(sum(self.ledger.work_slots(task.cell) for task in ready))
+        self._solve_unchecked(ready)
+        return len(ready)
+
+    def may_join(self, task: CellTask, tasks: Sequence[CellTask]) -> bool:
+        """Return whether a cell may be solved side by side with others: only thresholds are asked about them,
+        and none depends on another."""
+        return not tasks or (
+            len(tasks) < _MAX_SIDE_BY_SIDE
+            and height(task.cell) == height(tasks[0].cell)
+            and all(self.ledger.thresholds(each.cell, each.ends) for each in (task, tasks[0]))
+        )
 
     def find_promotion_mates(self, home: Cell) -> Stop | None:
         """Find the forced mates after a promotion, unless this has been done or refused before.
@@ -149,7 +174,7 @@ class CellSolver:
         :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         self._require_budget(task.cell)
-        return self._solve_unchecked(task)
+        return self._solve_unchecked([task])
 
     def _require_budget(self, cell: Cell) -> None:
         """Check that the budget allows solving a cell, and free memory for the solution.
@@ -164,11 +189,16 @@ class CellSolver:
         # Freeing memory takes time if open cells have to be packed.
         self._meter.require_cell(slots, repeated)
 
-    def _solve_unchecked(self, task: CellTask) -> bool:
-        """Solve a cell without first checking the budget; return whether its scores can be stored."""
+    def _solve_unchecked(self, tasks: Sequence[CellTask]) -> bool:
+        """Solve a cell, or several side by side, without first checking the budget.
+
+        :returns: whether the scores of the cell, or of any of several, can be stored.
+        """
+        asked = {task.cell: self.ledger.thresholds(task.cell, task.ends) for task in tasks}
+        if all(asked.values()):
+            return self._try_thresholds(asked)
+        (task,) = tasks
         cell = task.cell
-        if thresholds := self.ledger.thresholds(cell, task.ends):
-            return self._try_thresholds(cell, thresholds)
         start, repeated = time.perf_counter(), cell in self._exits.cells
         try:
             games = self._games_of(task)
@@ -191,23 +221,27 @@ class CellSolver:
         self.layers.replace_games(games)
         return True
 
-    def _try_thresholds(self, cell: Cell, thresholds: tuple[Threshold, ...]) -> bool:
-        """Find for which positions of a cell thresholds are proved; return whether all ranks have codes."""
-        start, repeated = time.perf_counter(), self._exits.has_solved(cell)
+    def _try_thresholds(self, asked: dict[Cell, tuple[Threshold, ...]]) -> bool:
+        """Find for which positions of cells thresholds are proved; return whether all ranks of any cell have
+        codes."""
+        for cell in list(asked):
+            try:
+                require_storable(cell)
+            except UnstorableCellError:
+                self.ledger.refused_cells.add(cell)
+                del asked[cell]
+        start, repeated = time.perf_counter(), {cell: self._exits.has_solved(cell) for cell in asked}
         try:
-            require_storable(cell)
-            self._exits.threshold_cells.solve(cell, thresholds, self._exits.proofs, self._meter.threads)
+            self._exits.threshold_cells.solve(asked, self._exits.proofs, self._meter.threads)
         except MemoryError:  # the system has less memory than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
-        except UnstorableCellError:
-            self.ledger.refused_cells.add(cell)
-            return False
-        seconds = time.perf_counter() - start
-        share = len(thresholds) / len(self.ledger.thresholds(cell))
-        slots = self.ledger.work_slots(cell)
-        self._meter.record_cell(slots, repeated, seconds / share, seconds / share, count=slots / cell.size)
-        self.ledger.add_thresholds(cell, thresholds)
-        return True
+        seconds = (time.perf_counter() - start) / max(len(asked), 1)
+        for cell, thresholds in asked.items():
+            share = len(thresholds) / len(self.ledger.thresholds(cell))
+            slots, once = self.ledger.work_slots(cell), seconds / share
+            self._meter.record_cell(slots, repeated[cell], once, once, count=slots / cell.size)
+            self.ledger.add_thresholds(cell, thresholds)
+        return bool(asked)
 
     def _games_of(self, task: CellTask) -> Games:
         """Return the games of a cell, with the exits looked up.

@@ -292,7 +292,7 @@ class CellLayers:
         if ranked is None and guess:
             return threshold.follows_from(accrued)
         if ranked is None:
-            (ranked,) = thresholds.solve(cell, [threshold], self._exits.proofs)
+            (ranked,) = thresholds.solve({cell: [threshold]}, self._exits.proofs)
         return ranked.is_proved(*place, accrued)
 
     def replace_games(self, games: Games) -> None:

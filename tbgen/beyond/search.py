@@ -111,7 +111,7 @@ class Search:
             elif self._cell in self.exits.cells:
                 self._ledger.set_question(self._interval)
             if not self.answer().bounds.exact and not self._solver.is_complete(self._cell):
-                self._solver.solve_after_small_cells(CellTask(self._cell))
+                self._solver.solve_after_small_cells([CellTask(self._cell)])
             while not self.answer().bounds.exact:
                 self.report()
                 if not any(map(self._narrow_within, self._ledger.intervals(self._interval, self._score))):
@@ -335,7 +335,7 @@ class Search:
         return self.solve_count > count_before or len(self._ledger.homes_refused_for_mates) > refused_before
 
     def _solve_choice(self, choice: Choice) -> None:
-        """Find the forced mates of a choice, and solve its cells in their order.
+        """Find the forced mates of a choice, and solve its cells, each after those below it.
 
         :raises OutOfBudgetError: at the first cell that needs more time or memory than remains.
         """
@@ -343,15 +343,22 @@ class Search:
             for home in choice.promotion_homes:
                 self.report()
                 self._last_shortage = self._solver.find_promotion_mates(home) or self._last_shortage
-        for number, each in enumerate(choice.tasks):
+        waiting = sorted(choice.tasks, key=lambda task: height(task.cell))
+        while waiting:
             if len(choice.tasks) > 1:
-                self.report([remaining.cell for remaining in choice.tasks[number:]])
-            if choice.is_ahead or not self._ledger.is_done(each.cell):
-                self._solver.solve_after_small_cells(each)
+                self.report([remaining.cell for remaining in waiting])
+            batch = list[CellTask]()
+            while waiting and self._solver.may_join(waiting[0], batch):
+                task = waiting.pop(0)
+                if choice.is_ahead or not self._ledger.is_done(task.cell):
+                    batch.append(task)
+            solved_count = self._solver.solve_after_small_cells(batch) if batch else 0
+            waiting = batch[solved_count:] + waiting
+            for task in batch[:solved_count]:
                 if choice.is_ahead:
-                    self._ledger.add_ends_ahead(each.cell, each.ends)
+                    self._ledger.add_ends_ahead(task.cell, task.ends)
                 else:
-                    self._ledger.add_complete_cell(each.cell)
+                    self._ledger.add_complete_cell(task.cell)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
         """Solve cells again, the lowest first, at ends where this may narrow bounds of states in the play.

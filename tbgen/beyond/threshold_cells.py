@@ -4,7 +4,8 @@ A bit for each position of a canonical cell says whether a score is proved as a 
 docs/glossary.md explains cells, routes and homes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from operator import attrgetter
 from threading import Lock
 from typing import Final
@@ -75,22 +76,28 @@ class ThresholdCells(ExitSource):
         return self._versions.get(cell.canonical()[0], 0)
 
     def solve(
-        self, cell: Cell, thresholds: Sequence[Threshold], proofs: ProofLookup, threads: int = 1
+        self, asked: Mapping[Cell, Iterable[Threshold]], proofs: ProofLookup, threads: int = 1
     ) -> list[ThresholdSolution]:
-        """Find, keep and return the positions of a canonical cell for which thresholds are proved.
+        """Find, keep and return the positions of canonical cells for which thresholds are proved.
 
+        :param asked: the thresholds by cell; no cell may depend on another.
         :param threads: number of threads that share the thresholds.
         """
-        frame = frame_of_cell(cell)
-        routes = list(routes_of(frame))
-        ranks = self._ranks.get_or_make(cell, lambda: rank_cell(frame, threads))
-        with threaded_map(min(threads, len(thresholds)), cell.size) as thread_map:
-            solutions = list(
-                thread_map(
-                    lambda threshold: solve_threshold(frame, ranks, routes, threshold, proofs), thresholds
-                )
-            )
-        for solution in solutions:
+        questions = [(cell, threshold) for cell, thresholds in asked.items() for threshold in thresholds]
+        ranks = {
+            cell: self._ranks.get_or_make(cell, partial(rank_cell, frame_of_cell(cell), threads))
+            for cell in asked
+        }
+
+        def solve(question: tuple[Cell, Threshold]) -> ThresholdSolution:
+            cell, threshold = question
+            frame = frame_of_cell(cell)
+            return solve_threshold(frame, ranks[cell], list(routes_of(frame)), threshold, proofs)
+
+        slots = sum(cell.size for cell in asked)
+        with threaded_map(min(threads, max(len(questions), 1)), slots) as thread_map:
+            solutions = list(thread_map(solve, questions))
+        for (cell, _), solution in zip(questions, solutions, strict=True):
             self.add(cell, solution)
         return solutions
 

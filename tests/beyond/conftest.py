@@ -1,5 +1,6 @@
 """Fixtures for tests of solving, among them one that makes it deterministic on every machine."""
 
+from collections.abc import Sequence
 from itertools import count
 from types import SimpleNamespace
 
@@ -48,8 +49,8 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[CellTask]:
     solved: list[CellTask] = []
     right = CellSolver._solve_unchecked
 
-    def noted(solver: CellSolver, each: CellTask) -> bool:
-        solved.append(each)
+    def noted(solver: CellSolver, each: Sequence[CellTask]) -> bool:
+        solved.extend(each)
         return right(solver, each)
 
     monkeypatch.setattr(CellSolver, "_solve_unchecked", noted)

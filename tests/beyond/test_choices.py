@@ -3,7 +3,7 @@
 After promotions, forced mates by queens are found first.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import chess
@@ -53,10 +53,10 @@ def test_a_bound_that_needs_no_pawn_moves_is_proved_soon(
     """Ten solutions prove a bound that would otherwise take fifty."""
     right = CellSolver._solve_unchecked
 
-    def until_ten(solver: CellSolver, each: CellTask) -> bool:
+    def until_ten(solver: CellSolver, tasks: Sequence[CellTask]) -> bool:
         if solver.ledger.last_number == 10:
             raise KeyboardInterrupt
-        return right(solver, each)
+        return right(solver, tasks)
 
     monkeypatch.setattr(CellSolver, "_solve_unchecked", until_ten)
     lowest = []

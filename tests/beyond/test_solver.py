@@ -3,6 +3,7 @@
 import gc
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -214,12 +215,12 @@ def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.
     """The bounds are those of the cells solved before it."""
     solved, most, right = 0, 10, CellSolver._solve_unchecked
 
-    def interrupted(solver: CellSolver, task: CellTask) -> bool:
+    def interrupted(solver: CellSolver, tasks: Sequence[CellTask]) -> bool:
         nonlocal solved
         solved += 1
         if solved > most:
             raise KeyboardInterrupt
-        return right(solver, task)
+        return right(solver, tasks)
 
     monkeypatch.setattr(CellSolver, "_solve_unchecked", interrupted)
     with pytest.raises(SolvingInterruptedError) as caught:

@@ -69,7 +69,7 @@ def check_threshold(known: ExitBounds, cell: Cell, threshold: Threshold, rng: ra
             flags(each, route.subcell.size) for each in (known.proofs(route, threshold), implied)
         )
         assert np.array_equal(found & legal, expected & legal), (route, threshold)
-    (solution,) = known.threshold_cells.solve(cell, [threshold], known.proofs)
+    (solution,) = known.threshold_cells.solve({cell: [threshold]}, known.proofs)
     (pool,) = pools_of_ends(frame, routes, CallbackBoundsSource(known.block, known.bound), [end])
     game = BoundsGame(frame, pool)
     fresh, ranks = game.solve().value, game.ranks()
@@ -116,7 +116,7 @@ def test_blocks_and_single_positions_say_the_same(small: Path) -> None:
             Threshold(1, Code(1)),
             Threshold(1, Code(7)),
         ]
-        known.threshold_cells.solve(cell, thresholds, known.proofs, threads=2)
+        known.threshold_cells.solve({cell: thresholds}, known.proofs, threads=2)
         assert known.threshold_cells.thresholds(cell) == set(thresholds)
         assert check_source(known.threshold_cells, [Route(SIDES[0], 0, cell)], 89, None)[0] > 0
 
@@ -130,7 +130,7 @@ def test_nothing_is_proved_after_quiet_moves(small: Path) -> None:
         known = ExitBounds(Tables(tables), SolvedCells())
         for route in routes_of(frame_of_cell(cell)):
             if route.is_quiet:
-                known.threshold_cells.solve(route.destination.canonical()[0], [threshold], known.proofs)
+                known.threshold_cells.solve({route.destination.canonical()[0]: [threshold]}, known.proofs)
                 assert known.proofs(route, threshold) is False
 
 
@@ -147,7 +147,7 @@ def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> 
         states = States(known, layers), States(known, layers, guess=True)
         monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
         thresholds = [Threshold(end, code) for end, code in product(ENDS, CODES) if code != WORST[end]]
-        known.threshold_cells.solve(cell, thresholds, known.proofs)
+        known.threshold_cells.solve({cell: thresholds}, known.proofs)
         for code in (Code(4), Code(11), Code(250), Code(240)):
             before = states[0].look_up(position, code).bounds
             known.forget()
