@@ -100,6 +100,7 @@ class CellSolver:
         return not tasks or (
             len(tasks) < _MAX_SIDE_BY_SIDE
             and height(task.cell) == height(tasks[0].cell)
+            and all(task.cell != each.cell for each in tasks)
             and all(self.ledger.thresholds(each.cell, each.ends) for each in (task, tasks[0]))
         )
 

@@ -1,7 +1,7 @@
 """Thresholds about cells as an exit source, compared with blocks and with games made at the same moment."""
 
 import random
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import chess
@@ -10,6 +10,8 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
+from tbgen.beyond.cell_solver import CellSolver
+from tbgen.beyond.choices import CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
@@ -24,6 +26,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after
+from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES
 from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive
@@ -119,6 +122,32 @@ def test_blocks_and_single_positions_say_the_same(small: Path) -> None:
         known.threshold_cells.solve({cell: thresholds}, known.proofs, threads=2)
         assert known.threshold_cells.thresholds(cell) == set(thresholds)
         assert check_source(known.threshold_cells, [Route(SIDES[0], 0, cell)], 89, None)[0] > 0
+
+
+def test_cells_side_by_side(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads change no answer; cells join if none depends on another and all are asked for thresholds."""
+    monkeypatch.setattr("tbgen.cells.frames.MIN_THREADED_SLOTS", 0)
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 0)
+    fens = (
+        "8/8/7p/4k3/1p6/8/8/1K1R4 w - - 0 1",
+        "8/8/8/1p2k2p/8/8/8/1K1R4 w - - 0 1",
+        "8/8/8/4k3/1p5p/8/8/1K1R4 w - - 0 1",
+    )
+    cells = [Cell.of_board(board, mobile_squares(board)).canonical()[0] for board in map(chess.Board, fens)]
+    asked = {cell: [Threshold(LOWER, Code(5)), Threshold(1, Code(7))] for cell in cells[:2]}
+    with tbgen.open_tablebase(small) as tables:
+        known = ExitBounds(Tables(tables), SolvedCells())
+        together = known.threshold_cells.solve(asked, known.proofs, threads=3)
+        alone = [known.threshold_cells.solve({cell: asked[cell]}, known.proofs) for cell in asked]
+        for one, other in zip(together, chain(*alone), strict=True):
+            assert np.array_equal(one.proved, other.proved)
+        solver = CellSolver(known, cells[0], Meter(Budget()))
+        first, second, below = map(CellTask, cells)
+        assert not solver.may_join(second, [first])
+        solver.ledger.set_question(Interval(Code(6), Code(5)))
+        assert solver.may_join(second, [first])
+        assert not any(solver.may_join(each, [first]) for each in (first, below))
+        assert not solver.may_join(second, [first] * 8)
 
 
 def test_nothing_is_proved_after_quiet_moves(small: Path) -> None:
