@@ -141,7 +141,9 @@ def test_cells_side_by_side(small: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         alone = [known.threshold_cells.solve({cell: asked[cell]}, known.proofs) for cell in asked]
         for one, other in zip(together, chain(*alone), strict=True):
             assert np.array_equal(one.proved, other.proved)
-        solver = CellSolver(known, cells[0], Meter(Budget()))
+        root = chess.Board("8/8/7p/1p2k3/8/8/8/1K1R4 w - - 0 1")
+        root_cell = Cell.of_board(root, mobile_squares(root)).canonical()[0]
+        solver = CellSolver(known, root_cell, Meter(Budget()))
         first, second, below = map(CellTask, cells)
         assert not solver.may_join(second, [first])
         solver.ledger.set_question(Interval(Code(6), Code(5)))
