@@ -197,7 +197,11 @@ class CellSolver:
         """
         asked = {task.cell: self.ledger.thresholds(task.cell, task.ends) for task in tasks}
         if all(asked.values()):
-            return self._try_thresholds(asked)
+            due = {
+                cell: tuple(each for each in thresholds if self.ledger.is_due(cell, each))
+                for cell, thresholds in asked.items()
+            }
+            return self._try_thresholds({cell: thresholds for cell, thresholds in due.items() if thresholds})
         (task,) = tasks
         cell = task.cell
         start, repeated = time.perf_counter(), cell in self._exits.cells

@@ -81,6 +81,14 @@ class Chooser:
     def __init__(self, exits: ExitBounds, meter: Meter, root: Cell, ledger: Ledger) -> None:
         self._exits, self._meter, self._root, self._ledger = exits, meter, root, ledger
 
+    def cost_of(self, tasks: Iterable[CellTask]) -> int:
+        """Return the work of tasks: slots to solve for all scores, each counted once for each end.
+
+        A cell counts as at least ``MIN_COST_SLOTS`` slots.
+        """
+        work = self._ledger.work_slots
+        return sum(max(work(each.cell), MIN_COST_SLOTS) * len(each.ends) for each in tasks)
+
     def choices(self, play: Play) -> list[Choice]:
         """Return a choice for each unsolved cell that play enters, best first."""
         choices = (
@@ -110,11 +118,15 @@ class Chooser:
         if promotion_homes:
             return self._bundle([], above, promotion_homes, whole_cells)
         all_below = self._choice_below(home, above)
-        ahead = self._find_ahead(home, end) if home.size > MAX_SMALL_SLOTS and above == {self._root} else None
+        is_threshold = self._ledger.asks_threshold and home.size <= self._root.size
+        may_be_ahead = home.size > MAX_SMALL_SLOTS and (is_threshold or above == {self._root})
+        ahead = self._find_ahead(home, end, above) if may_be_ahead else None
         if all_below is None:
             return ahead or self._bundle([CellTask(home)], above)._replace(skips_dependencies=True)
-        if ahead is None or all_below.cost < _AHEAD_COST_RATIO * ahead.cost:
+        if ahead is None or all_below.cost < ahead.cost * (1 if is_threshold else _AHEAD_COST_RATIO):
             return all_below
+        if is_threshold:
+            return ahead
         max_seconds = self._meter.seconds_left / _AHEAD_TIME_RATIO
         return ahead if self._seconds_of(ahead.tasks) <= max_seconds else all_below
 
@@ -156,7 +168,7 @@ class Chooser:
                     return (), set()
         return tuple(promotion_homes), whole_cells
 
-    def _find_ahead(self, home: Cell, end: int) -> Choice | None:
+    def _find_ahead(self, home: Cell, end: int, above: set[Cell]) -> Choice | None:
         """Return the choice that solves one end of a cell and of the cells ahead.
 
         The result is None if this has been done before, or if time does not allow it.
@@ -169,7 +181,7 @@ class Chooser:
         tasks = self._affordable_tasks(
             CellTask(cell, (each,)) for cell, each in nodes if not is_solved(cell, each)
         )
-        return None if tasks is None else self._bundle(tasks, {self._root})._replace(is_ahead=True)
+        return None if tasks is None else self._bundle(tasks, above)._replace(is_ahead=True)
 
     def _affordable_tasks(self, tasks: Iterable[CellTask]) -> list[CellTask] | None:
         """Return the tasks as a list; None if the budget does not allow all of them."""
@@ -197,20 +209,12 @@ class Chooser:
         :param whole_cells: the whole cells in which forced mates are found for ``promotion_homes``.
         """
         wins_cost = sum(max(whole.size // _WINS_SPEEDUP, MIN_COST_SLOTS) * len(ENDS) for whole in whole_cells)
-        slots = cost_of(tasks) + wins_cost + cost_of(map(CellTask, cells_above))
+        slots = self.cost_of(tasks) + wins_cost + self.cost_of(map(CellTask, cells_above))
         last_cell = tasks[-1].cell if tasks else promotion_homes[-1]
         is_late = bool(whole_cells_of(last_cell, self._exits.wins.mobile_count)) and not is_queening(
             last_cell
         )
         return Choice(slots, tasks, cells_above, promotion_homes, is_late)
-
-
-def cost_of(tasks: Iterable[CellTask]) -> int:
-    """Return the number of slots to solve, each counted once for each end.
-
-    A cell counts as at least ``MIN_COST_SLOTS`` slots.
-    """
-    return sum(max(each.cell.size, MIN_COST_SLOTS) * len(each.ends) for each in tasks)
 
 
 def _hoped_for_end(position: CellPosition) -> int:

@@ -11,7 +11,7 @@ one. So a depth is reported only if the values and depths of all positions that 
 game then has only one solution.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import chess
@@ -42,7 +42,7 @@ from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, frame_of_cel
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.threshold import Threshold, proved_after
-from tbgen.cells.window import Interval
+from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_RANKS
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
@@ -383,10 +383,19 @@ class States:
 
     :param guess: whether to guess bounds of large cells in layers that have not been made. The guess is the
         accrued score if this score can change the bound, else the fresh bound.
+    :param window_of: returns the scores that need to be distinguished in a canonical cell. Thresholds beyond
+        them are ignored.
     """
 
-    def __init__(self, exits: ExitBounds, layers: CellLayers, *, guess: bool = False) -> None:
-        self._exits, self._layers, self._guess = exits, layers, guess
+    def __init__(
+        self,
+        exits: ExitBounds,
+        layers: CellLayers,
+        *,
+        guess: bool = False,
+        window_of: Callable[[Cell], Interval] = lambda cell: ALL_SCORES,
+    ) -> None:
+        self._exits, self._layers, self._guess, self._window_of = exits, layers, guess, window_of
 
     def answer(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of any cell."""
@@ -417,21 +426,34 @@ class States:
         fresh = self._exits.cells.get(position.cell)
         if fresh is None:
             bounds = self._exits.fresh_bounds(position) if accrued == score else WORST
-            return Answer(bounds.intersection(self._threshold_bounds(position, accrued)))
+            return Answer(self._with_thresholds(position, accrued, bounds))
         answer = self._look_up_codes(position, accrued, fresh)
-        thresholded = answer.bounds.intersection(self._threshold_bounds(position, accrued))
-        return answer if thresholded == answer.bounds else Answer(thresholded)
+        bounds = self._with_thresholds(position, accrued, answer.bounds)
+        return answer if bounds == answer.bounds else Answer(bounds)
 
-    def _threshold_bounds(self, position: CellPosition, accrued: Code) -> Interval:
-        """Return the bounds of a state of a canonical cell that follow from thresholds about the cell."""
-        bounds, cell = list(WORST), position.cell
+    def _with_thresholds(self, position: CellPosition, accrued: Code, interval: Interval) -> Interval:
+        """Return bounds of a state of a canonical cell, narrowed by what follows from thresholds about the
+        cell."""
+        bounds, cell = list(interval), position.cell
         score = None if accrued == position.position_score else accrued
-        for threshold in self._exits.threshold_cells.thresholds(cell):
+        guess = self._guess and cell.size >= _MIN_GUESSED_SLOTS
+        for threshold in self._relevant_thresholds(cell):
             if threshold.better(bounds[threshold.end]) != bounds[threshold.end] and self._layers.is_proved(
-                position, threshold, score, guess=self._guess and cell.size >= _MIN_GUESSED_SLOTS
+                position, threshold, score, guess=guess
             ):
                 bounds[threshold.end] = threshold.bound
         return Interval(*bounds)
+
+    def _relevant_thresholds(self, cell: Cell) -> Iterator[Threshold]:
+        """Yield the thresholds about a canonical cell that may prove bounds within its window.
+
+        Of the thresholds beyond the window, none is needed if that of the window itself has been tried.
+        """
+        window, tried = self._window_of(cell), self._exits.threshold_cells.thresholds(cell)
+        for threshold in tried:
+            inside = threshold._replace(bound=window.nearest(threshold.bound))
+            if inside.bound != window[inside.end] and (threshold == inside or inside not in tried):
+                yield threshold
 
     def _look_up_codes(self, position: CellPosition, accrued: Code, fresh: Bounds) -> Answer:
         """Return the bounds of a state of a canonical cell that follow from the fresh bounds of the cell."""

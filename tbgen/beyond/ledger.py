@@ -7,15 +7,16 @@ colours, the colours of the window are swapped too. All parts of a search record
 ledger decides whether a cell has to be solved.
 """
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
+from itertools import accumulate, product
 from typing import Final, NamedTuple
 
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.structures import homes_of, possible_colour_swaps, whole_cells_of
-from tbgen.board.score import Code
+from tbgen.board.score import Code, rank_of_code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.threshold import Threshold, can_ask
@@ -25,9 +26,8 @@ from tbgen.index.layout import MIRROR_FILES
 _MIN_WINDOW_SLOTS: Final = 64**4
 """Minimum number of slots of a cell that is solved in a window, or whose thresholds are tried. Smaller cells
 are solved for all scores."""
-_MAX_HALVED_SCORES: Final = 32
-"""Maximum number of possible values among which questions halve the interval of a state. With more values, a
-solution for all scores narrows it sooner."""
+_LIKELY_RANK: Final = 8
+"""Greatest rank of scores that are all about equally likely as values. Scores of greater ranks are rarer."""
 _THRESHOLD_SPEEDUP: Final = 8
 """Speed of trying thresholds of a cell, divided by the speed of solving it for all scores."""
 
@@ -109,9 +109,9 @@ class Ledger:
         """Yield the intervals for successive questions.
 
         The first question is whether the value is at least the accrued score, the next whether it is better.
-        These questions are left out if nothing has been found since they were last tried. If the state has
-        only few possible values, the next question is which half of them has the value. The last interval is
-        the whole interval of the state.
+        The question after that is which half of the likely values has the value. These questions are left
+        out if nothing has been found since they were last tried. The last interval is the whole interval of
+        the state.
 
         :param interval: the interval in which the value lies.
         """
@@ -121,9 +121,7 @@ class Ledger:
             if accrued in codes:
                 places = [codes.index(accrued), codes.index(accrued) + 1]
                 self._close = Interval(codes[max(places[0] - 1, 0)], codes[min(places[1], len(codes) - 1)])
-            if len(codes) <= _MAX_HALVED_SCORES:
-                places.append(len(codes) // 2)
-            for place in dict.fromkeys(places):
+            for place in dict.fromkeys([*places, _middle(codes)]):
                 if 0 < place < len(codes):
                     yield Interval(codes[place - 1], codes[place])
             self._last_tried = interval, self.last_number
@@ -253,12 +251,20 @@ class Ledger:
 
     def is_solved_ahead(self, cell: Cell, end: int) -> bool:
         """Return whether a canonical cell is solved at one end, with moves of at least one side's pawns."""
-        is_ahead = (cell, end) in self._solved_ahead
-        return is_ahead or (self._exits.has_solved(cell) and self.is_answered(cell, end))
+        is_known = (cell, end) in self._solved_ahead or self._exits.has_solved(cell)
+        return is_known and self.is_answered(cell, end)
 
     def is_done(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved, refused, or contained in a table."""
         return self.is_solved(cell) or cell in self.refused_cells or self._exits.has_table_of(cell)
+
+    def is_due(self, cell: Cell, threshold: Threshold) -> bool:
+        """Return whether trying a threshold about a cell may prove more than the last trial."""
+        last = self._last_trial.get((cell, threshold), 0)
+        homes = set(homes_of(cell, promotions=True))
+        homes = homes.union(*(homes_of(home, promotions=True) for home in homes))  # one ply of lookahead
+        below = ((home, swapped) for home in homes for swapped in possible_colour_swaps(cell, home))
+        return not last or any(self._number_below(home, threshold.end ^ swapped) > last for home, swapped in below)
 
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
         """Return whether solving one end of a cell again may narrow its bounds.
@@ -270,17 +276,17 @@ class Ledger:
         :param home: a cell that moves from the cell lead to.
         :param swapped: whether these moves lead to ``home`` with swapped colours.
         """
-        numbers = [
-            self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile_count)
-        ]
-        below, last = end ^ swapped, min(self._numbers(cell, end))
-        thresholds = self.thresholds(home, [below]) or self._exits.threshold_cells.thresholds(home)
-        numbers += [
-            self._last_trial.get((home, threshold), 0) for threshold in thresholds if threshold.end == below
-        ]
-        if (record := self._last_solution.get((home, below))) is not None:
+        last = min(self._numbers(cell, end))
+        return not last or self._number_below(home, end ^ swapped) > last
+
+    def _number_below(self, home: Cell, end: int) -> int:
+        """Return the number of the last solution that may have narrowed the bounds of a home at one end."""
+        numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile_count)]
+        thresholds = self.thresholds(home, [end]) or self._exits.threshold_cells.thresholds(home)
+        numbers += [self._last_trial.get((home, each), 0) for each in thresholds if each.end == end]
+        if (record := self._last_solution.get((home, end))) is not None:
             numbers.append(record.number)
-        return not last or max(numbers, default=0) > last
+        return max(numbers, default=0)
 
     def _numbers(self, cell: Cell, end: int) -> list[int]:
         """Return the numbers of the solutions that last answered the question at one end of a cell.
@@ -294,3 +300,9 @@ class Ledger:
         return [max(number, self._last_trial.get((cell, threshold), 0)) for threshold in thresholds] or [
             number
         ]
+
+
+def _middle(codes: Sequence[Code]) -> int:
+    """Return the place that divides scores, worst first, into two parts that are equally likely as values."""
+    weights = list(accumulate(max(rank_of_code(code), _LIKELY_RANK) ** -4 for code in codes))
+    return bisect_left(weights, weights[-1] / 2)

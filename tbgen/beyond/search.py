@@ -24,7 +24,7 @@ import chess
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser, cost_of
+from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import ExitBounds, States, image_score, proved_keys
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
@@ -80,7 +80,9 @@ class Search:
         self._score = image_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
         self._states = States(exits, self.layers)
-        self._guesses = States(exits, self.layers, guess=True)
+        window_of = self._ledger.relevant_scores
+        self._followed = States(exits, self.layers, window_of=window_of)
+        self._guesses = States(exits, self.layers, window_of=window_of, guess=True)
         """Used to follow play at first, because making layers takes longer than everything else."""
         self._proved_keys: tuple[int, frozenset[PositionKey]] | None = None
         """The result of :func:`proved_keys`, and the number of solutions from which it was computed."""
@@ -203,7 +205,7 @@ class Search:
     def _narrow(self) -> bool:
         """Solve cells that may narrow the bounds of the state; return whether any cell to solve was found."""
         root, ledger = self.position.image(self._symmetry), self._ledger
-        for wide, states in product((False, True), (self._guesses, self._states)):
+        for wide, states in product((False, True), (self._guesses, self._followed)):
             follower = PlayFollower(states, root, self._score, ledger.is_solved, wide, ledger.relevant_scores)
             max_states, exhausted = 0, False
             limit = _MAX_STATES // _THRESHOLD_STATES_DIVISOR if ledger.asks_threshold else _MAX_STATES
@@ -233,7 +235,7 @@ class Search:
         homes = set(filter(tables.can_allow_promotion_look_ups, play.unsolved_cells))
         small = {cell for cell in play.states if tables.can_look_up(cell) and not cells.has_values(cell)}
         cells_above = set[Cell]().union(*map(play.all_cells_above, homes | small))
-        if max_cost is not None and cost_of(map(CellTask, cells_above)) > max_cost:
+        if max_cost is not None and self._chooser.cost_of(map(CellTask, cells_above)) > max_cost:
             return False
         looked_up = set(homes)
         for home in homes:
@@ -318,7 +320,7 @@ class Search:
         count_before, spent, refused_before = self.solve_count, 0, len(self._ledger.homes_refused_for_mates)
         above: set[Cell] = set()
         for choice in choices:
-            is_enough = choice.is_late or spent > cost_of(map(CellTask, above & choice.cells_above))
+            is_enough = choice.is_late or spent > self._chooser.cost_of(map(CellTask, above & choice.cells_above))
             if self.solve_count > count_before and is_enough:
                 break
             try:
@@ -328,7 +330,7 @@ class Search:
             except OutOfBudgetError as error:
                 self._refuse(choice.tasks[-1].cell, error.stop)
             above |= choice.cells_above
-            spent += choice.cost - cost_of(map(CellTask, choice.cells_above))
+            spent += choice.cost - self._chooser.cost_of(map(CellTask, choice.cells_above))
         if self.solve_count > count_before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
