@@ -264,7 +264,9 @@ class Ledger:
         homes = set(homes_of(cell, promotions=True))
         homes = homes.union(*(homes_of(home, promotions=True) for home in homes))  # one ply of lookahead
         below = ((home, swapped) for home in homes for swapped in possible_colour_swaps(cell, home))
-        return not last or any(self._number_below(home, threshold.end ^ swapped) > last for home, swapped in below)
+        return not last or any(
+            self._number_below(home, threshold.end ^ swapped) > last for home, swapped in below
+        )
 
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
         """Return whether solving one end of a cell again may narrow its bounds.

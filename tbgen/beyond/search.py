@@ -320,7 +320,9 @@ class Search:
         count_before, spent, refused_before = self.solve_count, 0, len(self._ledger.homes_refused_for_mates)
         above: set[Cell] = set()
         for choice in choices:
-            is_enough = choice.is_late or spent > self._chooser.cost_of(map(CellTask, above & choice.cells_above))
+            is_enough = choice.is_late or spent > self._chooser.cost_of(
+                map(CellTask, above & choice.cells_above)
+            )
             if self.solve_count > count_before and is_enough:
                 break
             try:

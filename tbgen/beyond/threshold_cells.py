@@ -81,7 +81,7 @@ class ThresholdCells(ExitSource):
         """Find, keep and return the positions of canonical cells for which thresholds are proved.
 
         :param asked: the thresholds by cell; no cell may depend on another.
-        :param threads: number of threads that share the thresholds.
+        :param threads: number of threads that share the work.
         """
         questions = [(cell, threshold) for cell, thresholds in asked.items() for threshold in thresholds]
         ranks = {
@@ -89,13 +89,17 @@ class ThresholdCells(ExitSource):
             for cell in asked
         }
 
+        at_once = min(threads, max(len(questions), 1))
+
         def solve(question: tuple[Cell, Threshold]) -> ThresholdSolution:
             cell, threshold = question
             frame = frame_of_cell(cell)
-            return solve_threshold(frame, ranks[cell], list(routes_of(frame)), threshold, proofs)
+            return solve_threshold(
+                frame, ranks[cell], routes_of(frame), threshold, proofs, threads // at_once
+            )
 
         slots = sum(cell.size for cell in asked)
-        with threaded_map(min(threads, max(len(questions), 1)), slots) as thread_map:
+        with threaded_map(at_once, slots) as thread_map:
             solutions = list(thread_map(solve, questions))
         for (cell, _), solution in zip(questions, solutions, strict=True):
             self.add(cell, solution)
@@ -104,7 +108,7 @@ class ThresholdCells(ExitSource):
     def add(self, cell: Cell, solution: ThresholdSolution) -> None:
         """Keep a solution about a canonical cell. Thread-safe."""
         self._ranked.put((cell, solution.threshold), solution)
-        without_ranks = solution._replace(joined=solution.joined[:, :0])
+        without_ranks = solution._replace(joined=np.empty((2, 0), np.uint8))  # a view would keep all ranks
         with self._lock:
             self._solutions[cell] = self._solutions.get(cell, {}) | {solution.threshold: without_ranks}
             self._versions[cell] = self.version(cell) + 1

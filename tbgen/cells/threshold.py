@@ -5,7 +5,7 @@ whether the threshold is proved. What is not known after a move out of the cell 
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, move_buffer
 from tbgen.moves.kernels.words import Codes, Words
 from tbgen.moves.structs import Exits, make_men
-
-NEVER: Final = 255
-"""Element of ``ThresholdSolution.joined`` of a position that has joined neither attractor."""
 
 
 class Threshold(NamedTuple):
@@ -140,7 +137,7 @@ def proved_after(route: Route, threshold: Threshold, block: Block | None, bound:
 def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
     """Return the legal positions of a cell and their ranks."""
     words = frame.frame.words
-    legal, rank_bits = np.empty((2, words), np.uint64), np.empty((2, words, SLICES), np.uint64)
+    legal, rank_bits = (ARRAY_MEMORY.empty(shape, np.uint64) for shape in ((2, words), (2, words, SLICES)))
     pool, parts = pool_of_proofs(frame, {}, WHITE_TO_MOVE), equal_parts(words, threads)
     with threaded_map(threads, frame.size) as thread_map:
         list(thread_map(lambda part: mark_legal(frame.frame, legal, make_men(), *part), parts))
@@ -155,6 +152,7 @@ def solve_threshold(
     routes: Iterable[Route],
     threshold: Threshold,
     proofs: ProofLookup,
+    threads: int = 1,
     *,
     with_ranks: bool = True,
 ) -> ThresholdSolution:
@@ -163,14 +161,17 @@ def solve_threshold(
     :param ranks: the result of :func:`rank_cell`.
     :param routes: all routes out of the cell.
     :param proofs: returns after which moves out of the cell the threshold is proved.
+    :param threads: number of threads that look up and find the exits.
     :param with_ranks: whether to find ``ThresholdSolution.joined``.
     """
     assert can_ask(frame.cell), frame.cell
-    pool = pool_of_proofs(
-        frame, {route.number: proofs(route, threshold) for route in routes}, threshold.prover
-    )
-    search = _search_of(frame, ranks, with_ranks)
-    kernels.find_exits(search, pool, _exit_scratch(), 0, frame.frame.words)
+    routes, search = list(routes), _search_of(frame, ranks, with_ranks)
+    with threaded_map(threads, frame.size) as shared:
+        numbers = (route.number for route in routes)
+        found = shared(lambda route: proofs(route, threshold), routes)
+        pool = pool_of_proofs(frame, dict(zip(numbers, found, strict=True)), threshold.prover)
+        parts = equal_parts(frame.frame.words, threads)
+        list(shared(lambda part: kernels.find_exits(search, pool, _exit_scratch(), *part), parts))
     attacker, last_rank = _attacker_of(threshold)
     _extend(search, attacker, last_rank)
     won = search.settled
@@ -204,7 +205,6 @@ def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool) -> Attracto
     words = frame.frame.words
     open_, escapes, settled = (ARRAY_MEMORY.empty((2, words), np.uint64) for _ in range(3))
     joined: Codes = ARRAY_MEMORY.empty((2, frame.size if with_ranks else 0), np.uint8)
-    joined.fill(NEVER)
     return Attractors(
         frame=frame.frame,
         legal=ranks.legal,

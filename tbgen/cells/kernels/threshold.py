@@ -22,6 +22,8 @@ from tbgen.moves.kernels.moves import (
 from tbgen.moves.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of, put
 from tbgen.moves.structs import Exits, Frame, Men, Pool
 
+NEVER = 255
+"""Element of ``Attractors.joined`` of a position that has joined neither attractor."""
 FIRST_RANK = 2
 """The least rank of a position that is not over. Exits and mates count as joining at this rank."""
 
@@ -100,6 +102,7 @@ def find_exits(search: Attractors, pool: Pool, scratch: ExitScratch, start: int,
     for word in range(start, stop):
         for side in range(2):
             legal, good = search.legal[side, word], ZERO
+            search.joined[side, word * 64 : word * 64 + 64] = NEVER
             if legal:
                 slices[GOOD_EXIT] = ZERO
                 occupied = enter_word(frame, word, men)
