@@ -280,8 +280,11 @@ class CellLayers:
     ) -> bool:
         """Return whether a threshold that has been tried in a canonical cell is proved for a state.
 
+        If the ranks of a threshold are not kept, the threshold is tried again. If no time remains, it counts
+        as not proved.
+
         :param accrued: the accrued score; None if it is the position score.
-        :param guess: whether to guess, rather than to try the threshold again, if its ranks are not kept.
+        :param guess: whether to guess, rather than to try the threshold again.
         """
         cell, thresholds = position.cell, self._exits.threshold_cells
         place = side_of(position.board), position.slot
@@ -292,7 +295,9 @@ class CellLayers:
         if ranked is None and guess:
             return threshold.follows_from(accrued)
         if ranked is None:
-            (ranked,) = thresholds.solve({cell: [threshold]}, self._exits.proofs)
+            if self._meter.seconds_left <= 0:
+                return False
+            (ranked,) = thresholds.solve({cell: [threshold]}, self._exits.proofs, self._meter.threads)
         return ranked.is_proved(*place, accrued)
 
     def replace_games(self, games: Games) -> None:

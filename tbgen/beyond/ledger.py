@@ -26,6 +26,10 @@ from tbgen.index.layout import MIRROR_FILES
 _MIN_WINDOW_SLOTS: Final = 64**4
 """Minimum number of slots of a cell that is solved in a window, or whose thresholds are tried. Smaller cells
 are solved for all scores."""
+_SHARES: Final = 1 / 2, 3 / 4, 1 / 4
+"""The shares of the likely values, from the worst, between which successive questions divide an interval."""
+_ROUNDS_PER_SHARE: Final = 4
+"""Number of successive rounds with the same question, unless the interval becomes narrower."""
 _LIKELY_RANK: Final = 8
 """Greatest rank of scores that are all about equally likely as values. Scores of greater ranks are rarer."""
 _THRESHOLD_SPEEDUP: Final = 8
@@ -80,6 +84,8 @@ class Ledger:
         self.asks_threshold = False
         self._scores_by_cell: dict[Cell, Interval] = {}
         """Maps each cell requested so far to the scores that the current question distinguishes in it."""
+        self._round = ALL_SCORES, 0
+        """The interval of the state, and the number of rounds of questions since it last changed."""
         self._last_tried: tuple[Interval, int] | None = None
         """The interval of the state, and the number of the last solution, when thresholds were last tried."""
         self.last_number = 0
@@ -109,9 +115,9 @@ class Ledger:
         """Yield the intervals for successive questions.
 
         The first question is whether the value is at least the accrued score, the next whether it is better.
-        The question after that is which half of the likely values has the value. These questions are left
-        out if nothing has been found since they were last tried. The last interval is the whole interval of
-        the state.
+        Further questions divide the likely values. They take turns, because a question is answered sooner,
+        the farther it is from the value. All these questions are left out if nothing has been found since
+        they were last tried. The last interval is the whole interval of the state.
 
         :param interval: the interval in which the value lies.
         """
@@ -121,7 +127,10 @@ class Ledger:
             if accrued in codes:
                 places = [codes.index(accrued), codes.index(accrued) + 1]
                 self._close = Interval(codes[max(places[0] - 1, 0)], codes[min(places[1], len(codes) - 1)])
-            for place in dict.fromkeys([*places, _middle(codes)]):
+            self._round = (interval, self._round[1] + 1 if self._round[0] == interval else 0)
+            first = self._round[1] // _ROUNDS_PER_SHARE % len(_SHARES)
+            places += [_place_of_share(codes, share) for share in _SHARES[first:] + _SHARES[:first]]
+            for place in dict.fromkeys(places):
                 if 0 < place < len(codes):
                     yield Interval(codes[place - 1], codes[place])
             self._last_tried = interval, self.last_number
@@ -304,7 +313,7 @@ class Ledger:
         ]
 
 
-def _middle(codes: Sequence[Code]) -> int:
-    """Return the place that divides scores, worst first, into two parts that are equally likely as values."""
+def _place_of_share(codes: Sequence[Code], share: float) -> int:
+    """Return the place before which a share of the likely values lies among scores, worst first."""
     weights = list(accumulate(max(rank_of_code(code), _LIKELY_RANK) ** -4 for code in codes))
-    return bisect_left(weights, weights[-1] / 2)
+    return min(max(bisect_left(weights, weights[-1] * share), 1), len(codes) - 1)

@@ -33,7 +33,7 @@ from tbgen.index.layout import MIRROR_RANKS, SIDES
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
 
-_MAX_RANKED_BYTES: Final = 3 << 27
+_MAX_RANKED_BYTES: Final = 1 << 30
 """Maximum memory of the solutions with ranks. The others answer only for fresh states."""
 _MAX_RANKS_BYTES: Final = 1 << 29
 """Maximum memory of the ranks of cells, which further thresholds need."""

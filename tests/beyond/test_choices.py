@@ -12,7 +12,7 @@ import pytest
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import CellTask, Choice, Chooser, cost_of
+from tbgen.beyond.choices import MIN_COST_SLOTS, CellTask, Choice, Chooser
 from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
@@ -105,7 +105,7 @@ def test_forced_mates_by_a_queen_are_found_first(choices_of: Callable[..., list[
     assert last.tasks[-1].cell.frozen[0].man.kind != QUEEN
     (home,) = queen.promotion_homes
     assert home.frozen[0].man.kind == QUEEN
-    assert queen.cost > cost_of(map(CellTask, queen.cells_above))
+    assert queen.cost > sum(max(cell.size, MIN_COST_SLOTS) * 2 for cell in queen.cells_above)
     again = choices_of(Budget(), given_up=[home])
     assert home in [choice.tasks[-1].cell for choice in again]
     apart = choices_of(Budget(seconds=0.0))
