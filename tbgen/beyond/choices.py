@@ -7,8 +7,8 @@ moves lead to, and these depend on their own homes. docs/glossary.md explains th
 If pawn moves of one side lead into unsolved cells, the first question is how much that side may hope for.
 This is one end of the interval. If the pawns of the other side are assumed to stand still, only a few cells
 have to be solved, and each of them at this end only. Their solutions also show which score the other side can
-be sure of without moving its pawns. These cells are *ahead* of the root, the cell of the searched position.
-They are solved in this way only once. Later each of them is solved after the cells that it depends on.
+be sure of without moving its pawns. These cells are *ahead* of the unsolved cell. They are solved in this way
+only once for a question. Later each of them is solved after the cells that it depends on.
 """
 
 from collections.abc import Iterable
@@ -37,12 +37,6 @@ MIN_COST_SLOTS: Final = 64**3 // 4
 """Minimum cost of a cell, in slots. A smaller cell counts as if it had this number of slots."""
 _WINS_SPEEDUP: Final = 32
 """Speed of finding forced mates, divided by the speed of solving cells, both in positions per second."""
-_AHEAD_COST_RATIO: Final = 3
-"""The cells ahead are preferred only if their cost times this ratio is at most the cost of all cells
-below."""
-_AHEAD_TIME_RATIO: Final = 8
-"""The cells ahead are preferred only if the remaining time is at least this many times their estimated
-time."""
 
 
 class CellTask(NamedTuple):
@@ -69,7 +63,7 @@ class Choice(NamedTuple):
     skips_dependencies: bool = False
     """Whether a cell is solved without the cells that it depends on, because too little time remains."""
     is_ahead: bool = False
-    """Whether the cells are those ahead of the root, where the pawns of one side stand still."""
+    """Whether the cells are those ahead of the last one, where the pawns of one side stand still."""
 
 
 class Chooser:
@@ -105,10 +99,10 @@ class Chooser:
 
         - the forced mates after a promotion, if ``home`` is the home of this promotion and the mates have not
           been found;
-        - the cells ahead of the root, if they cost much less than all cells below ``home`` and need little of
-          the remaining time;
+        - the cells ahead of ``home``, if they cost no more than all cells below it, and ``home`` has no more
+          mobile men than the root;
         - the cell after all cells that it depends on, if time allows;
-        - the cells ahead of the root, if time allows;
+        - the cells ahead of ``home``, if time allows;
         - the cell alone.
 
         :param end: the end to solve for: the one that is best for the side that moves into the cell.
@@ -118,17 +112,11 @@ class Chooser:
         if promotion_homes:
             return self._bundle([], above, promotion_homes, whole_cells)
         all_below = self._choice_below(home, above)
-        is_threshold = self._ledger.asks_threshold and home.size <= self._root.size
-        may_be_ahead = home.size > MAX_SMALL_SLOTS and (is_threshold or above == {self._root})
+        may_be_ahead = MAX_SMALL_SLOTS < home.size <= self._root.size
         ahead = self._find_ahead(home, end, above) if may_be_ahead else None
         if all_below is None:
             return ahead or self._bundle([CellTask(home)], above)._replace(skips_dependencies=True)
-        if ahead is None or all_below.cost < ahead.cost * (1 if is_threshold else _AHEAD_COST_RATIO):
-            return all_below
-        if is_threshold:
-            return ahead
-        max_seconds = self._meter.seconds_left / _AHEAD_TIME_RATIO
-        return ahead if self._seconds_of(ahead.tasks) <= max_seconds else all_below
+        return all_below if ahead is None or all_below.cost < ahead.cost else ahead
 
     def _choice_below(self, cell: Cell, cells_above: set[Cell]) -> Choice | None:
         """Return the choice that solves a cell after all cells that it depends on; None if time is too short.

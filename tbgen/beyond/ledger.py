@@ -7,7 +7,7 @@ colours, the colours of the window are swapped too. All parts of a search record
 ledger decides whether a cell has to be solved.
 """
 
-from bisect import bisect_left
+from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -316,4 +316,4 @@ class Ledger:
 def _place_of_share(codes: Sequence[Code], share: float) -> int:
     """Return the place before which a share of the likely values lies among scores, worst first."""
     weights = list(accumulate(max(rank_of_code(code), _LIKELY_RANK) ** -4 for code in codes))
-    return min(max(bisect_left(weights, weights[-1] * share), 1), len(codes) - 1)
+    return min(max(bisect(weights, weights[-1] * share), 1), len(codes) - 1)

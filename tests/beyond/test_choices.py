@@ -25,7 +25,6 @@ from tbgen.beyond.table_source import Tables
 from tbgen.cells.cell import Cell, CellPosition
 
 RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
-NEVER = 1 << 30
 
 
 @pytest.fixture
@@ -60,8 +59,9 @@ def test_a_bound_that_needs_no_pawn_moves_is_proved_soon(
 
     monkeypatch.setattr(CellSolver, "_solve_unchecked", until_ten)
     lowest = []
-    for much in (3, NEVER):
-        monkeypatch.setattr("tbgen.beyond.choices._AHEAD_COST_RATIO", much)
+    for is_last in (False, True):
+        if is_last:
+            monkeypatch.setattr(Chooser, "_find_ahead", lambda *_: None)
         with pytest.raises(SolvingInterruptedError) as caught:
             found(RACE, small)
         lowest.append(str(caught.value.solution.lower))
