@@ -292,7 +292,9 @@ class Ledger:
 
     def _number_below(self, home: Cell, end: int) -> int:
         """Return the number of the last solution that may have narrowed the bounds of a home at one end."""
-        numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile_count)]
+        numbers = [
+            self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile_count)
+        ]
         thresholds = self.thresholds(home, [end]) or self._exits.threshold_cells.thresholds(home)
         numbers += [self._last_trial.get((home, each), 0) for each in thresholds if each.end == end]
         if (record := self._last_solution.get((home, end))) is not None:
