@@ -8,10 +8,14 @@ import chess
 import pytest
 
 import tbgen
-from tbgen.beyond.ledger import Ledger
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.ledger import Ledger, _place_of_share
+from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
 from tbgen.beyond.structures import possible_colour_swaps
+from tbgen.beyond.table_source import Tables
 from tbgen.board.material import Material
+from tbgen.board.score import Code, rank_of_code
 from tbgen.board.scoring import ScoreInterval
 from tbgen.cells.cell import Cell
 from tbgen.cells.window import ALL_SCORES, Interval
@@ -100,6 +104,32 @@ def test_colours_of_cells_below(fen: str) -> None:
             board.push(rng.choice([move for move in moves if board.is_zeroing(move)] or moves))
             home, symmetry = cell_of(board).canonical()
             assert bool(symmetry & MIRROR_RANKS) in possible_colour_swaps(root, home)
+
+
+def test_questions_take_turns(small: Path) -> None:
+    """They divide the likely values at different places, and the whole interval comes last."""
+    interval = Interval(Code(255), Code(24))
+    with tbgen.open_tablebase(small) as opened:
+        known = ExitBounds(Tables(opened), SolvedCells())
+        ledger = Ledger(known, cell_of(chess.Board(RACE)), use_windows=True)
+        first = [next(ledger.intervals(interval, Code(23))) for _ in range(13)]
+        assert [len(set(first[start : start + 4])) for start in (0, 4, 8)] == [1, 1, 1]
+        assert len(set(first)) == 3
+        assert first[0] == first[12]
+        *narrow, whole = ledger.intervals(interval, Code(23))
+        assert whole == interval
+        assert set(narrow) == set(first)
+        assert all(len(each.codes()) == 2 and interval.covers(each) for each in narrow)
+        assert list(ledger.intervals(interval, Code(23))) == [interval], "nothing has been found since then"
+
+
+@pytest.mark.parametrize("share", [1 / 4, 1 / 2, 3 / 4])
+def test_likely_values_are_divided(share: float) -> None:
+    """Equally likely ones by number; scores of great ranks count little; both parts have a score."""
+    assert _place_of_share(list(map(Code, range(8, 0, -1))), share) == 8 * share
+    codes = ALL_SCORES.codes()
+    assert rank_of_code(codes[_place_of_share(codes[:127], share)]) < 16
+    assert [_place_of_share(codes[:2], each) for each in (0, share, 1)] == [1, 1, 1]
 
 
 def cell_of(board: chess.Board) -> Cell:

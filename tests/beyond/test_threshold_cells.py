@@ -137,10 +137,12 @@ def test_cells_side_by_side(small: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     asked = {cell: [Threshold(LOWER, Code(5)), Threshold(1, Code(7))] for cell in cells[:2]}
     with tbgen.open_tablebase(small) as tables:
         known = ExitBounds(Tables(tables), SolvedCells())
-        together = known.threshold_cells.solve(asked, known.proofs, threads=3)
         alone = [known.threshold_cells.solve({cell: asked[cell]}, known.proofs) for cell in asked]
-        for one, other in zip(together, chain(*alone), strict=True):
-            assert np.array_equal(one.proved, other.proved)
+        for threads in (3, 8):
+            together = known.threshold_cells.solve(asked, known.proofs, threads)
+            for one, other in zip(together, chain(*alone), strict=True):
+                assert np.array_equal(one.proved, other.proved)
+                assert np.array_equal(one.joined, other.joined)
         root = chess.Board("8/8/7p/1p2k3/8/8/8/1K1R4 w - - 0 1")
         root_cell = Cell.of_board(root, mobile_squares(root)).canonical()[0]
         solver = CellSolver(known, root_cell, Meter(Budget()))
@@ -150,6 +152,25 @@ def test_cells_side_by_side(small: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert solver.may_join(second, [first])
         assert not any(solver.may_join(each, [first]) for each in (first, below))
         assert not solver.may_join(second, [first] * 8)
+
+
+def test_only_what_may_prove_more_is_tried_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solution two moves below may prove more, because exits are looked one ply ahead."""
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 0)
+    fens = ("8/8/8/1p2k2p/8/8/8/1K1R4 w - - 0 1", "8/8/8/4k3/1p5p/8/8/1K1R4 w - - 0 1")
+    cell, below = (
+        Cell.of_board(board, mobile_squares(board)).canonical()[0] for board in map(chess.Board, fens)
+    )
+    with tbgen.open_tablebase(small) as tables:
+        ledger = CellSolver(ExitBounds(Tables(tables), SolvedCells()), cell, Meter(Budget())).ledger
+        ledger.set_question(Interval(Code(6), Code(5)))
+        lower, upper = ledger.thresholds(cell)
+        assert ledger.is_due(cell, lower)
+        ledger.add_thresholds(cell, [lower, upper])
+        assert not ledger.is_due(cell, lower)
+        ledger.add_thresholds(below, [lower])
+        assert ledger.is_due(cell, lower)
+        assert not ledger.is_due(cell, upper)
 
 
 def test_nothing_is_proved_after_quiet_moves(small: Path) -> None:
@@ -179,12 +200,20 @@ def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
         thresholds = [Threshold(end, code) for end, code in product(ENDS, CODES) if code != WORST[end]]
         known.threshold_cells.solve({cell: thresholds}, known.proofs)
+        kept = known.threshold_cells.solution(cell, thresholds[0]).joined
+        assert kept.size == 0, "a view of no ranks keeps the memory of all"
+        assert kept.base is None
         for code in (Code(4), Code(11), Code(250), Code(240)):
             before = states[0].look_up(position, code).bounds
             known.forget()
             guess = states[1].look_up(position, code).bounds
             assert guess.lower >= code >= guess.upper or guess == before
             assert states[0].look_up(position, code).bounds == before
+        known.forget()
+        hurried = States(known, CellLayers(known, Meter(Budget(seconds=0)), cell, None))
+        bounds = hurried.look_up(position, Code(4)).bounds
+        assert not any(known.threshold_cells.ranked(cell, threshold) for threshold in thresholds)
+        assert bounds.covers(states[0].look_up(position, Code(4)).bounds)
 
 
 def test_a_large_cell_is_not_asked() -> None:
