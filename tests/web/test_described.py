@@ -70,7 +70,10 @@ def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, described_di
     assert only in ask(client, "/r/moves", 400, fen=FEN)["message"]
     game = f'[SetUp "1"]\n[FEN "{FEN}"]\n\n1... g5g4 *\n'
     assert "has described men in brackets" in client.post("/r/game", content=game).json()["message"]
-    assert "puzzles have only men of chess" in ask(client, "/r/puzzle", 400, material="K[WD]vK")["message"]
+    assert (
+        "puzzles and challenges have only men of chess"
+        in ask(client, "/r/puzzle", 400, material="K[WD]vK")["message"]
+    )
     assert ask(client, "/r/puzzle", 404)["code"] == "no_position"
     assert ask(client, "/r", 404, fen=FEN.replace("WD", "WA"))["code"] == "missing_table"
     with TestClient(make_app(Settings((described_dir,), limit=0, solve_budget=Budget(cells=1)))) as solving:
