@@ -135,7 +135,7 @@ class CellSolver:
         start, prove = time.perf_counter(), self._prover is not None
         wins = self._exits.wins.solve(whole_cell, self._exits, with_rounds=prove, threads=self._meter.threads)
         self._meter.record_mate_search(whole_cell.size, time.perf_counter() - start)
-        self.ledger.add_wins(whole_cell)
+        self.ledger.add_whole_cell(whole_cell)
         if self._prover is not None:
             self._prover.prove_wins(wins)
 

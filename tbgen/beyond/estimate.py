@@ -19,8 +19,8 @@ from tbgen.beyond.structures import (
     cells_below,
     homes_of,
     seconds_to_solve,
-    values_cost,
     whole_cells_of,
+    wholes_cost,
 )
 from tbgen.cells.cell import MAX_MOBILE, Cell
 from tbgen.costs import disk_of
@@ -108,7 +108,7 @@ def estimate(
         complete=complete,
         structures=_structures(cells, threads),
         promoted=_counts_by_size(further_cells),
-        wholes=WholeCellsDocument(len(whole_cells), *values_cost([*whole_cells], MAX_MOBILE, threads))
+        wholes=WholeCellsDocument(len(whole_cells), *wholes_cost(whole_cells, MAX_MOBILE, threads))
         if whole_cells
         else None,
         threads=threads,

@@ -19,7 +19,7 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried_score
 from tbgen.beyond.play import followed_moves
 from tbgen.beyond.search import Search
-from tbgen.beyond.structures import cells_below, seconds_to_solve, values_cost
+from tbgen.beyond.structures import cells_below, seconds_to_solve, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST
 from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, Step
@@ -210,10 +210,10 @@ class Gaps:
             mobile, memory = len(cell.mobile), memory_needed(cell.size)
             seconds = seconds_of("cell", cell.size, self._threads)
         else:
-            wholes, ends = self._search.next_promotion_cells(cell if step.zeroing else position.cell)
-            if not wholes:
+            task = self._search.next_promotion_task(cell if step.zeroing else position.cell)
+            if task is None:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            seconds, memory = values_cost(wholes, exits.wins.mobile_count, self._threads, len(ends))
+            seconds, memory = wholes_cost(task.cells, exits.wins.mobile_count, self._threads)
             mobile = pieces
         return Need.TIME if memory <= self._memory - exits.nbytes else Need.MEMORY, mobile, seconds, memory
 

@@ -63,7 +63,7 @@ class ExitBounds:
     :ivar cells: the solved cells.
     :ivar threshold_cells: the cells in which thresholds have been proved.
     :ivar wins: the forced mates after promotions.
-    :ivar promotions: solves cells in which a promoted man is mobile too.
+    :ivar promotions: the thresholds that have been tried in cells in which a promoted man is mobile too.
     """
 
     def __init__(
@@ -71,8 +71,8 @@ class ExitBounds:
     ) -> None:
         self.tables, self.cells, self.wins = tables, cells, WonCells() if wins is None else wins
         self.threshold_cells = ThresholdCells()
-        self.promotions = PromotedCells(tables, self.wins)
-        self._sources = (tables, cells, self.threshold_cells, self.wins, *sources)
+        self.promotions = PromotedCells(tables, self.wins.mobile_count)
+        self._sources = (tables, cells, self.threshold_cells, self.wins, self.promotions, *sources)
         self._lookaheads = LruCache[tuple[_RouteVersions, Block]](
             _MAX_LOOKAHEAD_BYTES, lambda item: item[1].nbytes
         )
@@ -434,6 +434,8 @@ class States:
             return Answer(self._with_thresholds(position, accrued, bounds))
         answer = self._look_up_codes(position, accrued, fresh)
         bounds = self._with_thresholds(position, accrued, answer.bounds)
+        if accrued == score and (after_promotion := self._exits.promotions.fresh_bounds(position)):
+            bounds = bounds.intersection(after_promotion)
         return answer if bounds == answer.bounds else Answer(bounds)
 
     def _with_thresholds(self, position: CellPosition, accrued: Code, interval: Interval) -> Interval:

@@ -74,7 +74,7 @@ class Ledger:
     :ivar asks_threshold: whether the question has only two scores, so that thresholds of cells answer it.
     :ivar refused_cells: cells that need too much time or memory, or whose scores cannot be stored.
     :ivar homes_refused_for_mates: homes of promotions whose forced mates need too much time or memory.
-    :ivar homes_refused_for_values: homes of promotions whose values need too much time or memory.
+    :ivar homes_refused_for_thresholds: homes of promotions whose thresholds need too much time or memory.
     """
 
     def __init__(self, exits: ExitBounds, root: Cell, *, use_windows: bool) -> None:
@@ -93,14 +93,13 @@ class Ledger:
         """Maps a cell and an end to the last solution of the cell at this end."""
         self._last_trial: dict[tuple[Cell, Threshold], int] = {}
         """Maps a cell and a threshold to the number of the solution that last tried the threshold."""
-        self._wins_number: dict[Cell, int] = {}
-        """Maps each whole cell, and its mirror image, to the number of the solution that found its forced
-        mates."""
+        self._whole_cell_number: dict[Cell, int] = {}
+        """Maps each whole cell, and its mirror image, to the number of its last solution."""
         self._solved_ahead: set[tuple[Cell, int]] = set()
         """Ends of cells that have been solved only with the pawns of one side standing still."""
         self.refused_cells: set[Cell] = set()
         self.homes_refused_for_mates: set[Cell] = set()
-        self.homes_refused_for_values: set[Cell] = set()
+        self.homes_refused_for_thresholds: set[Cell] = set()
 
     def set_question(self, interval: Interval, *, use_thresholds: bool = True) -> None:
         """Set the question: where in an interval the value of the state lies.
@@ -157,8 +156,11 @@ class Ledger:
 
         :param ends: the ends of the thresholds.
         """
-        if cell.size < _MIN_WINDOW_SLOTS or not self.asks_threshold or not can_ask(cell):
-            return ()
+        may_ask = self.asks_threshold and cell.size >= _MIN_WINDOW_SLOTS and can_ask(cell)
+        return self.question_thresholds(cell, ends) if may_ask else ()
+
+    def question_thresholds(self, cell: Cell, ends: Sequence[int] = ENDS) -> tuple[Threshold, ...]:
+        """Return the thresholds about a cell that show that the value is at an end of the question."""
         thresholds = Threshold(LOWER, self._question.upper), Threshold(UPPER, self._question.lower)
         swaps = sorted(self._colour_swaps(cell))
         seen = [each.swapped if swapped else each for swapped in swaps for each in thresholds]
@@ -213,10 +215,12 @@ class Ledger:
         )
         return max(trials, default=0) > max(numbers, default=0)
 
-    def add_wins(self, whole_cell: Cell) -> None:
-        """Record that the forced mates in a whole cell have been found."""
+    def add_whole_cell(self, whole_cell: Cell) -> None:
+        """Record that forced mates, or a threshold, have been searched for in a whole cell."""
         self.last_number += 1
-        self._wins_number |= dict.fromkeys((whole_cell, whole_cell.image(MIRROR_FILES)), self.last_number)
+        self._whole_cell_number |= dict.fromkeys(
+            (whole_cell, whole_cell.image(MIRROR_FILES)), self.last_number
+        )
 
     def add_table_cells(self, cells: Iterable[Cell]) -> None:
         """Record that cells are now looked up in tables. Cells above them may then be solved again."""
@@ -293,7 +297,8 @@ class Ledger:
     def _number_below(self, home: Cell, end: int) -> int:
         """Return the number of the last solution that may have narrowed the bounds of a home at one end."""
         numbers = [
-            self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile_count)
+            self._whole_cell_number.get(whole, 0)
+            for whole in whole_cells_of(home, self._exits.wins.mobile_count)
         ]
         thresholds = self.thresholds(home, [end]) or self._exits.threshold_cells.thresholds(home)
         numbers += [self._last_trial.get((home, each), 0) for each in thresholds if each.end == end]

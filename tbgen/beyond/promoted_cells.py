@@ -1,4 +1,4 @@
-"""Forced mates and values after promotions that leave more mobile men than an ordinary cell may have.
+"""Forced mates and thresholds after promotions that leave more mobile men than an ordinary cell may have.
 
 If there are two pieces besides the kings, a promotion leads to positions with five mobile men. There are 64
 times as many of these as there are positions of an ordinary cell. They form a *whole* cell
@@ -7,15 +7,13 @@ times as many of these as there are positions of an ordinary cell. They form a *
 - The forced mates after a promotion to a queen. One bit for each position shows whether it is won
   (:mod:`tbgen.cells.wins`). The value of a forced mate is G0.0 with any accrued score. :class:`WonCells` is
   the exit source of these mates.
-- All values, but no depths (:mod:`tbgen.cells.games`). Each end, lower or upper, is solved separately. The
-  whole cells that are reached when another pawn steps or is captured are solved first.
-  :class:`PromotedCells` keeps only the values directly after promotions, as bounds of the *home* of the
-  promotion. This is the ordinary cell in which the promoted man is frozen on the last rank. The home gets
-  bounds only with the other side to move.
+- The positions for which a threshold is proved (:mod:`tbgen.cells.threshold`). The whole cells that are
+  reached when another pawn steps or is captured are solved first. :class:`PromotedCells` keeps only the
+  positions directly after promotions, with the other side to move.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 import chess
@@ -23,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
-from tbgen.beyond.exit_sources import ExitSource
+from tbgen.beyond.exit_sources import ExitSource, trivial_bound
 from tbgen.beyond.solved_cells import end_of
 from tbgen.beyond.structures import (
     QUEEN,
@@ -35,35 +33,24 @@ from tbgen.beyond.structures import (
     whole_routes,
 )
 from tbgen.beyond.table_source import Tables
+from tbgen.beyond.threshold_cells import ThresholdSource, gather_proofs
 from tbgen.board.score import NONE, Code
-from tbgen.cells.bounds import (
-    ENDS,
-    LOWER,
-    WORST,
-    Block,
-    Bounds,
-    BoundsSource,
-    CallbackBoundsSource,
-    gather_block,
-    side_after,
-)
+from tbgen.cells.bounds import LOWER, WORST, Block, BoundsSource, gather_block, require_storable, side_after
 from tbgen.cells.cell import (
     MAX_MOBILE,
     PAWN,
     Cell,
     CellPosition,
-    lineup_of_cell,
     man_of,
-    mobile_squares,
     side_of,
 )
-from tbgen.cells.games import solve_values
-from tbgen.cells.packing import legal_slots
+from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import ALL_SCORES, FAR_DEPTH, Interval
+from tbgen.cells.threshold import ProofLookup, Threshold, rank_cell, solve_threshold
+from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
-from tbgen.moves.kernels.words import Codes, Words
+from tbgen.moves.kernels.words import Words
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -92,14 +79,6 @@ class WonCells(ExitSource):
         """Return whether a whole cell has been solved, as it is or with its files mirrored."""
         return not self._wins.keys().isdisjoint((cell, cell.image(MIRROR_FILES)))
 
-    def won_words(self, cell: Cell, side: Side) -> Words | None:
-        """Return which positions of a whole cell White wins, as bits: uint64 (words,).
-
-        None is returned if the cell is not solved.
-        """
-        wins = self._wins.get(cell)
-        return None if wins is None else wins.won[side]
-
     def solve(
         self, cell: Cell, exit_bounds: BoundsSource, *, with_rounds: bool = False, threads: int = 1
     ) -> Wins:
@@ -126,17 +105,19 @@ class WonCells(ExitSource):
 
     def knows(self, route: Route) -> bool:
         """Return whether the forced mates after a route have been searched for."""
-        return self._find_wins_image(route) is not None
+        return self._stored(route) is not None
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the forced mates among the positions that a route leads to, as bounds.
 
         None is returned for the end that forced mates do not bound.
         """
-        image = self._find_wins_image(route)
-        if image is None or end != route.side:  # White's mates bound the lower end, Black's the upper end
+        stored_cell = self._stored(route)
+        if (
+            stored_cell is None or end != route.side
+        ):  # White's mates bound the lower end, Black's the upper end
             return None
-        wins, symmetry = image
+        wins, symmetry = self._wins[stored_cell.cell], stored_cell.symmetry
         assert route.promoted_on is not None, "only promotions are searched"
         index = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
         won = _won_with_man_on(wins, index, IMAGE[symmetry][route.promoted_on])
@@ -156,14 +137,13 @@ class WonCells(ExitSource):
         if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile_count:
             return None
         winner = SIDES[board.turn]
-        cell = Cell.of_board(board, mobile_squares(board))
-        for symmetry in promoter_symmetries(winner):
-            wins = self._wins.get(cell.image(symmetry))
-            if wins is not None:
-                image = CellPosition(board, board.occupied & ~board.pawns).image(symmetry)
-                mate = wins.is_won(BLACK_TO_MOVE, image.slot)
-                return Interval(_MATE_CODES[winner], _MATE_CODES[winner]) if mate else None
-        return None
+        whole = CellPosition(board, board.occupied & ~board.pawns)
+        stored = stored_image(self._wins, whole.cell, winner)
+        if stored is None or not self._wins[stored.cell].is_won(
+            BLACK_TO_MOVE, whole.image(stored.symmetry).slot
+        ):
+            return None
+        return Interval(_MATE_CODES[winner], _MATE_CODES[winner])
 
     def cells_to_solve(self, home: Cell) -> Iterator[Cell]:
         """Yield the whole cells to solve for the forced mates in the home of a promotion, in order."""
@@ -201,24 +181,13 @@ class WonCells(ExitSource):
         wins = self._wins.get(position.cell)
         return wins is not None and wins.is_won(side_of(board), position.slot)
 
-    def _find_wins_image(self, route: Route) -> "_WinsImage | None":
-        """Return the forced mates of the whole cell that a route leads to; None if the cell is not solved."""
-        whole = whole_cell(route.destination, route.side, self.mobile_count)
-        if route.promoted_on is None or whole is None or not is_queening(route.destination):
+    def _stored(self, route: Route) -> "StoredImage | None":
+        """Return the solved whole cell of a promotion to a queen; None if there is none."""
+        if route.promoted_on is None or not is_queening(route.destination):
             return None
-        for symmetry in promoter_symmetries(route.side):
-            wins = self._wins.get(whole.image(symmetry))
-            if wins is not None:
-                return _WinsImage(wins, symmetry)
-        return None
-
-
-class _WinsImage(NamedTuple):
-    """Forced mates of a whole cell, and the symmetry that maps the positions after a route to positions of
-    this cell."""
-
-    wins: Wins
-    symmetry: int
+        return stored_image(
+            self._wins, whole_cell(route.destination, route.side, self.mobile_count), route.side
+        )
 
 
 def _pack_bits(bits: Flags) -> Words:
@@ -242,187 +211,179 @@ def _won_with_man_on(wins: Wins, index: int, square: int) -> Flags:
 
 _COMPRESSION_LEVEL: Final = 1
 """The fastest level of compression. The data is soon read again."""
-_CHUNK_WORDS: Final = 1 << 20
-"""Number of words that are processed at a time; a word has the bits of 64 positions."""
 
 
-def _all_scores_window(_: Cell) -> Interval:
-    return ALL_SCORES
+class PromotionTask(NamedTuple):
+    """A threshold to be tried in the whole cell of a promotion, and in the whole cells below it."""
+
+    cells: Sequence[Cell]
+    """The whole cells. Each comes after the cells that are reached when one of its pawns steps or is
+    captured."""
+    kind: int
+    """The kind of the promoted man."""
+    threshold: Threshold
+    """The threshold, as seen with White as the promoting side."""
 
 
-class PromotedCells:
-    """Finds the values of whole cells (:mod:`tbgen.beyond.structures`).
+class PromotedCells(ThresholdSource):
+    """The whole cells in which thresholds have been tried, as an exit source. White is the promoting side.
 
     :param tables: the tables, which contain the values after some captures and pawn steps.
-    :param won_cells: the forced mates in whole cells.
+    :param mobile_count: number of mobile men besides the promoted one.
     """
 
-    def __init__(self, tables: Tables, won_cells: WonCells) -> None:
-        self._tables, self._won_cells, self._mobile_count = tables, won_cells, won_cells.mobile_count
-        self._solved: dict[tuple[Cell, int, int], Interval] = {}
-        """Maps a whole cell, the kind of its promoted man, and an end to the window of the solution."""
+    def __init__(self, tables: Tables, mobile_count: int = MAX_MOBILE) -> None:
+        self._tables, self._mobile_count = tables, mobile_count
+        self._proofs: dict[Cell, dict[tuple[int, Threshold], dict[int, Words]]] = {}
+        """Maps a whole cell, the kind of its promoted man, a threshold, and the square of the promoted man to
+        the positions with Black to move for which the threshold is proved. Their slots number the squares of
+        the other mobile men."""
 
-    def cells_to_solve(
-        self,
-        home: Cell,
-        window_of: Callable[[Cell], Interval] = _all_scores_window,
-        ends: Sequence[int] = ENDS,
-    ) -> list[Cell]:
-        """Return the whole cells to solve for the home of a promotion, in the order of solution.
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept in memory."""
+        tried = (by_square for each in self._proofs.values() for by_square in each.values())
+        return sum(words.nbytes for by_square in tried for words in by_square.values())
 
-        Each cell comes after the cells that are reached when one of its pawns steps or is captured. Cells in
-        tables are left out.
+    def next_task(self, home: Cell, thresholds: Iterable[Threshold]) -> PromotionTask | None:
+        """Return what to try next for the home of a promotion; None if nothing remains.
 
-        :param window_of: returns the scores that need to be distinguished in a cell.
-        :param ends: the ends to solve, as seen with White as the promoting side.
+        The upper end, as the promoting side sees it, comes first, because this side may hope for it.
+
+        :param home: any cell.
+        :param thresholds: the thresholds about ``home`` that answer the question.
         """
-        cells: dict[Cell, tuple[Cell, ...]] = {}
-        for whole in whole_cells_of(home, self._mobile_count):
-            kind, window = home.frozen[0].man.kind, window_of(whole)
-            if not all(self._is_solved(whole, kind, end, window) for end in ends):
-                cells |= postorder(whole, self._cells_below)
-        return list(cells)
+        for side in SIDES:
+            if (whole := whole_cell(home, side, self._mobile_count)) is None:
+                continue
+            seen = [each.swapped if side else each for each in thresholds]
+            for threshold in sorted(seen, reverse=True):
+                kind = home.frozen[0].man.kind
+                stored = stored_image(self._proofs, whole, side)
+                if stored is None or (kind, threshold) not in self._proofs[stored.cell]:
+                    cell = whole.image(promoter_symmetries(side)[0])
+                    return PromotionTask(list(dict(postorder(cell, self._cells_below))), kind, threshold)
+        return None
 
     def _cells_below(self, cell: Cell) -> tuple[Cell, ...]:
+        """Return the whole cells that moves of other pawns and captures of pawns lead to, without those in
+        tables."""
         routes = (route for route in whole_routes(cell, self._mobile_count) if route.promoted_on is None)
         return tuple(route.destination for route in routes if not self._tables.knows(route))
 
-    def _is_solved(self, cell: Cell, kind: int, end: int, window: Interval) -> bool:
-        images = (self._solved.get((cell.image(each), kind, end)) for each in promoter_symmetries(SIDES[0]))
-        return any(solved is not None and solved.covers(window) for solved in images)
-
     def solve(
         self,
-        cells: Sequence[Cell],
-        kind: int,
-        exit_bounds: BoundsSource,
+        task: PromotionTask,
+        proofs: ProofLookup,
         threads: int = 1,
         poll: Callable[[], object] = lambda: None,
-        window_of: Callable[[Cell], Interval] = _all_scores_window,
-        ends: Sequence[int] = ENDS,
-    ) -> Iterator[Bounds]:
-        """Solve whole cells, and yield bounds of the homes of all promotions to one kind of man.
+    ) -> Iterator[Cell]:
+        """Try the threshold of a task, and yield each whole cell as soon as it is solved.
 
-        :param cells: whole cells in the order of :meth:`cells_to_solve`.
-        :param kind: the kind of the promoted man.
-        :param exit_bounds: the bounds after captures of mobile men.
+        :param proofs: returns after which moves the threshold is proved; asked about moves to ordinary cells
+            and to tables.
         :param poll: called every few seconds. An exception that it raises ends the work.
-        :param window_of: returns the scores that need to be distinguished in a cell.
-        :param ends: the ends to solve. If the exact values of all exits are known, one solution serves both
-            ends.
         :raises UnstorableCellError: if a cell has scores beyond G63.0.
         :raises MemoryError: if too little memory is available.
         """
-        wholes: dict[Cell, _WholeCellBounds] = {}
+        compressed: dict[tuple[Cell, Side], bytes] = {}
+        """Maps a solved whole cell and the side to move to the positions for which the threshold is proved."""
         needed = {
             (route.destination, side_after(route))
-            for cell in cells
+            for cell in task.cells
             for route in whole_routes(cell, self._mobile_count)
         }
-        for cell in cells:
-            exits = self._whole_exits(exit_bounds, wholes)
-            exact = all(map(exits.knows_values, routes_of(lineup_of_cell(cell))))
-            window = ALL_SCORES if exact else window_of(cell)
-            sides = [side for side in SIDES if (cell, side) in needed]
-            codes_by_square: dict[int, dict[int, Codes]] = {
-                square: {} for square in chess.SquareSet(chess.BB_RANK_8)
-            }
-            compressed_codes = dict[int, dict[Side, bytes]]()
-            for end in ENDS[:1] if exact else ends:
-                values = solve_values(cell, exits, end, threads, poll, window)
-                if end == LOWER:
-                    _write_wins(values, cell, self._won_cells)
-                by_square = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
-                solved_ends = ENDS if exact else [end]
-                for square, codes_by_end in codes_by_square.items():
-                    codes = by_square.take(square, cell.mobile.index(man_of(WHITE_TO_MOVE, kind))).reshape(-1)
-                    codes_by_end |= dict.fromkeys(solved_ends, codes)
-                packed = {side: zlib_ng.compress(values[side], _COMPRESSION_LEVEL) for side in sides}
-                compressed_codes |= dict.fromkeys(solved_ends, packed)
-                del values, by_square
-            wholes[cell] = _WholeCellBounds(compressed_codes, exact)
-            for square, codes_by_end in codes_by_square.items():
-                if square not in cell.standing:
-                    yield _bounds_of_home(cell, kind, square, codes_by_end, window)
-            self._solved |= {(cell, kind, end): window for end in compressed_codes}
 
-    def _whole_exits(
-        self, source: BoundsSource, solved_cells: "Mapping[Cell, _WholeCellBounds]"
-    ) -> BoundsSource:
-        """Return the bounds of the exits of a whole cell.
-
-        The bounds of other whole cells come from tables or from ``solved_cells``. All other bounds come from
-        ``source``.
-        """
-
-        def block(route: Route, end: int) -> Block | None:
-            if len(route.destination.mobile) <= self._mobile_count or self._tables.knows(route):
-                return source.block(route, end)
-            whole, side = solved_cells.get(route.destination), side_after(route)
+        def proofs_of(route: Route, threshold: Threshold) -> Words | bool:
+            cell, side = route.destination, side_after(route)
+            if len(cell.mobile) <= self._mobile_count or self._tables.knows(route):
+                return proofs(route, threshold)
             # After a double step that may be captured en passant, only one end is bounded.
-            if whole is None or (route.ep_square is not None and end != end_of(side)):
-                return None
-            return Block(whole.values(end, side), np.zeros(0, np.uint16))
+            bounds_end = route.ep_square is None or threshold.end == end_of(side)
+            if not bounds_end or (cell, side) not in compressed:
+                return threshold.follows_from(trivial_bound(cell, threshold.end))
+            words = np.frombuffer(zlib_ng.decompress(compressed[cell, side]), np.uint64)
+            return words if route.landing is None else gather_proofs(route.subcell, cell.mobile, 0, words)
 
-        def knows_values(route: Route) -> bool:
-            full = solved_cells.get(route.destination)
-            return source.knows_values(route) or (full is not None and full.exact and route.ep_square is None)
+        for cell in task.cells:
+            require_storable(cell)
+            frame = frame_of_cell(cell)
+            solution = solve_threshold(
+                frame,
+                rank_cell(frame, threads),
+                routes_of(frame),
+                task.threshold,
+                proofs_of,
+                threads,
+                with_ranks=False,
+                poll=poll,
+            )
+            for side in SIDES:
+                if (cell, side) in needed:
+                    compressed[cell, side] = zlib_ng.compress(solution.proved[side], _COMPRESSION_LEVEL)
+            others, promoted = list(cell.mobile), man_of(WHITE_TO_MOVE, task.kind)
+            others.remove(promoted)
+            self._proofs.setdefault(cell, {})[task.kind, task.threshold] = {
+                square: gather_proofs(
+                    Cell.of_men(others, {square: promoted}), cell.mobile, 0, solution.proved[BLACK_TO_MOVE]
+                )
+                for square in chess.SquareSet(chess.BB_RANK_8 & ~cell.standing_mask)
+            }
+            yield cell
 
-        return CallbackBoundsSource(block, source.bound, knows_values)
+    def knows(self, route: Route) -> bool:
+        """Return whether any threshold has been tried in the whole cell of a promotion."""
+        return route.promoted_on is not None and self._stored(route.destination, route.side) is not None
+
+    def _stored(self, home: Cell, side: Side) -> "StoredImage | None":
+        """Return the solved whole cell for the home of a promotion by one side; None if there is none."""
+        return stored_image(self._proofs, whole_cell(home, side, self._mobile_count), side)
+
+    def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
+        """Yield the thresholds at one end that have been tried after a promotion, and the proved
+        positions."""
+        home, stored = route.destination, self._stored(route.destination, route.side)
+        if route.promoted_on is None or stored is None:
+            return
+        cell, square = replace(home, frozen=()), IMAGE[stored.symmetry][route.promoted_on]
+        for kind, threshold, by_square in self._tried(home, stored):
+            if threshold.end == end:
+                others = list(stored.cell.mobile)
+                others.remove(man_of(WHITE_TO_MOVE, kind))
+                yield threshold, gather_proofs(cell, others, stored.symmetry, by_square[square])
+
+    def _tried(self, home: Cell, stored: "StoredImage") -> Iterator[tuple[int, Threshold, dict[int, Words]]]:
+        """Yield what has been tried for the home of a promotion: the kind of the promoted man, the threshold
+        as seen in the home, and the proved positions by square."""
+        for (kind, threshold), by_square in self._proofs[stored.cell].items():
+            if kind == home.frozen[0].man.kind:
+                yield kind, threshold.swapped if stored.symmetry & MIRROR_RANKS else threshold, by_square
+
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
+        """Return the bounds of a position directly after a promotion; None if nothing is known about it."""
+        home, side = position.cell, SIDES[position.board.turn]
+        stored = self._stored(home, side) if self._proofs else None
+        if stored is None:
+            return None
+        bounds, slot = list(WORST), position.image(stored.symmetry).slot
+        square = IMAGE[stored.symmetry][home.frozen[0].square]
+        for _, threshold, by_square in self._tried(home, stored):
+            if int(by_square[square][slot >> 6]) >> (slot & 63) & 1:
+                bounds[threshold.end] = threshold.better(bounds[threshold.end])
+        return Interval(*bounds)
 
 
-def _bounds_of_home(
-    cell: Cell, kind: int, square: int, codes_by_end: Mapping[int, Codes], window: Interval
-) -> Bounds:
-    """Return bounds of the canonical cell in which a promoted man is frozen on a square of the last rank.
+class StoredImage(NamedTuple):
+    """A stored whole cell, and the symmetry that maps the positions after a promotion to its positions."""
 
-    :param codes_by_end: for each solved end, the codes of the values with Black to move and the promoted man
-        on the square. The slots number the squares of the other men.
-    :param window: the window in which the values were found.
-    """
-    others, promoted = list(cell.mobile), man_of(WHITE_TO_MOVE, kind)
-    others.remove(promoted)
-    home, symmetry = Cell.of_men(others, cell.standing | {square: promoted}).canonical()
-    legal, swapped = legal_slots(home), symmetry & MIRROR_RANKS
-    side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in others]
-    value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
-    depth = np.zeros(value.shape, np.uint16)
-    for end in ENDS:
-        np.copyto(value[end], WORST[end], where=legal)
-    for whole_end, codes in codes_by_end.items():
-        end = 1 - whole_end if swapped else whole_end
-        stored = Block(codes, np.zeros(home.size, np.uint16))
-        bounds = gather_block(replace(home, frozen=()), men, symmetry, stored).value
-        value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
-        # Unknown depths claim as little as possible: FAR_DEPTH for White's scores at the lower end and
-        # Black's at the upper end, else 0.
-        depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR_DEPTH
-    ends = tuple(sorted(1 - end if swapped else end for end in codes_by_end))
-    return Bounds(home, value, depth, ends, window.swapped if swapped else window)
+    cell: Cell
+    symmetry: int
 
 
-@dataclass(frozen=True)
-class _WholeCellBounds:
-    """Bounds of all positions of a whole cell.
-
-    :ivar compressed_codes: the compressed codes of the bounds, by end and side to move.
-    :ivar exact: whether the bounds at both ends are the values.
-    """
-
-    compressed_codes: dict[int, dict[Side, bytes]]
-    exact: bool
-
-    def values(self, end: int, side: Side) -> Codes:
-        """Return the codes of the lower or upper bounds with ``side`` to move, shape (slots,)."""
-        return np.frombuffer(zlib_ng.decompress(self.compressed_codes[end][side]), np.uint8)
-
-
-def _write_wins(values: NDArray[np.uint8], cell: Cell, won_cells: WonCells) -> None:
-    """Write White's forced mates into the values of the lower end, uint8 (2, slots)."""
-    for side in SIDES:
-        words = won_cells.won_words(cell, side)
-        if words is None:
-            continue
-        for first in range(0, len(words), _CHUNK_WORDS):
-            part = np.unpackbits(words[first : first + _CHUNK_WORDS].view(np.uint8), bitorder="little")
-            values[side, 64 * first : 64 * first + len(part)][part.view(bool)] = WORST[1]
+def stored_image(stored: Container[Cell], whole: Cell | None, promoter: Side) -> StoredImage | None:
+    """Return the stored image of a whole cell after a promotion by one side; None if none is stored."""
+    if whole is not None:
+        for symmetry in promoter_symmetries(promoter):
+            if (cell := whole.image(symmetry)) in stored:
+                return StoredImage(cell, symmetry)
+    return None

@@ -17,6 +17,7 @@ The *home* of a move out of a cell is the canonical cell whose solution bounds t
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -28,9 +29,10 @@ from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import ExitBounds, States, image_score, proved_keys
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
-from tbgen.beyond.structures import height, is_queening, values_cost
+from tbgen.beyond.promoted_cells import PromotionTask
+from tbgen.beyond.structures import height, is_queening, wholes_cost
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds, UnstorableCellError
+from tbgen.cells.bounds import ENDS, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
 from tbgen.cells.window import Interval
 from tbgen.costs import seconds_of
@@ -116,7 +118,7 @@ class Search:
                 self._solver.solve_after_small_cells([CellTask(self._cell)])
             while not self.answer().bounds.exact:
                 self.report()
-                if not any(map(self._narrow_within, self._ledger.intervals(self._interval, self._score))):
+                if not self._narrow_once():
                     has_time = self._meter.seconds_left > 0
                     return (self._last_shortage or Stop.NOTHING_LEFT) if has_time else self._meter.shortage
         except OutOfBudgetError as error:
@@ -191,16 +193,22 @@ class Search:
         bounds = self.answer().bounds
         return bounds.swapped if self._symmetry & MIRROR_RANKS else bounds
 
-    def _narrow_within(self, interval: Interval) -> bool:
-        """Solve cells that may show where in an interval the value lies.
+    def _narrow_once(self) -> bool:
+        """Solve cells that may show where in the interval of the state the value lies.
 
         Whole cells after promotions (:mod:`tbgen.beyond.promoted_cells`) are solved only if there is no other
         cell to solve.
 
         :returns: whether any cell to solve was found.
         """
-        self._ledger.set_question(interval)
-        return self._narrow() or self._narrow_promotions()
+        plays = dict[Interval, list[Play]]()
+        for interval in self._ledger.intervals(self._interval, self._score):
+            self._ledger.set_question(interval)
+            self._plays.clear()
+            if self._narrow():
+                return True
+            plays[interval] = [play for _, play in sorted(self._plays.items())]
+        return any(self._narrow_promotions(*each) for each in plays.items())
 
     def _narrow(self) -> bool:
         """Solve cells that may narrow the bounds of the state; return whether any cell to solve was found."""
@@ -251,63 +259,55 @@ class Search:
     def _has_time(self) -> bool:
         return self._meter.seconds_left > 0
 
-    def _narrow_promotions(self) -> bool:
-        """Find the values after a promotion that leaves too many mobile men for an ordinary cell.
+    def _narrow_promotions(self, question: Interval, plays: Iterable[Play]) -> bool:
+        """Try a threshold after a promotion that leaves too many mobile men for an ordinary cell.
 
         Only promotions in the play that keeps the bounds apart are tried. If there is a prover, nothing is
-        done: these values have no depths, so they cannot be proved.
+        done, because it does not prove such thresholds.
 
-        :returns: whether the values after a promotion were found within time and memory.
+        :param plays: the play that keeps the bounds apart, narrow and wide.
+        :returns: whether a threshold was tried within time and memory.
         """
-        if self._prover is not None:
-            return False
-        for _, play in sorted(self._plays.items()):
-            homes = [home for home in play.entered_from if home not in self._ledger.homes_refused_for_values]
-            homes = [home for home in homes if self.next_promotion_cells(home)[0]]
+        self._ledger.set_question(question)
+        for play in plays if self._ledger.asks_threshold else ():
+            homes = [home for home in play.entered_from if self._next_allowed_task(home) is not None]
             for home in sorted(homes, key=is_queening, reverse=True):
-                if self._solve_promoted(home):
+                if self._try_promotion(home):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_cells_above(home), play)
                     return True
         return False
 
-    def next_promotion_cells(self, home: Cell) -> tuple[list[Cell], tuple[int, ...]]:
-        """Return the whole cells to solve next for the home of a promotion, and at which end.
+    def _next_allowed_task(self, home: Cell) -> PromotionTask | None:
+        refused = home in self._ledger.homes_refused_for_thresholds
+        return None if refused else self.next_promotion_task(home)
 
-        The upper end comes first, because the promoting side may hope for it. The result is empty if both
-        ends are solved.
-        """
-        for end in (UPPER, LOWER):
-            if cells := self.exits.promotions.cells_to_solve(home, self._ledger.window, [end]):
-                return cells, (end,)
-        return [], ()
+    def next_promotion_task(self, home: Cell) -> PromotionTask | None:
+        """Return what to try next in the whole cells for the home of a promotion, if anything."""
+        return self.exits.promotions.next_task(home, self._ledger.question_thresholds(home))
 
-    def _solve_promoted(self, home: Cell) -> bool:
-        """Solve the whole cells for the home of a promotion at one end; return whether this succeeded.
+    def _try_promotion(self, home: Cell) -> bool:
+        """Try a threshold in the whole cells for the home of a promotion; return whether this succeeded.
 
         If it did not, the home is refused.
         """
-        (cells, ends), meter = self.next_promotion_cells(home), self._meter
-        seconds, memory = values_cost(cells, self.exits.wins.mobile_count, meter.threads, len(ends))
+        task, meter = self.next_promotion_task(home), self._meter
+        assert task is not None, home
+        seconds, memory = wholes_cost(task.cells, self.exits.wins.mobile_count, meter.threads)
         try:
             meter.require_seconds(seconds)
             if not meter.has_memory(memory) or not meter.has_memory(self.layers.drop_all() + memory):
                 raise OutOfBudgetError(Stop.MEMORY)
-            self._progress(self.answer().bounds, self.solve_count, len(cells), seconds)
-            kind, check_time = home.frozen[0].man.kind, lambda: meter.require_seconds(0)
-            arguments = cells, kind, self.exits, meter.threads, check_time, self._ledger.window, ends
-            all_bounds = self.exits.promotions.solve(*arguments)
-            self._ledger.add_solutions(map(self._keep_bounds, all_bounds), len(cells))
+            self._progress(self.answer().bounds, self.solve_count, len(task.cells), seconds)
+            poll = partial(meter.require_seconds, 0)
+            for cell in self.exits.promotions.solve(task, self.exits.proofs, meter.threads, poll):
+                self._ledger.add_whole_cell(cell)
         except (OutOfBudgetError, UnstorableCellError, MemoryError) as error:
             if not isinstance(error, UnstorableCellError):
                 self._last_shortage = error.stop if isinstance(error, OutOfBudgetError) else Stop.MEMORY
-            self._ledger.homes_refused_for_values.add(home)
+            self._ledger.homes_refused_for_thresholds.add(home)
             return False
         return True
-
-    def _keep_bounds(self, bounds: Bounds) -> Bounds:
-        self.exits.cells.add(bounds)
-        return bounds
 
     def _solve_choices(self, choices: Iterable[Choice], play: Play) -> bool:
         """Solve choices, best first, and then solve the cells above them again.

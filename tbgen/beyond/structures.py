@@ -16,7 +16,7 @@ should be mobile.
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import combinations, islice
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -232,23 +232,18 @@ def whole_routes(cell: Cell, other_mobile_count: int) -> list[Route]:
     ]
 
 
-def values_cost(
-    cells: list[Cell], other_mobile_count: int, threads: int = 2, games: int = 2
-) -> tuple[float, int]:
-    """Estimate the cost of finding the values of whole cells: seconds, and bytes of memory.
+def wholes_cost(cells: Collection[Cell], other_mobile_count: int, threads: int = 2) -> tuple[float, int]:
+    """Estimate the cost of trying a threshold in whole cells: seconds, and bytes of memory.
 
     :param cells: whole cells.
     :param other_mobile_count: number of mobile men besides the promoted one.
-    :param games: number of games to solve: 1 for the lower or the upper game, 2 for both.
     """
     seconds, memory = 0.0, 0
     for cell in cells:
-        exit_bytes = sum(
-            r.subcell.size for r in whole_routes(cell, other_mobile_count) if r.promoted_on is None
-        )
-        game_count = games if any(cell.pawns) else 1  # without pawns all exits have values
-        seconds += game_count * seconds_of("values", cell.size, threads)
-        memory = max(memory, memory_of("values", cell.size) + cell.size + exit_bytes)
+        further = (r for r in whole_routes(cell, other_mobile_count) if r.promoted_on is None)
+        exit_bytes = sum(route.subcell.size // 8 for route in further)
+        seconds += seconds_of("whole cell", cell.size, threads)
+        memory = max(memory, memory_of("whole cell", cell.size) + exit_bytes)
     return seconds, memory + (RATES.min_mib["cells"] << 20)
 
 

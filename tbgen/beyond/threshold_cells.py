@@ -4,7 +4,8 @@ A bit for each position of a canonical cell says whether a score is proved as a 
 docs/glossary.md explains cells, routes and homes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from threading import Lock
@@ -16,7 +17,7 @@ from tbgen.beyond.exit_sources import ExitSource, combine_blocks
 from tbgen.beyond.solved_cells import end_of
 from tbgen.board.score import NONE
 from tbgen.cells.bounds import LOWER, WORST, Block, places_of, side_after
-from tbgen.cells.cell import Cell, CellPosition, side_of
+from tbgen.cells.cell import Cell, CellPosition, Man, side_of
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import gather_bits
 from tbgen.cells.routes import Route, home_of_route, routes_of
@@ -39,10 +40,43 @@ _MAX_RANKS_BYTES: Final = 1 << 29
 """Maximum memory of the ranks of cells, which further thresholds need."""
 
 
-class ThresholdCells(ExitSource):
-    """The solutions of canonical cells. Solutions are replaced when their cell is solved again."""
+class ThresholdSource(ExitSource):
+    """An exit source of thresholds: it says for which positions after a route they are proved."""
 
     proved = True
+
+    @abstractmethod
+    def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
+        """Yield the thresholds at one end that have been tried after a route, and the positions of the
+        route's block for which each is proved, one bit for each slot, at least 64 bits."""
+
+    def block(self, route: Route, end: int) -> Block | None:
+        """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
+        block = None
+        for threshold, words in self.proofs_after(route, end):
+            proved = np.unpackbits(words.view(np.uint8), bitorder="little").view(bool)[: route.subcell.size]
+            value = np.where(proved, np.uint8(threshold.bound), np.uint8(NONE))
+            depth = np.full(len(value), _weakest_depth(threshold), np.uint16)
+            block = combine_blocks(block, Block(value, depth), end)
+        return block
+
+
+def gather_proofs(cell: Cell, men: Sequence[Man], symmetry: int, proved: Words) -> Words:
+    """Return for which positions of a cell a threshold is proved, one bit for each slot, at least 64 bits.
+
+    :param cell: a cell whose images under a symmetry are positions of a stored cell.
+    :param men: the mobile men of the stored cell.
+    :param proved: uint64 (words,): the same bits for the stored cell.
+    """
+    letters, swapped = [(man.colour, man.kind) for man in men], bool(symmetry & MIRROR_RANKS)
+    shifts, squares = np.array(list(places_of(cell, letters, swapped)), np.int64).T.copy()
+    words: Words = np.empty(max(cell.size // 64, 1), np.uint64)
+    gather_bits(proved, shifts, squares, symmetry, words)
+    return words
+
+
+class ThresholdCells(ThresholdSource):
+    """The solutions of canonical cells. Solutions are replaced when their cell is solved again."""
 
     def __init__(self) -> None:
         self._solutions: dict[Cell, dict[Threshold, ThresholdSolution]] = {}
@@ -125,16 +159,6 @@ class ThresholdCells(ExitSource):
         """Return whether any threshold has been tried in the home of a route."""
         return home_of_route(route).canonical()[0] in self
 
-    def block(self, route: Route, end: int) -> Block | None:
-        """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
-        block = None
-        for threshold, words in self._proofs(route, end):
-            proved = np.unpackbits(words.view(np.uint8), bitorder="little").view(bool)[: route.subcell.size]
-            value = np.where(proved, np.uint8(threshold.bound), np.uint8(NONE))
-            depth = np.full(len(value), _weakest_depth(threshold), np.uint16)
-            block = combine_blocks(block, Block(value, depth), end)
-        return block
-
     def proofs(self, route: Route, threshold: Threshold) -> Words | None:
         """Return the positions of a route's block for which a threshold is proved, one bit for each slot.
 
@@ -142,27 +166,26 @@ class ThresholdCells(ExitSource):
         """
         found = None
         is_tried = False
-        for stronger, words in self._proofs(route, threshold.end):
+        for stronger, words in self.proofs_after(route, threshold.end):
             if threshold.follows_from(stronger.bound):
                 is_tried |= stronger == threshold
                 found = words if found is None else found | words
         return found if is_tried else None
 
-    def _proofs(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
+    def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
         """Yield the thresholds at one end that have been tried after a route, and the proved positions."""
         side = side_after(route)
         home, symmetry = home_of_route(route).canonical()
         if home not in self or (route.ep_square is not None and end != end_of(side)):
             return  # a possible en passant capture leaves only one end, as in SolvedCells.block
         swapped, cell = bool(symmetry & MIRROR_RANKS), route.subcell.minus_frozen(home_of_route(route))
-        men = [(man.colour, man.kind) for man in home.mobile]
-        shifts, squares = np.array(list(places_of(cell, men, swapped)), np.int64).T.copy()
         for stored_threshold, solution in self._solutions.get(home, {}).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold
             if threshold.end == end:
-                words = np.empty(max(cell.size // 64, 1), np.uint64)
-                gather_bits(solution.proved[SIDES[side ^ swapped]], shifts, squares, symmetry, words)
-                yield threshold, words
+                yield (
+                    threshold,
+                    gather_proofs(cell, home.mobile, symmetry, solution.proved[SIDES[side ^ swapped]]),
+                )
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position in its fresh state; None if its cell has no thresholds."""

@@ -335,7 +335,7 @@ def part_of(block: Block, route: Route) -> Block:
     place, square = route.landing
     shape = (64,) * len(cell.mobile)
     value, depth = block.value.reshape(shape).take(square, place).reshape(-1), block.depth
-    return Block(value, depth.reshape(shape).take(square, place).reshape(-1) if len(depth) else depth)
+    return Block(value, depth.reshape(shape).take(square, place).reshape(-1))
 
 
 def empty_block(shape: tuple[int, ...]) -> Block:

@@ -11,7 +11,7 @@ from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import LOWER, Block, BoundsGame, CallbackBoundsSource, pools_of_ends
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.games import Games, solve_values
+from tbgen.cells.games import Games
 from tbgen.cells.kernels.values import gather, gather_bits, mark_proved
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.threshold import Threshold, rank_cell, solve_threshold
@@ -49,7 +49,6 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
             with Crew(2, StageTimes()) as crew:
                 BoundsGame(frame, pool).solve(crew=crew)
             BoundsGame(frame, pool).best_exits(WHITE_TO_MOVE)
-            solve_values(cell, CallbackBoundsSource(), LOWER)
             block = Block(np.zeros(1, np.uint8), np.zeros(1, np.uint16))
             queen_cell = Cell.of_board(chess.Board("7k/8/8/8/8/8/8/KQ6 w - - 0 1"), _KQVK_MEN)
             solve_wins(queen_cell, lambda *_: None)

@@ -237,7 +237,7 @@ _NO_TARGETS: Final = Targets(
 _Block: TypeAlias = tuple[Codes, Plies]
 RouteBounds: TypeAlias = _Block | Code
 """The lower or upper bounds of all positions that a route leads to: a block of values and depths, or one code
-that holds for all of them. The depths of all blocks are empty if depths are not needed."""
+that holds for all of them."""
 
 
 def pools_of(
@@ -269,8 +269,7 @@ def pools_of(
                 begin[end, row] = size
                 size += len(entry[0])
                 last_block = entry
-    has_depth = copies and len(copies[0][1][1])
-    value, depth = ARRAY_MEMORY.empty(size, np.uint8), ARRAY_MEMORY.empty(size if has_depth else 0, np.uint16)
+    value, depth = ARRAY_MEMORY.empty(size, np.uint8), ARRAY_MEMORY.empty(size, np.uint16)
 
     def copy(block: tuple[int, _Block]) -> None:
         first, (values, depths) = block

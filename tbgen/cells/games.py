@@ -1,4 +1,4 @@
-"""Solving the lower game, the upper game or both games of a cell, or one game without depths."""
+"""Solving the lower game, the upper game or both games of a cell."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -17,16 +17,14 @@ from tbgen.cells.bounds import (
     Bounds,
     BoundsGame,
     BoundsSource,
-    CallbackBoundsSource,
     empty_block,
     pools_of_ends,
-    require_storable,
 )
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, threaded_map
-from tbgen.cells.routes import Route, routes_of
+from tbgen.cells.routes import routes_of
 from tbgen.cells.window import ALL_SCORES, Interval
-from tbgen.retro.ranks import MAX_PARTS, Crew, StageTimes, start_phase, values_workspace
+from tbgen.retro.ranks import Crew, StageTimes
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -155,47 +153,3 @@ class Games:
 def _double_first_axis(array: NDArray[_Number]) -> NDArray[_Number]:
     """Return a view of an array in which the only element of its first axis appears twice."""
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))
-
-
-_NO_DEPTHS: Final = np.zeros(0, np.uint16)
-
-
-def solve_values(
-    cell: Cell,
-    exit_bounds: BoundsSource,
-    end: int,
-    threads: int = 1,
-    on_rank: Callable[[], object] = lambda: None,
-    window: Interval = ALL_SCORES,
-) -> NDArray[np.uint8]:
-    """Return the fresh values of all positions in one game of a cell without frozen men: codes, uint8
-    (2, slots), ``NONE`` where there is no position.
-
-    :meth:`tbgen.cells.bounds.BoundsGame.solve` computes the same values and also depths. This function needs
-    only 12 bytes of memory for each slot.
-
-    :param exit_bounds: source of the exits' bounds. Their depths are not used.
-    :param end: the game to solve, ``LOWER`` or ``UPPER``.
-    :param on_rank: called after each rank has been solved; an exception that it raises ends the work.
-    :param window: the scores beyond which positions are not distinguished.
-    :raises UnstorableCellError: if the cell has scores beyond G63.0.
-    :raises MemoryError: if too little memory is available.
-    """
-    require_storable(cell)
-
-    def block(route: Route, end: int) -> Block | None:
-        found = exit_bounds.block(route, end)
-        return None if found is None else Block(found.value, _NO_DEPTHS)
-
-    frame = frame_of_cell(cell)
-    without_depths = CallbackBoundsSource(block, exit_bounds.bound)
-    (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
-    with Crew(threads, StageTimes()) as crew:
-        workspace = values_workspace(frame.frame, min(threads, MAX_PARTS))
-        solver = start_phase(workspace, pool, False, crew)
-        for _ in solver.solve_ranks():
-            on_rank()
-    require_storable(cell, solver)
-    values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)
-    window.set_bounds(end, values)
-    return values

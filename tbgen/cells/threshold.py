@@ -5,6 +5,7 @@ whether the threshold is proved. What is not known after a move out of the cell 
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -94,12 +95,17 @@ def _attacker_of(threshold: Threshold) -> tuple[Side, int]:
 
 
 class CellRanks(NamedTuple):
-    """The legal positions of a cell and their ranks, which do not depend on thresholds."""
+    """The legal positions of a cell and their ranks, which do not depend on thresholds.
+
+    In a cell with more mobile men than an ordinary one, the ranks would take too much memory. They are then
+    missing here and found for each threshold, as far as it depends on them.
+    """
 
     legal: Words
     """uint64 (2, words): one bit for each slot, by side to move."""
     rank_bits: Words
-    """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.moves.kernels.moves``)."""
+    """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.moves.kernels.moves``); (2, words, 0) if
+    missing."""
 
     @property
     def nbytes(self) -> int:
@@ -113,9 +119,8 @@ block, one bit for each slot, at least 64 bits; or True or False for all positio
 
 
 def can_ask(cell: Cell) -> bool:
-    """Return whether thresholds of a cell can be proved: its bit man is mobile, and it is no larger than an
-    ordinary cell."""
-    return len(cell.mobile) <= MAX_MOBILE and any(man.piece for man in cell.mobile)
+    """Return whether thresholds of a cell can be proved: its bit man is mobile."""
+    return any(man.piece for man in cell.mobile)
 
 
 def proved_after(route: Route, threshold: Threshold, block: Block | None, bound: Code) -> Words | bool:
@@ -135,15 +140,28 @@ def proved_after(route: Route, threshold: Threshold, block: Block | None, bound:
 
 
 def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
-    """Return the legal positions of a cell and their ranks."""
+    """Return the legal positions of a cell and, if it is an ordinary cell, their ranks."""
     words = frame.frame.words
-    legal, rank_bits = (ARRAY_MEMORY.empty(shape, np.uint64) for shape in ((2, words), (2, words, SLICES)))
-    pool, parts = pool_of_proofs(frame, {}, WHITE_TO_MOVE), equal_parts(words, threads)
+    legal: Words = ARRAY_MEMORY.empty((2, words), np.uint64)
     with threaded_map(threads, frame.size) as thread_map:
+        parts = equal_parts(words, threads)
         list(thread_map(lambda part: mark_legal(frame.frame, legal, make_men(), *part), parts))
-        arguments = frame.frame, pool, legal, rank_bits
+    slices = SLICES if len(frame.cell.mobile) <= MAX_MOBILE else 0
+    return CellRanks(legal, _count_moves(frame, legal, legal, slices, threads))
+
+
+def _count_moves(frame: CellFrame, legal: Words, among: Words, slices: int, threads: int) -> Words:
+    """Return the ranks of the positions ``among`` the legal ones of a cell, as ``Attractors.rank_bits``.
+
+    :param slices: number of bits of a rank. Ranks that need more bits become the greatest possible.
+    """
+    rank_bits: Words = ARRAY_MEMORY.empty((*legal.shape, slices), np.uint64)
+    pool = pool_of_proofs(frame, {}, WHITE_TO_MOVE)
+    with threaded_map(threads, frame.size) as thread_map:
+        arguments = frame.frame, pool, legal, among, rank_bits
+        parts = equal_parts(frame.frame.words, threads) if slices else []
         list(thread_map(lambda part: kernels.count_moves(*arguments, _exit_scratch(), *part), parts))
-    return CellRanks(legal, rank_bits)
+    return rank_bits
 
 
 def solve_threshold(
@@ -155,6 +173,7 @@ def solve_threshold(
     threads: int = 1,
     *,
     with_ranks: bool = True,
+    poll: Callable[[], object] = lambda: None,
 ) -> ThresholdSolution:
     """Find the positions of a cell for which a threshold is proved.
 
@@ -163,17 +182,20 @@ def solve_threshold(
     :param proofs: returns after which moves out of the cell the threshold is proved.
     :param threads: number of threads that look up and find the exits.
     :param with_ranks: whether to find ``ThresholdSolution.joined``.
+    :param poll: called before each step. An exception that it raises ends the work.
     """
-    assert can_ask(frame.cell), frame.cell
-    routes, search = list(routes), _search_of(frame, ranks, with_ranks)
-    with threaded_map(threads, frame.size) as shared:
-        numbers = (route.number for route in routes)
-        found = shared(lambda route: proofs(route, threshold), routes)
-        pool = pool_of_proofs(frame, dict(zip(numbers, found, strict=True)), threshold.prover)
-        parts = equal_parts(frame.frame.words, threads)
-        list(shared(lambda part: kernels.find_exits(search, pool, _exit_scratch(), *part), parts))
+    search = _search_of(frame, ranks, with_ranks)
+    _join_exits(search, frame, routes, threshold, proofs, threads)
     attacker, last_rank = _attacker_of(threshold)
-    _extend(search, attacker, last_rank)
+    if last_rank == 0:
+        search = _with_ranks(search, frame, search.legal, last_rank, threads)
+    for side in SIDES if last_rank >= FIRST_RANK else (attacker,):
+        poll()
+        kernels.attract_densely(search, side, FIRST_RANK, last_rank == 0)
+        kernels.attract(search, side, FIRST_RANK, last_rank == 0)
+    if last_rank >= FIRST_RANK:
+        search = _with_ranks(search, frame, search.open, last_rank, threads)
+        _extend(search, attacker, last_rank, poll)
     won = search.settled
     defender = 1 - attacker
     won[attacker] = search.legal[attacker] & ~search.escapes[attacker]
@@ -183,21 +205,50 @@ def solve_threshold(
     return ThresholdSolution(threshold, won, search.joined)
 
 
-def _extend(search: Attractors, attacker: Side, last_rank: int) -> None:
-    """Extend both attractors from rank to rank, and the attacker's once more after the last rank."""
+def _join_exits(
+    search: Attractors,
+    frame: CellFrame,
+    routes: Iterable[Route],
+    threshold: Threshold,
+    proofs: ProofLookup,
+    threads: int,
+) -> None:
+    """Let the positions with a good exit join their mover's attractor."""
+    routes = list(routes)
+    with threaded_map(threads, frame.size) as thread_map:
+        found = thread_map(lambda route: proofs(route, threshold), routes)
+        by_number = dict(zip((route.number for route in routes), found, strict=True))
+        pool = pool_of_proofs(frame, by_number, threshold.prover)
+        parts = equal_parts(frame.frame.words, threads)
+        list(thread_map(lambda part: kernels.find_exits(search, pool, _exit_scratch(), *part), parts))
+
+
+def _with_ranks(
+    search: Attractors, frame: CellFrame, among: Words, last_rank: int, threads: int
+) -> Attractors:
+    """Return a search that has the ranks up to ``last_rank`` of the positions ``among`` the legal ones."""
+    if search.rank_bits.size:
+        return search
+    slices = max((last_rank + 1).bit_length(), 2)
+    return replace(search, rank_bits=_count_moves(frame, search.legal, among, slices, threads))
+
+
+def _extend(search: Attractors, attacker: Side, last_rank: int, poll: Callable[[], object]) -> None:
+    """Extend both attractors from rank to rank, and the attacker's once more after the last rank.
+
+    Both have been extended at the first rank.
+    """
     for rank in range(FIRST_RANK, last_rank + 1):
-        for side in SIDES:
-            if rank == FIRST_RANK:
-                kernels.attract_densely(search, side, rank, False)
+        for side in SIDES if rank > FIRST_RANK else ():
+            poll()
             kernels.attract(search, side, rank, False)
         if kernels.settle(search, rank):
             for side in SIDES if rank < last_rank else (attacker,):
                 kernels.join_settled(search, side, rank + 1)
         if not search.open.any():
             return
-    if last_rank < FIRST_RANK:
-        kernels.attract_densely(search, attacker, FIRST_RANK, last_rank == 0)
-    kernels.attract(search, attacker, max(last_rank + 1, FIRST_RANK), last_rank == 0)
+    poll()
+    kernels.attract(search, attacker, last_rank + 1, False)
 
 
 def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool) -> Attractors:

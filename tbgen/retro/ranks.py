@@ -1,17 +1,6 @@
-"""Solving phases rank by rank, with or without depths: small phases on one thread, wide phases on several.
+"""Solving phases rank by rank: small phases on one thread, wide phases on several.
 
 Large levels of wide phases are divided among the threads.
-
-Without depths, a phase needs a third of the memory. Its values are then found key by key, by sweeps that may
-assign the positions of one key in any order. Best exits, results of inner sweeps and fresh values share one
-byte for each position. This works for two reasons:
-
-- Most exits become events only after the outer sweeps have decided most positions.
-- An inner sweep writes only to positions with its attacker to move. If the score of the layer is the position
-  score of such a position, the value written is its fresh value.
-
-Both attackers then use the same counters and scratch memory, one attacker after the other, each with all
-threads.
 """
 
 import threading
@@ -30,12 +19,10 @@ from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.errors import LimitError
 from tbgen.index.arrays import equal_parts
 from tbgen.index.layout import SIDES, Side
-from tbgen.moves.frames import make_phase
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.phases import prepare_words
-from tbgen.moves.kernels.words import Codes, Words
 from tbgen.moves.pool import Map, PoolLoader
-from tbgen.moves.structs import Exits, Frame, Pool, make_men
+from tbgen.moves.structs import Pool, make_men
 from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
@@ -47,7 +34,6 @@ from tbgen.retro.kernels.phase import (
     first_events,
     later_events,
     record_inner_sweep,
-    reset_inner_sets,
     settle_rank,
     solve_ranks,
     update_inner_sweep,
@@ -56,10 +42,7 @@ from tbgen.retro.kernels.sweep import (
     MAX_DEPTH,
     NO_LIMIT,
     SEARCH_SHARED,
-    Attacker,
-    Sets,
     Sweep,
-    SweepResults,
     SweepState,
     assign_front,
     begin_sweep,
@@ -70,13 +53,10 @@ from tbgen.retro.kernels.sweep import (
 )
 from tbgen.retro.workspace import (
     give_up_results,
-    make_departures,
     make_ep_positions,
     make_function_numbers,
-    make_scratch,
     moves_of,
 )
-from tbgen.system.memory import zeros
 
 _MIN_SHARED_WORDS: Final = int64(1 << 11)
 """Minimum number of words on the front for which the next level is divided among threads. One thread
@@ -270,9 +250,6 @@ class PhaseSolver:
 class WidePhaseSolver(PhaseSolver):
     """Solves one phase on all threads of a crew, running the sweeps of both attackers concurrently.
 
-    Without depths (:func:`values_workspace`), one attacker sweeps after the other, and no inner sweep is
-    updated.
-
     When one of two sweeps has ended, all helpers work on the other sweep. The division of a sweep into parts
     does not change its results (``tbgen.retro.kernels.sweep``).
     """
@@ -280,27 +257,24 @@ class WidePhaseSolver(PhaseSolver):
     def __init__(self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord], crew: Crew) -> None:
         self._crew = crew
         self._stages = crew.stages
-        self._has_depths = len(workspace.fresh.depth) > 0
         self._ranges = equal_parts(workspace.frame.words, crew.rank_parts)
         self._lock = threading.Lock()
         self._running = 0
         self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
         self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         self._receive = with_fixed_types(receive)
-        self._reset_inner_sets = with_fixed_types(reset_inner_sets)
         self._record = with_fixed_types(record_inner_sweep)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, records, crew.threads.map)
 
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
-        map_attackers: Map = mapper if self._has_depths else map
         with self._stages.timed("outer sweeps"):
-            list(map_attackers(self._run_outer_sweep, SIDES))
+            list(mapper(self._run_outer_sweep, SIDES))
             any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                results = list(map_attackers(self._update_inner_sweep, SIDES))
+                results = list(mapper(self._update_inner_sweep, SIDES))
             with self._stages.timed("records"):
                 self.records = list(mapper(partial(self._extended, results), self.records))
         return any_alive
@@ -333,11 +307,7 @@ class WidePhaseSolver(PhaseSolver):
         """Update the last inner sweep of an attacker or run a new one; return the result of the update."""
         attacker = self._workspace.attackers[side]
         rank = self.rank
-        update_result = -1
-        if self._has_depths:
-            update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
-        else:
-            self._reset_inner_sets(attacker)
+        update_result = update_inner_sweep(attacker, self._pool, self._workspace.fresh, rank)
         if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
             attacker.last_key[0] = self._run_sweep(sweep, rank)
@@ -381,44 +351,3 @@ def start_phase(workspace: Workspace, pool: Pool, symmetric: bool, crew: Crew | 
     """
     find_moves(workspace, pool, symmetric, *(crew.shares if crew else ()))
     return WidePhaseSolver(workspace, pool, (), crew) if crew else PhaseSolver(workspace, pool)
-
-
-def values_workspace(frame: Frame, parts: int) -> Workspace:
-    """Return the workspace in which a cell is solved for values without depths.
-
-    Once the cell is solved, ``exits.value`` contains the values; ``NONE`` for slots without a position.
-
-    :param parts: greatest number of parts of a sweep.
-    """
-    words = frame.words
-    phase = make_phase(words, True)
-    results = SweepResults(zeros(2 * 64 * words, np.uint8), _NO_DEPTHS, np.array([0, 64 * words], np.int64))
-    scratch = make_scratch(frame, parts)
-    inner_counts = zeros(64 * words, np.uint8)
-
-    def make_attacker(side: Side) -> Attacker:
-        assigned: Words = zeros(words, np.uint64)
-
-        def make_sets(counts: Codes) -> Sets:
-            return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SET)
-
-        outer = make_sets(phase.quiet_counts[1 - side])
-        inner = make_sets(inner_counts)
-        departures = make_departures(len(scratch.front_sizes), 0)
-        key = np.zeros(1, np.int64)
-        return Attacker(
-            side=side,
-            frame=frame,
-            phase=phase,
-            outer_sets=outer,
-            inner_sets=inner,
-            scratch=scratch,
-            results=results,
-            departures=departures,
-            logged=_NO_SET,
-            last_key=key,
-        )
-
-    white, black = map(make_attacker, SIDES)
-    exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)
-    return Workspace(frame, phase, (white, black), results, exits, np.zeros((0, 2), np.int64))

@@ -2,30 +2,40 @@
 
 from dataclasses import dataclass, field, replace
 
+import chess
 import numpy as np
 import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
+from tbgen.cells.cell import Cell, mobile_squares
+from tbgen.cells.frames import frame_of_cell
 from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import Layout, layout_of
 from tbgen.index.zeroing import phases_after_pawn_steps
 from tbgen.moves.frames import mirrors_itself, place_pawns
 from tbgen.moves.pool import PoolLoader
 from tbgen.moves.structs import Pool
-from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
+from tbgen.retro.kernels.layer_sweeps import (
+    FIRST_LAYER,
+    Workspace,
+    initialize_inner_sets,
+    inner_sweep,
+    outer_sweep,
+    retire,
+    settle,
+)
 from tbgen.retro.kernels.phase import (
     RUNS,
     empty_record,
     first_events,
     later_events,
     record_inner_sweep,
-    reset_inner_sets,
 )
 from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, begin_sweep, run_levels
 from tbgen.retro.kernels.update import Layer, update, update_limits
 from tbgen.retro.ranks import find_moves
-from tbgen.retro.workspace import make_departures, make_function_numbers, make_workspace
+from tbgen.retro.workspace import make_departures, make_function_numbers, make_workspace, workspace_of
 from tests.support.made_up_tables import as_sources, made_up
 
 
@@ -81,7 +91,7 @@ class Solver:
 
     def sweep(self, number: int) -> None:
         attacker = self.attacker(number)
-        reset_inner_sets(attacker)
+        initialize_inner_sets(attacker)
         sweep = python_of(inner_sweep)(attacker, 255 - self.rank, self.events[number])
         attacker.last_key[0] = take(sweep, self.rank)
 
@@ -186,3 +196,10 @@ def test_updates_give_what_new_sweeps_give(name: str, phase: int) -> None:
     cramped = in_lockstep(name, phase, 3, 10)
     assert cramped.carried_on > 5
     assert cramped.refused > 0
+
+
+def test_each_part_of_a_sweep_counts_its_departures() -> None:
+    board = chess.Board("8/8/8/8/7q/k1p5/2P5/K6Q w - - 0 1")
+    frame = frame_of_cell(Cell.of_board(board, mobile_squares(board))).frame
+    for attacker in workspace_of(frame, True, np.zeros((0, 2), np.int64), 5).attackers:
+        assert len(attacker.departures.count) == len(attacker.scratch.front_sizes) == 5

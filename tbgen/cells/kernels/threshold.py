@@ -13,6 +13,7 @@ from tbgen.moves.kernels.best_exits import GOOD_EXIT, ExitSearch, record_exits
 from tbgen.moves.kernels.frame import decode, enter_word, reach
 from tbgen.moves.kernels.moves import (
     MAX_WORD_MOVES,
+    SLICES,
     MoveBuffer,
     count_quiet_moves,
     list_scalar_successors,
@@ -36,7 +37,8 @@ class Attractors(Struct):
     legal: Words
     """Legal positions."""
     rank_bits: Words
-    """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.moves.kernels.moves``)."""
+    """uint64 (2, words, slices): bit-sliced ranks (``tbgen.moves.kernels.moves``) of the open positions, at
+    least. Ranks that do not matter may be replaced by others that do not."""
     open: Words
     """Positions that are in neither attractor and not settled."""
     escapes: Words
@@ -66,18 +68,26 @@ class ExitScratch(Struct):
 
 @jit
 def count_moves(
-    frame: Frame, pool: Pool, legal: Words, rank_bits: Words, scratch: ExitScratch, start: int, stop: int
+    frame: Frame,
+    pool: Pool,
+    legal: Words,
+    among: Words,
+    rank_bits: Words,
+    scratch: ExitScratch,
+    start: int,
+    stop: int,
 ) -> None:
-    """Find the ranks of all positions of the words ``start`` to ``stop`` - 1.
+    """Find the ranks of the positions ``among`` the legal ones in the words ``start`` to ``stop`` - 1.
 
     :param pool: any pool of proofs for the cell.
     :param legal: as in ``Attractors``.
-    :param rank_bits: output, as in ``Attractors``.
+    :param rank_bits: output, as in ``Attractors``. If a rank needs more slices, all its bits are set.
     """
     slices, men, buffer = scratch.slices, scratch.men, move_buffer(MAX_WORD_MOVES)
+    kept = rank_bits.shape[2]
     for word in range(start, stop):
         for side in range(2):
-            own, other = legal[side, word], legal[1 - side]
+            own, other, excess = among[side, word], legal[1 - side], ZERO
             slices[:] = ZERO
             if own:
                 slices[0] = own & other[word]
@@ -86,8 +96,10 @@ def count_moves(
                 record_exits(
                     ExitSearch(frame, pool, scratch.exits, side, 0, own, occupied, men, slices, False, True)
                 )
-            for index in range(rank_bits.shape[2]):
-                rank_bits[side, word, index] = slices[index]
+                for index in range(kept, SLICES):
+                    excess |= slices[index]
+            for index in range(kept):
+                rank_bits[side, word, index] = slices[index] | excess
 
 
 @jit
@@ -192,7 +204,7 @@ def _examine(
     occupied = decode(search.frame, word, squares)
     lost = _escaping(search, defender, word, squares, occupied, bits, search.escapes[attacker])
     if mates_only:
-        lost &= ~positions_of_rank(search.rank_bits[defender, word], 1)
+        lost &= ~positions_of_rank(search.rank_bits[defender, word], search.rank_bits.shape[2], 1)
     if lost == ZERO:
         return False
     search.open[defender, word] &= ~lost
@@ -236,7 +248,7 @@ def settle(search: Attractors, rank: int) -> bool:
         for side in range(2):
             bits = search.open[side, word]
             if bits:
-                bits &= positions_of_rank(search.rank_bits[side, word], rank)
+                bits &= positions_of_rank(search.rank_bits[side, word], search.rank_bits.shape[2], rank)
                 search.open[side, word] &= ~bits
                 is_any |= bits != ZERO
             search.settled[side, word] = bits

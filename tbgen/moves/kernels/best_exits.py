@@ -77,27 +77,18 @@ class ExitSearch(NamedTuple):
 @inlined
 def reset_exits(exits: Exits, first_node: int) -> None:
     """Reset the exits of the word whose first position has index ``first_node``."""
-    if len(exits.min_depth):
-        put(exits.min_depth, first_node, ALL, NO_EXIT)
-    else:
-        put(exits.value, first_node, ALL, NONE)
+    put(exits.min_depth, first_node, ALL, NO_EXIT)
 
 
 @inlined
 def positions_without_exit(exits: Exits, first_node: int) -> Word:
     """The positions without an exit in the word whose first position has index ``first_node``."""
-    if len(exits.min_depth):
-        return equal(exits.min_depth, first_node, NO_EXIT)
-    return equal(exits.value, first_node, NONE)
+    return equal(exits.min_depth, first_node, NO_EXIT)
 
 
 @inlined
 def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
     """Update the best exit of a position with one move that leaves the phase."""
-    if len(exits.min_depth) == 0:
-        if exits.value[node] == NONE or (value < exits.value[node]) == (side == 0):
-            exits.value[node] = value
-        return
     if exits.min_depth[node] != NO_EXIT:
         best = exits.value[node]
         if value == best:
@@ -206,10 +197,7 @@ def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int,
         if block_start < 0:
             value = -1 - block_start
         elif pool.value[exit_slot] != NONE:
-            value, depth = (
-                int64(pool.value[exit_slot]),
-                int64(pool.depth[exit_slot] if len(pool.depth) else 0),
-            )
+            value, depth = int64(pool.value[exit_slot]), int64(pool.depth[exit_slot])
         keep_best_exit(search.exits, search.first_node + bit, search.side, value, depth)
 
 

@@ -305,10 +305,10 @@ def rank_at(slices: Words, bit: int) -> int:
 
 
 @inlined
-def positions_of_rank(slices: Words, rank: int) -> Word:
-    """The positions of a word, legal or not, whose rank is ``rank``."""
+def positions_of_rank(slices: Words, count: int, rank: int) -> Word:
+    """The positions of a word, legal or not, whose rank is ``rank``; ``count`` is the number of slices."""
     result = ~ZERO
-    for index in range(SLICES):
+    for index in range(count):
         result &= slices[index] if rank >> index & 1 else ~slices[index]
     return result
 

@@ -61,8 +61,7 @@ class Goals(NamedTuple):
 
     value: Codes
     depth: tuple[Plies, Plies]
-    """Depths with White and with Black to move. If depths are not computed, both arrays are empty, and every
-    depth counts as 0."""
+    """Depths with White and with Black to move."""
     starts: Ints
     """int64 (2,): for each side to move, the index of the phase's first slot in ``value`` and ``depth``."""
     extra_plies: int
@@ -147,7 +146,7 @@ def _add_events(
             return word
         for bit in bits_of(bits):
             slot = word * 64 + bit
-            plies = depths[first_index + slot] + goals.extra_plies if len(depths) else int64(0)
+            plies = depths[first_index + slot] + goals.extra_plies
             level = level_of(attacking_side, goals.value[first_index + slot], plies)
             if level < limit:
                 level_index = find_or_add(grouping.levels, np.uint64(level))

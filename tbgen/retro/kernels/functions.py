@@ -19,7 +19,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.moves.geometry import BIT
-from tbgen.moves.kernels.moves import positions_of_rank
+from tbgen.moves.kernels.moves import SLICES, positions_of_rank
 from tbgen.moves.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of
 from tbgen.moves.structs import Phase
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
@@ -93,7 +93,7 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
         return ZERO, ZERO
     states = phase.alive[side, word] & phase.canonical[word]
     if side == attacker.side and states:  # if the position score is A, this is the fresh state
-        states &= ~positions_of_rank(phase.rank_bits[side, word], rank)
+        states &= ~positions_of_rank(phase.rank_bits[side, word], SLICES, rank)
     assigned = assigned_positions(attacker, side, word) & states
     logged = attacker.logged[side, word] if rank > FIRST_LAYER else ZERO
     attacker.logged[side, word] = assigned

@@ -20,13 +20,12 @@ from dataclasses import dataclass
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
-from tbgen.moves.kernels.moves import positions_of_rank
+from tbgen.moves.kernels.moves import SLICES, positions_of_rank
 from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, move, put
 from tbgen.moves.structs import Exits, Frame, Phase
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.sweep import (
     WRITE_ALONE,
-    WRITE_ATTACKERS,
     WRITE_SHARED,
     Attacker,
     Sweep,
@@ -122,7 +121,7 @@ def assigned_positions(attacker: Attacker, side: int, word: int) -> Word:
     return attacker.inner_sets.assigned[word]
 
 
-@kernel
+@jit
 def initialize_inner_sets(attacker: Attacker) -> None:
     """Initialize the sets for an inner sweep from those of the outer sweeps, whose assignments are kept."""
     sets = attacker.inner_sets
@@ -140,8 +139,7 @@ def initialize_inner_sets(attacker: Attacker) -> None:
 @jit
 def inner_sweep(attacker: Attacker, accrued_key: int, agenda: Agenda) -> Sweep:
     """Return the sweep that solves the layer of the accrued score with the key ``accrued_key``."""
-    write_mode = WRITE_ALONE if len(attacker.results.depth) else WRITE_ATTACKERS
-    return Sweep(attacker, agenda, accrued_key, attacker.inner_sets, attacker.results, write_mode)
+    return Sweep(attacker, agenda, accrued_key, attacker.inner_sets, attacker.results, WRITE_ALONE)
 
 
 @kernel
@@ -168,7 +166,7 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     attacker = workspace.attackers[side]
     bits = phase.alive[side, word]
     if bits:
-        bits &= positions_of_rank(phase.rank_bits[side, word], rank)
+        bits &= positions_of_rank(phase.rank_bits[side, word], SLICES, rank)
     phase.departed[side, word] = bits
     if bits == ZERO:
         return
@@ -178,8 +176,7 @@ def _settle_word(workspace: Workspace, rank: int, side: int, word: int) -> None:
     fresh = workspace.fresh
     slot = workspace.fresh.starts[side] + word * 64
     put(fresh.value, slot, unassigned, 255 - rank if side == 0 else rank)
-    if len(fresh.depth):
-        put(fresh.depth, slot, unassigned, 0)
+    put(fresh.depth, slot, unassigned, 0)
 
 
 @jit

@@ -105,12 +105,6 @@ def later_events(workspace: Workspace, attacking_side: int, rank: int, agenda: A
 
 
 @jit
-def reset_inner_sets(attacker: Attacker) -> None:
-    """Initialize the sets of an attacker for a new inner sweep."""
-    initialize_inner_sets(attacker)
-
-
-@jit
 def empty_record(start: int, stop: int, form: int, numbers: FunctionNumbers, side: int) -> SweepRecord:
     """Return an empty record of the words ``start`` to ``stop`` - 1 in the given form: ``NOTHING``, ``RUNS``
     or ``FUNCTIONS``.

@@ -89,12 +89,11 @@ SEARCH_ALONE, SEARCH_SHARED, RECEIVE = range(3)
 - ``SEARCH_SHARED``: predecessors in words of other parts are put into the outboxes.
 - ``RECEIVE``: the entries of the outboxes of other parts are processed."""
 
-WRITE_ALONE, WRITE_SHARED, WRITE_ATTACKERS = range(3)
+WRITE_ALONE, WRITE_SHARED = range(2)
 """Modes of writing results.
 
 - ``WRITE_ALONE``: no other thread writes to the results; changes are recorded in ``Sets.changed``.
-- ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time.
-- ``WRITE_ATTACKERS``: only the values of positions with the attacker to move are written."""
+- ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +272,6 @@ class SweepResults(NamedTuple):
 
     value: Codes
     depth: Plies
-    """Empty if depths are not computed; values do not depend on depths."""
     starts: Ints
     """int64 (2,): index of the first slot with each side to move."""
 
@@ -333,7 +331,7 @@ class Sweep(NamedTuple):
     results: SweepResults
     """Output: values and depths."""
     write_mode: int
-    """``WRITE_ALONE``, ``WRITE_SHARED`` or ``WRITE_ATTACKERS``."""
+    """``WRITE_ALONE`` or ``WRITE_SHARED``."""
 
 
 class SweepState(NamedTuple):
@@ -353,9 +351,8 @@ class SweepState(NamedTuple):
 def _prefetch_results(results: SweepResults, side: int, word: int) -> None:
     first_slot = results.starts[side] + int64(word) * 64
     prefetch(results.value, first_slot)
-    if len(results.depth):
-        prefetch(results.depth, first_slot)
-        prefetch(results.depth, first_slot + 32)
+    prefetch(results.depth, first_slot)
+    prefetch(results.depth, first_slot + 32)
 
 
 @inlined
@@ -544,8 +541,7 @@ def _write_separately(results: SweepResults, first_slot: int, bits: Word, code: 
     """
     for bit in bits_of(bits):
         results.value[first_slot + bit] = code
-        if len(results.depth):
-            results.depth[first_slot + bit] = ply
+        results.depth[first_slot + bit] = ply
 
 
 @inlined
@@ -589,9 +585,6 @@ def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, leve
             if row == ATTACKER_TO_MOVE:
                 _note_departures(sweep, part, word, bits, level)
             _write_separately(results, first_slot, bits, code, level & DEPTH_MASK)
-        elif sweep.write_mode == WRITE_ATTACKERS:
-            if row == ATTACKER_TO_MOVE:
-                put(results.value, first_slot, bits, code)
         else:
             sets.changed[side, word] |= put(results.value, first_slot, bits, code)
             sets.changed[side, word] |= put(results.depth, first_slot, bits, level & DEPTH_MASK)
@@ -646,11 +639,10 @@ def assign_front(sweep: Sweep, state: SweepState, part: int) -> None:
 def _state_after(sweep: Sweep, next_exits: int, next_settled: int, level: int, last_key: int) -> SweepState:
     """The state of the sweep after ``level`` has been processed. The next level is found here.
 
-    If the front is not empty, the next level is one ply deeper or, without depths, ``level`` again. If the
-    front is empty, it is the level of the next event.
+    If the front is not empty, the next level is one ply deeper; otherwise it is the level of the next event.
     """
     if _front_size(sweep.attacker.scratch) > 0:
-        level += 1 if len(sweep.results.depth) else 0
+        level += 1
     else:
         level = min(level_at(sweep.agenda.exits, next_exits), level_at(sweep.agenda.settled, next_settled))
         if level >= sweep.end_key << DEPTH_BITS:
