@@ -287,7 +287,7 @@ class PromotedCells(ThresholdSource):
         :raises MemoryError: if too little memory is available.
         """
         compressed: dict[tuple[Cell, Side], bytes] = {}
-        """Maps a solved whole cell and the side to move to the positions for which the threshold is proved."""
+        """Maps a solved whole cell and the side to move to the positions with a proved threshold."""
         needed = {
             (route.destination, side_after(route))
             for cell in task.cells

@@ -216,15 +216,6 @@ def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert bounds.covers(states[0].look_up(position, Code(4)).bounds)
 
 
-def test_a_large_cell_is_not_asked() -> None:
-    """Five mobile men would need 48 GiB."""
-    board = chess.Board("8/8/8/4k3/8/2b5/4Q3/1K1R4 w - - 0 1")
-    assert [can_ask(Cell.of_board(board, [*mobile_squares(board)][:count])) for count in (4, 5)] == [
-        True,
-        False,
-    ]
-
-
 def test_solving_asks_thresholds(small: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of small cells, too: the answers agree with tables, and a solution counts as an eighth of a cell."""
     tried: list[ThresholdSolution] = []
