@@ -18,8 +18,10 @@ from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, UPPER, WORST, Block, side_after
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.routes import Route
+from tbgen.cells.threshold import Threshold, proved_after
 from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.index.layout import Side
+from tbgen.moves.kernels.words import Words
 from tbgen.probe.syzygy import Syzygy, Winner
 from tbgen.store.cache import LruCache
 
@@ -84,6 +86,14 @@ class ExitSource(ABC):
         :param route: a route for which :meth:`knows` returns True.
         :param end: ``LOWER`` or ``UPPER``.
         """
+
+    def proofs(self, route: Route, threshold: Threshold) -> Words | bool:
+        """Return the positions of a route's block for which a threshold is proved (``ProofLookup``).
+
+        :param route: a route for which :meth:`knows` returns True.
+        """
+        end = threshold.end
+        return proved_after(route, threshold, self.block(route, end), WORST[end])
 
     def knows_values(self, route: Route) -> bool:
         """Return whether the source has the value of every position that a zeroing route leads to."""

@@ -11,7 +11,7 @@ one. So a depth is reported only if the values and depths of all positions that 
 game then has only one solution.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import chess
@@ -22,7 +22,7 @@ from tbgen.beyond.exit_sources import Answer, ExitSource, combine_blocks, trivia
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solved_cells import SolvedCells, end_of
 from tbgen.beyond.table_source import Tables
-from tbgen.beyond.threshold_cells import ThresholdCells
+from tbgen.beyond.threshold_cells import ThresholdCells, gather_proofs
 from tbgen.board.score import NONE, Code, GScore, rank_of_code
 from tbgen.cells.bounds import (
     ENDS,
@@ -41,9 +41,9 @@ from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, PositionKey, Step, 
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, home_of_route, routes_of
-from tbgen.cells.threshold import Threshold, proved_after
+from tbgen.cells.threshold import Threshold, can_ask, find_good_exits, proved_after
 from tbgen.cells.window import ALL_SCORES, Interval
-from tbgen.index.layout import MIRROR_RANKS
+from tbgen.index.layout import MIRROR_RANKS, Side
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
 from tbgen.system.memory import resident_memory, trim_memory
@@ -53,6 +53,10 @@ _RouteVersions: TypeAlias = tuple[tuple[int, int, int], ...]
 thresholds."""
 _MAX_LOOKAHEAD_BYTES: Final = 1 << 30
 """Maximum size in bytes of the cache of blocks that were computed by looking one ply ahead."""
+
+
+_MAX_PROOFS_AHEAD_BYTES: Final = 1 << 29
+"""Maximum size in bytes of the cache of proofs that were found by looking one ply ahead."""
 
 
 class ExitBounds:
@@ -73,6 +77,10 @@ class ExitBounds:
         self.threshold_cells = ThresholdCells()
         self.promotions = PromotedCells(tables, self.wins.mobile_count)
         self._sources = (tables, cells, self.threshold_cells, self.wins, self.promotions, *sources)
+        self._proofs_ahead = LruCache[tuple[_RouteVersions, Words]](
+            _MAX_PROOFS_AHEAD_BYTES, lambda item: item[1].nbytes
+        )
+        """The results of :meth:`_lookahead_proofs`, by cell and threshold."""
         self._lookaheads = LruCache[tuple[_RouteVersions, Block]](
             _MAX_LOOKAHEAD_BYTES, lambda item: item[1].nbytes
         )
@@ -80,11 +88,14 @@ class ExitBounds:
     @property
     def nbytes(self) -> int:
         """Bytes of the sources and of the cache of blocks in memory."""
-        return sum(source.nbytes for source in self._sources) + self._lookaheads.size
+        return (
+            sum(source.nbytes for source in self._sources) + self._lookaheads.size + self._proofs_ahead.size
+        )
 
     def forget(self) -> None:
         """Drop everything from memory that can be computed or read again."""
         self._lookaheads.clear()
+        self._proofs_ahead.clear()
         self.tables.forget()
         self.threshold_cells.forget()
         self.cells.close_all()
@@ -104,25 +115,55 @@ class ExitBounds:
 
         Nothing is proved after quiet moves, because the accrued score still counts.
         """
-        if route.is_quiet:
-            return False
-        found, end = self.threshold_cells.proofs(route, threshold), threshold.end
-        block = (
-            self.block(route, end) if found is None else self.stored_block(route, end, {self.threshold_cells})
-        )
-        proved = proved_after(route, threshold, block, self.bound(route, end))
-        if found is None or isinstance(proved, bool):
-            return proved if found is None or proved else found
-        return found | proved
+        proved = self._stored_proofs(route, threshold)
+        if route.is_quiet or proved is True or threshold.prover != side_after(route):
+            return proved
+        if any(source.final and source.knows(route) for source in self._sources):
+            return proved
+        if self.threshold_cells.has_tried(route, threshold):
+            return proved
+        return _either(proved, self._lookahead_proofs(route, threshold))
 
-    def stored_block(self, route: Route, end: int, left_out: Collection[ExitSource] = ()) -> Block | None:
+    def _stored_proofs(self, route: Route, threshold: Threshold) -> Words | bool:
+        """Return after which moves of a route the sources prove a threshold."""
+        if threshold.follows_from(self.bound(route, threshold.end)):
+            return True
+        proved: Words | bool = False
+        for source in () if route.is_quiet else self._sources:
+            if source.knows(route):
+                proved = _either(proved, source.proofs(route, threshold))
+                if source.exact:
+                    break
+        return proved
+
+    def _lookahead_proofs(self, route: Route, threshold: Threshold) -> Words | bool:
+        """Return after which moves of a route the prover can prove a threshold by a capture or pawn move."""
+        cell, end = route.destination, threshold.end
+        if not can_ask(cell):
+            block = self._lookahead_block(route, end)
+            return proved_after(route, threshold, block, WORST[end])
+        frame = frame_of_cell(cell)
+        routes = self._routes_ahead(frame, threshold.prover, end)
+        if not routes:
+            return False
+        key, versions = (cell, threshold), self._versions_of(routes)
+        entry = self._proofs_ahead.get(key)
+        if entry is None or entry[0] != versions:
+            by_number = {after.number: self._stored_proofs(after, threshold) for after in routes}
+            entry = versions, find_good_exits(frame, by_number, threshold.prover)
+            self._proofs_ahead.put(key, entry)
+        if route.landing is None:
+            return entry[1]
+        return gather_proofs(route.subcell.minus_frozen(cell), cell.mobile, 0, entry[1])
+
+    def stored_block(self, route: Route, end: int) -> Block | None:
         """Return the sources' bounds for the positions after a route; None if unavailable.
 
         The bounds are at least as good as the result of :meth:`bound`.
         """
         block = None
         for source in () if route.is_quiet else self._sources:
-            if source not in left_out and source.knows(route):
+            if source.knows(route):
                 bounds = source.block(route, end)
                 block = block if bounds is None else combine_blocks(block, part_of(bounds, route), end)
                 if source.exact:
@@ -155,19 +196,26 @@ class ExitBounds:
         """
         cell, side = route.destination, side_after(route)
         frame = frame_of_cell(cell)
-        zeroing = (after for after in routes_of(frame) if after.side == side and not after.is_quiet)
-        routes = [after for after in zeroing if self._is_bounded(after, end)]
+        routes = self._routes_ahead(frame, side, end)
         if not routes:
             return None
-        homes = [(after.number, home_of_route(after)) for after in routes]
-        sources = tuple(
-            (number, self.cells.version(home), self.threshold_cells.version(home)) for number, home in homes
-        )
+        versions = self._versions_of(routes)
         entry = self._lookaheads.get((cell, side))
-        if entry is None or entry[0] != sources:
-            entry = sources, self._best_exits(frame, routes, end)
+        if entry is None or entry[0] != versions:
+            entry = versions, self._best_exits(frame, routes, end)
             self._lookaheads.put((cell, side), entry)
         return entry[1]
+
+    def _routes_ahead(self, frame: CellFrame, side: Side, end: int) -> list[Route]:
+        """Return the captures and pawn moves out of a cell after which bounds are available."""
+        zeroing = (after for after in routes_of(frame) if after.side == side and not after.is_quiet)
+        return [after for after in zeroing if self._is_bounded(after, end)]
+
+    def _versions_of(self, routes: Iterable[Route]) -> _RouteVersions:
+        homes = ((route.number, home_of_route(route)) for route in routes)
+        return tuple(
+            (number, self.cells.version(home), self.threshold_cells.version(home)) for number, home in homes
+        )
 
     def _is_bounded(self, route: Route, end: int) -> bool:
         """Return whether bounds after a route are available without looking ahead."""
@@ -218,6 +266,13 @@ class ExitBounds:
             if source_bounds is not None:
                 bounds, final = bounds.intersection(source_bounds), final or source.final
         return bounds, final or bounds.exact
+
+
+def _either(one: Words | bool, other: Words | bool) -> Words | bool:
+    """Return the positions in one or both of two sets; True and False stand for all positions and none."""
+    if isinstance(one, bool):
+        return one or other
+    return one if other is False else True if other is True else one | other
 
 
 class UnmadeLayerError(Exception):

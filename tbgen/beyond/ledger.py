@@ -8,6 +8,7 @@ ledger decides whether a cell has to be solved.
 """
 
 from bisect import bisect
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -30,6 +31,8 @@ _SHARES: Final = 1 / 2, 3 / 4, 1 / 4
 """The shares of the likely values, from the worst, between which successive questions divide an interval."""
 _ROUNDS_PER_SHARE: Final = 4
 """Number of successive rounds with the same question, unless the interval becomes narrower."""
+_MAX_FAILURES: Final = 2
+"""Number of times that a question is asked although no cell to solve is found for it."""
 _LIKELY_RANK: Final = 8
 """Greatest rank of scores that are all about equally likely as values. Scores of greater ranks are rarer."""
 _THRESHOLD_SPEEDUP: Final = 8
@@ -86,8 +89,8 @@ class Ledger:
         """Maps each cell requested so far to the scores that the current question distinguishes in it."""
         self._round = ALL_SCORES, 0
         """The interval of the state, and the number of rounds of questions since it last changed."""
-        self._last_tried: tuple[Interval, int] | None = None
-        """The interval of the state, and the number of the last solution, when thresholds were last tried."""
+        self._failures = Counter[Interval]()
+        """For each question, how often no cell to solve was found."""
         self.last_number = 0
         self._last_solution: dict[tuple[Cell, int], _SolutionRecord] = {}
         """Maps a cell and an end to the last solution of the cell at this end."""
@@ -110,30 +113,42 @@ class Ledger:
         self.asks_threshold = use_thresholds and self._use_windows and len(interval.codes()) == 2
         self._scores_by_cell.clear()
 
-    def intervals(self, interval: Interval, accrued: Code) -> Iterator[Interval]:
-        """Yield the intervals for successive questions.
+    def questions(self, interval: Interval, accrued: Code) -> Iterator[Interval]:
+        """Yield successive questions that thresholds of cells can answer: intervals of two scores.
 
         The first question is whether the value is at least the accrued score, the next whether it is better.
         Further questions divide the likely values. They take turns, because a question is answered sooner,
-        the farther it is from the value. All these questions are left out if nothing has been found since
-        they were last tried. The last interval is the whole interval of the state.
+        the farther it is from the value. A question for which the caller has found no cell to solve, so that
+        it asked for the next one, comes after the others, and only once more.
 
         :param interval: the interval in which the value lies.
         """
-        if (interval, self.last_number) != self._last_tried and self._use_windows:
-            codes, places = interval.codes(), list[int]()
-            self._close = interval
-            if accrued in codes:
-                places = [codes.index(accrued), codes.index(accrued) + 1]
-                self._close = Interval(codes[max(places[0] - 1, 0)], codes[min(places[1], len(codes) - 1)])
-            self._round = (interval, self._round[1] + 1 if self._round[0] == interval else 0)
-            first = self._round[1] // _ROUNDS_PER_SHARE % len(_SHARES)
-            places += [_place_of_share(codes, share) for share in _SHARES[first:] + _SHARES[:first]]
-            for place in dict.fromkeys(places):
-                if 0 < place < len(codes):
-                    yield Interval(codes[place - 1], codes[place])
-            self._last_tried = interval, self.last_number
-        yield interval
+        if not self._use_windows:
+            return
+        if self._round[0] != interval:
+            self.retry_questions()
+        codes, places = interval.codes(), list[int]()
+        self._close = interval
+        if accrued in codes:
+            places = [codes.index(accrued), codes.index(accrued) + 1]
+            self._close = Interval(codes[max(places[0] - 1, 0)], codes[min(places[1], len(codes) - 1)])
+        self._round = (interval, self._round[1] + 1 if self._round[0] == interval else 0)
+        first = self._round[1] // _ROUNDS_PER_SHARE % len(_SHARES)
+        places += [_place_of_share(codes, share) for share in _SHARES[first:] + _SHARES[:first]]
+        questions = [Interval(codes[i - 1], codes[i]) for i in dict.fromkeys(places) if 0 < i < len(codes)]
+        while any(self._failures[each] < _MAX_FAILURES for each in questions):
+            question = min(questions, key=self._failures.__getitem__)
+            yield question
+            self._failures[question] += 1
+
+    def retry_questions(self) -> None:
+        """Forget for which questions no cell to solve was found, because something has changed."""
+        self._failures.clear()
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether no cell to solve was found when the question was last asked."""
+        return self._failures[self._question] > 0
 
     def relevant_scores(self, cell: Cell) -> Interval:
         """Return the interval of scores that the question needs to distinguish in a cell."""

@@ -47,8 +47,8 @@ _FIRST_STATES: Final = 150
 _MAX_STATES: Final = _FIRST_STATES << 4
 """Maximum number of states that are examined if the first states lead to no inexpensive choice."""
 _THRESHOLD_STATES_DIVISOR: Final = 8
-"""For the question of a threshold, the maximum number of states is divided by this number: the next question
-often finds a cell to solve sooner."""
+"""When a threshold is first asked for, the maximum number of states is divided by this number: the next
+question often finds a cell to solve sooner."""
 _SLOTS_PER_STATE: Final = 1 << 20
 """A choice is expensive if its cost exceeds this number of slots for each state examined so far. Examining
 a state takes at most a tenth of the time for solving that many slots, layers included."""
@@ -197,18 +197,23 @@ class Search:
         """Solve cells that may show where in the interval of the state the value lies.
 
         Whole cells after promotions (:mod:`tbgen.beyond.promoted_cells`) are solved only if there is no other
-        cell to solve.
+        cell to solve for any threshold, and cells are solved for all scores only if that fails too.
 
         :returns: whether any cell to solve was found.
         """
         plays = dict[Interval, list[Play]]()
-        for interval in self._ledger.intervals(self._interval, self._score):
-            self._ledger.set_question(interval)
+        for question in self._ledger.questions(self._interval, self._score):
+            self._ledger.set_question(question)
             self._plays.clear()
             if self._narrow():
                 return True
-            plays[interval] = [play for _, play in sorted(self._plays.items())]
-        return any(self._narrow_promotions(*each) for each in plays.items())
+            plays[question] = [play for _, play in sorted(self._plays.items())]
+        found = any(self._narrow_promotions(*each) for each in plays.items())
+        if not found:
+            self._ledger.set_question(self._interval)
+            found = self._narrow()
+        self._ledger.retry_questions()
+        return found
 
     def _narrow(self) -> bool:
         """Solve cells that may narrow the bounds of the state; return whether any cell to solve was found."""
@@ -216,7 +221,8 @@ class Search:
         for wide, states in product((False, True), (self._guesses, self._followed)):
             follower = PlayFollower(states, root, self._score, ledger.is_solved, wide, ledger.relevant_scores)
             max_states, exhausted = 0, False
-            limit = _MAX_STATES // _THRESHOLD_STATES_DIVISOR if ledger.asks_threshold else _MAX_STATES
+            is_first_try = ledger.asks_threshold and not ledger.is_retried
+            limit = _MAX_STATES // _THRESHOLD_STATES_DIVISOR if is_first_try else _MAX_STATES
             while not exhausted and self._has_time():
                 max_states = max_states * 2 or _FIRST_STATES
                 play = self._plays[wide] = follower.follow(max_states, self._has_time)
@@ -269,7 +275,7 @@ class Search:
         :returns: whether a threshold was tried within time and memory.
         """
         self._ledger.set_question(question)
-        for play in plays if self._ledger.asks_threshold else ():
+        for play in plays:
             homes = [home for home in play.entered_from if self._next_allowed_task(home) is not None]
             for home in sorted(homes, key=is_queening, reverse=True):
                 if self._try_promotion(home):

@@ -60,6 +60,14 @@ class ThresholdSource(ExitSource):
             block = combine_blocks(block, Block(value, depth), end)
         return block
 
+    def proofs(self, route: Route, threshold: Threshold) -> Words | bool:
+        """Return the positions of a route's block for which a threshold is proved (``ProofLookup``)."""
+        proved: Words | bool = False
+        for stronger, words in self.proofs_after(route, threshold.end):
+            if threshold.follows_from(stronger.bound):
+                proved = words if isinstance(proved, bool) else proved | words
+        return proved
+
 
 def gather_proofs(cell: Cell, men: Sequence[Man], symmetry: int, proved: Words) -> Words:
     """Return for which positions of a cell a threshold is proved, one bit for each slot, at least 64 bits.
@@ -159,18 +167,11 @@ class ThresholdCells(ThresholdSource):
         """Return whether any threshold has been tried in the home of a route."""
         return home_of_route(route).canonical()[0] in self
 
-    def proofs(self, route: Route, threshold: Threshold) -> Words | None:
-        """Return the positions of a route's block for which a threshold is proved, one bit for each slot.
-
-        None is returned if the threshold has not been tried.
-        """
-        found = None
-        is_tried = False
-        for stronger, words in self.proofs_after(route, threshold.end):
-            if threshold.follows_from(stronger.bound):
-                is_tried |= stronger == threshold
-                found = words if found is None else found | words
-        return found if is_tried else None
+    def has_tried(self, route: Route, threshold: Threshold) -> bool:
+        """Return whether a threshold has been tried in the home of a route."""
+        home, symmetry = home_of_route(route).canonical()
+        stored = threshold.swapped if symmetry & MIRROR_RANKS else threshold
+        return stored in self._solutions.get(home, ())
 
     def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
         """Yield the thresholds at one end that have been tried after a route, and the proved positions."""

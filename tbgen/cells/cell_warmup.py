@@ -14,7 +14,7 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.kernels.values import gather, gather_bits, mark_proved
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.threshold import Threshold, rank_cell, solve_threshold
+from tbgen.cells.threshold import Threshold, find_good_exits, rank_cell, solve_threshold
 from tbgen.cells.window import ALL_SCORES
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
@@ -56,6 +56,7 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
             solution = solve_threshold(
                 queen_frame, rank_cell(queen_frame), [], Threshold(LOWER, Code(5)), lambda *_: False
             )
+            find_good_exits(queen_frame, {}, WHITE_TO_MOVE)
             words, numbers = solution.proved[0], np.zeros(1, np.int64)
             mark_proved(block.value, 0, True, words)
             gather_bits(words, numbers, numbers, 0, np.zeros(1, np.uint64))

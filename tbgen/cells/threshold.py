@@ -4,7 +4,7 @@ The *prover* of a threshold is White at the lower end and Black at the upper end
 whether the threshold is proved. What is not known after a move out of the cell counts against the prover.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -148,6 +148,20 @@ def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
         list(thread_map(lambda part: mark_legal(frame.frame, legal, make_men(), *part), parts))
     slices = SLICES if len(frame.cell.mobile) <= MAX_MOBILE else 0
     return CellRanks(legal, _count_moves(frame, legal, legal, slices, threads))
+
+
+def find_good_exits(frame: CellFrame, proofs: Mapping[int, Words | bool], side: Side) -> Words:
+    """Return the positions of a cell in which a side to move can prove a threshold by a move out of the cell.
+
+    :param proofs: maps route numbers to the positions for which the threshold is proved after the route.
+    :returns: uint64 (words,), one bit for each slot.
+    """
+    words = frame.frame.words
+    legal, marked = (ARRAY_MEMORY.empty(shape, np.uint64) for shape in ((2, words), words))
+    mark_legal(frame.frame, legal, make_men(), 0, words)
+    pool = pool_of_proofs(frame, proofs, side)
+    kernels.mark_good_exits(frame.frame, pool, side, legal, _exit_scratch(), marked)
+    return marked
 
 
 def _count_moves(frame: CellFrame, legal: Words, among: Words, slices: int, threads: int) -> Words:

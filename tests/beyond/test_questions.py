@@ -1,6 +1,7 @@
 """Cells are solved in windows for the current question, and again if the window becomes too close."""
 
 import random
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -107,20 +108,24 @@ def test_colours_of_cells_below(fen: str) -> None:
 
 
 def test_questions_take_turns(small: Path) -> None:
-    """They divide the likely values at different places, and the whole interval comes last."""
+    """They divide the likely values. Those without cells to solve come last, and are asked twice."""
     interval = Interval(Code(255), Code(24))
     with tbgen.open_tablebase(small) as opened:
         known = ExitBounds(Tables(opened), SolvedCells())
         ledger = Ledger(known, cell_of(chess.Board(RACE)), use_windows=True)
-        first = [next(ledger.intervals(interval, Code(23))) for _ in range(13)]
+        first = [next(ledger.questions(interval, Code(23))) for _ in range(13)]
         assert [len(set(first[start : start + 4])) for start in (0, 4, 8)] == [1, 1, 1]
         assert len(set(first)) == 3
         assert first[0] == first[12]
-        *narrow, whole = ledger.intervals(interval, Code(23))
-        assert whole == interval
-        assert set(narrow) == set(first)
-        assert all(len(each.codes()) == 2 and interval.covers(each) for each in narrow)
-        assert list(ledger.intervals(interval, Code(23))) == [interval], "nothing has been found since then"
+        questions = ledger.questions(interval, Code(23))
+        assert next(questions) == first[0]
+        assert next(questions) != first[0]
+        assert next(ledger.questions(interval, Code(23))) != first[0]
+        remaining = list(ledger.questions(interval, Code(23)))
+        assert Counter(remaining) == {first[0]: 1, first[4]: 2, first[8]: 2}
+        assert all(len(each.codes()) == 2 and interval.covers(each) for each in remaining)
+        assert list(ledger.questions(interval, Code(23))) == []
+        assert next(ledger.questions(Interval(Code(254), Code(24)), Code(23))), "the interval has changed"
 
 
 @pytest.mark.parametrize("share", [1 / 4, 1 / 2, 3 / 4])

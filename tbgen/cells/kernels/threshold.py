@@ -102,6 +102,33 @@ def count_moves(
                 rank_bits[side, word, index] = slices[index] | excess
 
 
+@kernel
+def _good_exits(frame: Frame, pool: Pool, scratch: ExitScratch, side: int, word: int, legal: Word) -> Word:
+    """The legal positions of a word with ``side`` to move that have a good exit for this side."""
+    slices, men = scratch.slices, scratch.men
+    slices[GOOD_EXIT] = ZERO
+    if legal:
+        occupied = enter_word(frame, word, men)
+        record_exits(
+            ExitSearch(frame, pool, scratch.exits, side, 0, legal, occupied, men, slices, False, False)
+        )
+    good: Word = slices[GOOD_EXIT]
+    return good
+
+
+@jit
+def mark_good_exits(
+    frame: Frame, pool: Pool, side: int, legal: Words, scratch: ExitScratch, marked: Words
+) -> None:
+    """Set ``marked``, uint64 (words,), to the positions with ``side`` to move that have a good exit for it.
+
+    :param legal: as in ``Attractors``.
+    :param pool: the proofs of a threshold after the moves out of the cell.
+    """
+    for word in range(frame.words):
+        marked[word] = _good_exits(frame, pool, scratch, side, word, legal[side, word])
+
+
 @jit
 def find_exits(search: Attractors, pool: Pool, scratch: ExitScratch, start: int, stop: int) -> None:
     """Let the positions with a good exit join their mover's attractor.
@@ -110,21 +137,12 @@ def find_exits(search: Attractors, pool: Pool, scratch: ExitScratch, start: int,
 
     :param pool: the proofs of the threshold after the moves out of the cell.
     """
-    frame, slices, men = search.frame, scratch.slices, scratch.men
     for word in range(start, stop):
         for side in range(2):
-            legal, good = search.legal[side, word], ZERO
+            legal = search.legal[side, word]
             search.joined[side, word * 64 : word * 64 + 64] = NEVER
-            if legal:
-                slices[GOOD_EXIT] = ZERO
-                occupied = enter_word(frame, word, men)
-                record_exits(
-                    ExitSearch(
-                        frame, pool, scratch.exits, side, 0, legal, occupied, men, slices, False, False
-                    )
-                )
-                good = slices[GOOD_EXIT]
-                _join(search, side, word, good, FIRST_RANK)
+            good = _good_exits(search.frame, pool, scratch, side, word, legal)
+            _join(search, side, word, good, FIRST_RANK)
             search.open[side, word] = search.escapes[side, word] = legal & ~good
 
 
