@@ -47,13 +47,13 @@ class StructureDocument(Document):
 class WholeCellsDocument(Document):
     """Whole cells, in which a promoted man is also mobile. They have one more mobile man than other cells.
 
-    Their values are found only if nothing else remains to try (docs/solve_reference.md, Promotions).
+    Thresholds are tried in them only if no other cell remains (docs/solve_reference.md, Promotions).
     """
 
     cells: Count
     """Number of cells with five mobile men."""
     seconds: float
-    """Time for both bounds of all whole cells."""
+    """Time for one threshold in each whole cell."""
     memory: Count
     """Bytes for the largest whole cell."""
 

@@ -1,9 +1,9 @@
 """Solved cells that are kept on disk for positions solved later.
 
-Each cell that is large enough has a file. The file name consists of the men of the cell and a digest of the
-cell's name (docs/solve_reference.md). Any number of processes and machines may share a directory: files are
-replaced atomically, and the last writer wins. If the files need too much space, the least recently used files
-are removed.
+Each cell that is large enough has a file for its bounds, and one for each threshold. The file names consist
+of the men of the cell, a digest of the cell's name, and the threshold (docs/solve_reference.md). Any number
+of processes and machines may share a directory: files are replaced atomically, and the last writer wins. If
+the files need too much space, the least recently used files are removed.
 
 This module reads and checks files without the compiler. :mod:`tbgen.beyond.solved_cells` unpacks the bounds.
 """
@@ -12,22 +12,27 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import (
     SUFFIX,
     CellFileError,
     PackedBounds,
+    PackedThreshold,
     check_directory,
     encode_cell,
     file_name,
     is_file_name,
     name_of,
     read_cell,
+    read_threshold,
+    threshold_of_name,
 )
 from tbgen.errors import TbgenError
 from tbgen.system.files import atomic_write, make_directory, write_errors
@@ -44,6 +49,7 @@ _OLD_FILE_PATTERN: Final = "*.cell.h5"
 _REMEDY: Final = "choose another directory for cells"
 
 _logger = logging.getLogger(__name__)
+_Content = TypeVar("_Content", PackedBounds, PackedThreshold)
 Stamp: TypeAlias = tuple[int, int, int]
 """Identifies one version of a file: inode number, size in bytes, and time of last change in nanoseconds."""
 
@@ -70,7 +76,7 @@ class KeptCells:
         self.directory, self._max_bytes, self._warn, self._fallback = directory, max_bytes, warn, fallback
         self._last_stamps: dict[Cell, Stamp] = {}
         """The stamp of each cell's file when this process last read or wrote it."""
-        self._unusable_stamps: dict[Cell, Stamp] = {}
+        self._unusable_stamps: dict[Path, Stamp] = {}
         """The stamps of the files that cannot be used."""
         self.writing_failed = False
         """Whether writing has failed. If so, no further cells are kept."""
@@ -88,8 +94,9 @@ class KeptCells:
         """Return whether a canonical cell has a file that is not known to be unusable."""
         if (source := self._source_of(cell)) is not self:
             return cell in source
-        stamp = None if cell.size < MIN_KEPT_SLOTS else _stamp_of(self.path_of(cell))
-        return stamp is not None and stamp != self._unusable_stamps.get(cell)
+        path = self.path_of(cell)
+        stamp = None if cell.size < MIN_KEPT_SLOTS else _stamp_of(path)
+        return stamp is not None and stamp != self._unusable_stamps.get(path)
 
     def last_stamp(self, cell: Cell) -> Stamp | None:
         """Return the stamp of a cell's file when this process last read or wrote it; None if it never did."""
@@ -107,50 +114,88 @@ class KeptCells:
             return None
         path = self.path_of(cell)
         stamp = _stamp_of(path)
+        bounds = self._read(path, cell, read_cell)
+        if bounds is not None and stamp is not None:
+            self._last_stamps[cell] = stamp
+        return bounds
+
+    def thresholds(self, cell: Cell) -> Iterator[PackedThreshold]:
+        """Yield the kept thresholds of a canonical cell that can be used.
+
+        Files that other processes have added since the first call are not found.
+        """
+        if self._fallback is not None:
+            yield from self._fallback.thresholds(cell)
+        beginning = file_name(name_of(cell)).removesuffix(SUFFIX)
+        for threshold in self._threshold_index.get(beginning, ()):
+            if (found := self._read(self.path_of(cell, threshold), cell, read_threshold)) is not None:
+                yield found
+
+    @cached_property
+    def _threshold_index(self) -> dict[str, list[tuple[int, int]]]:
+        """Ends and codes of the thresholds in the directory, by the beginning of the names of their files."""
+        index = defaultdict[str, list[tuple[int, int]]](list)
+        for path in self.directory.glob(f"*{SUFFIX}"):
+            if (named := threshold_of_name(path.name)) is not None:
+                index[named[0]].append(named[1])
+        return index
+
+    def _read(self, path: Path, cell: Cell, read: Callable[[Path, str], _Content]) -> _Content | None:
+        """Read a file of a cell, and mark it as just used; return None if it cannot be used."""
+        stamp = _stamp_of(path)
         try:
-            bounds = read_cell(path, name_of(cell))
+            content = read(path, name_of(cell))
         except FileNotFoundError:  # another process has just removed it
             return None
         except (OSError, CellFileError) as error:
-            self.mark_unusable(cell, str(error) if isinstance(error, CellFileError) else f"{error.strerror}")
+            reason = str(error) if isinstance(error, CellFileError) else f"{error.strerror}"
+            self._mark_unusable(path, stamp, reason)
             return None
         if stamp is not None:
-            self._last_stamps[cell] = stamp
             with suppress(OSError):  # the access time only serves to find the least recently used file
                 os.utime(path, ns=(time.time_ns(), stamp[2]))
-        return bounds
+        return content
 
-    def mark_unusable(self, cell: Cell, reason: str) -> None:
-        """Mark the file of a cell as unusable until it is replaced.
+    def mark_unusable(self, cell: Cell, reason: str, threshold: tuple[int, int] | None = None) -> None:
+        """Mark a file of a cell as unusable until it is replaced.
 
         :param reason: the reason, which follows a colon in the message.
+        :param threshold: end and code of the threshold in the file; None for bounds.
         """
-        source = self._source_of(cell)
-        path = source.path_of(cell)
-        if (stamp := _stamp_of(path)) is not None:
-            source._unusable_stamps[cell] = stamp
+        source = self._source_of(cell) if threshold is None else self
+        path = source.path_of(cell, threshold)
+        source._mark_unusable(path, _stamp_of(path), reason)
+
+    def _mark_unusable(self, path: Path, stamp: Stamp | None, reason: str) -> None:
+        if stamp is not None:
+            self._unusable_stamps[path] = stamp
             self._warn(f"{path} is not used, and will be replaced when its cell is solved again: {reason}")
 
-    def put(self, cell: Cell, bounds: PackedBounds) -> bool:
-        """Keep the bounds of a canonical cell, unless the cell is small; return whether they are kept."""
+    def put(self, cell: Cell, content: PackedBounds | PackedThreshold) -> bool:
+        """Keep the bounds or a threshold of a canonical cell, unless the cell is small; return whether they
+        are kept."""
         if cell.size < MIN_KEPT_SLOTS or self.writing_failed:
             return False
-        path = self.path_of(cell)
+        threshold = (content.end, content.bound) if isinstance(content, PackedThreshold) else None
+        path = self.path_of(cell, threshold)
         try:
             with atomic_write(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
-                temporary.write_bytes(encode_cell(name_of(cell), bounds))
+                temporary.write_bytes(encode_cell(name_of(cell), content))
         except TbgenError as error:
             self.writing_failed = True
             self._warn(f"{error}; solving continues without keeping further cells")
             return False
-        if (stamp := _stamp_of(path)) is not None:
+        if threshold is None and (stamp := _stamp_of(path)) is not None:
             self._last_stamps[cell] = stamp
         self._remove_oldest(path)
         return True
 
-    def path_of(self, cell: Cell) -> Path:
-        """Return the path of the file of a canonical cell."""
-        return self.directory / file_name(name_of(cell))
+    def path_of(self, cell: Cell, threshold: tuple[int, int] | None = None) -> Path:
+        """Return the path of a file of a canonical cell.
+
+        :param threshold: end and code of the threshold in the file; None for bounds.
+        """
+        return self.directory / file_name(name_of(cell), threshold)
 
     def _source_of(self, cell: Cell) -> "KeptCells":
         """Return the cells from which a canonical cell is read: these cells or the fallback."""

@@ -74,7 +74,7 @@ class ExitBounds:
         self, tables: Tables, cells: SolvedCells, *sources: ExitSource, wins: WonCells | None = None
     ) -> None:
         self.tables, self.cells, self.wins = tables, cells, WonCells() if wins is None else wins
-        self.threshold_cells = ThresholdCells()
+        self.threshold_cells = ThresholdCells(cells.kept)
         self.promotions = PromotedCells(tables, self.wins.mobile_count)
         self._sources = (tables, cells, self.threshold_cells, self.wins, self.promotions, *sources)
         self._proofs_ahead = LruCache[tuple[_RouteVersions, Words]](

@@ -53,14 +53,14 @@ class SolvedCells(ExitSource):
     closed, because it may be solved again until then. A separate thread packs a large cell while the next
     cell is solved. Packing may change depths; blocks always have the depths of packed cells.
 
-    :param kept: the cells on disk; None for cells in memory only.
+    :param kept: the cells on disk; None for cells in memory only. Also an attribute.
     :param open_bytes: maximum memory of open cells. The most recently used cell always stays open.
     """
 
     final = proved = True
 
     def __init__(self, kept: KeptCells | None = None, open_bytes: int = DEFAULT_OPEN_BYTES) -> None:
-        self._kept = kept
+        self.kept = kept
         self._packed = LruCache[PackedBounds](sys.maxsize, attrgetter("nbytes"))
         """Packed cells that are not on disk. No cell is ever dropped."""
         self._open = LruCache[Bounds](open_bytes, attrgetter("nbytes"), min_items=1)
@@ -100,7 +100,7 @@ class SolvedCells(ExitSource):
         """
         cell, window = bounds.cell, window.intersection(bounds.window)
         self.wait_for_packing()
-        if self._kept is not None and self._kept.has_changed(cell) and (from_disk := self._read(cell)):
+        if self.kept is not None and self.kept.has_changed(cell) and (from_disk := self._read(cell)):
             bounds = combine_bounds(from_disk, bounds)
         if (earlier := self.get(cell)) is not None:
             if set(earlier.ends) - set(bounds.ends):  # these ends were solved in the earlier window
@@ -109,7 +109,7 @@ class SolvedCells(ExitSource):
         bounds = replace(bounds, window=window)
         self._unpacked.add(cell)
         self._put(bounds, is_narrower=True)
-        if self._kept is not None:
+        if self.kept is not None:
             self._close([bounds])
 
     def wait_for_packing(self) -> None:
@@ -143,7 +143,7 @@ class SolvedCells(ExitSource):
 
     def _pack_and_keep(self, cell: Cell) -> None:
         packed = pack(self._packing[cell])
-        if self._kept is None or not self._kept.put(cell, packed):
+        if self.kept is None or not self.kept.put(cell, packed):
             self._packed.put(cell, packed)
         del self._packing[cell]
 
@@ -165,17 +165,17 @@ class SolvedCells(ExitSource):
         return bounds
 
     def _last_stamp(self, cell: Cell) -> Stamp | None:
-        return None if self._kept is None else self._kept.last_stamp(cell)
+        return None if self.kept is None else self.kept.last_stamp(cell)
 
     def _read(self, cell: Cell) -> Bounds | None:
         """Return the bounds that a cell has on disk; None if they do not exist or cannot be used."""
-        packed = None if self._kept is None else self._kept.get(cell)
-        if packed is None or self._kept is None:
+        packed = None if self.kept is None else self.kept.get(cell)
+        if packed is None or self.kept is None:
             return None
         try:
             return unpack(packed, cell)
         except ValueError as error:
-            self._kept.mark_unusable(cell, str(error))
+            self.kept.mark_unusable(cell, str(error))
             return None
 
     def version(self, cell: Cell) -> int:
@@ -207,7 +207,7 @@ class SolvedCells(ExitSource):
 
     def _is_kept(self, cell: Cell) -> bool:
         """Return whether a canonical cell is on disk, and its file can be used."""
-        return self._kept is not None and cell in self._kept and self.get(cell) is not None
+        return self.kept is not None and cell in self.kept and self.get(cell) is not None
 
     def knows(self, route: Route) -> bool:
         """Return whether the home of a route is solved."""

@@ -14,12 +14,14 @@ from typing import Final
 import numpy as np
 
 from tbgen.beyond.exit_sources import ExitSource, combine_blocks
+from tbgen.beyond.kept import MIN_KEPT_SLOTS, KeptCells
 from tbgen.beyond.solved_cells import end_of
 from tbgen.board.score import NONE
 from tbgen.cells.bounds import LOWER, WORST, Block, places_of, side_after
 from tbgen.cells.cell import Cell, CellPosition, Man, side_of
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import gather_bits
+from tbgen.cells.packing import pack_threshold, unpack_threshold
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.threshold import (
     CellRanks,
@@ -84,9 +86,13 @@ def gather_proofs(cell: Cell, men: Sequence[Man], symmetry: int, proved: Words) 
 
 
 class ThresholdCells(ThresholdSource):
-    """The solutions of canonical cells. Solutions are replaced when their cell is solved again."""
+    """The solutions of canonical cells. Solutions are replaced when their cell is solved again.
 
-    def __init__(self) -> None:
+    :param kept: the thresholds on disk; None for thresholds in memory only.
+    """
+
+    def __init__(self, kept: KeptCells | None = None) -> None:
+        self._kept = kept
         self._solutions: dict[Cell, dict[Threshold, ThresholdSolution]] = {}
         self._versions: dict[Cell, int] = {}
         self._lock = Lock()
@@ -107,11 +113,25 @@ class ThresholdCells(ThresholdSource):
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether any threshold has been tried in a canonical cell."""
-        return cell in self._solutions
+        return bool(self._solutions_of(cell))
+
+    def _solutions_of(self, cell: Cell) -> Mapping[Threshold, ThresholdSolution]:
+        """Return the solutions of a canonical cell. Those on disk are read when they are first needed."""
+        if self._kept is not None and cell.size >= MIN_KEPT_SLOTS and cell not in self._solutions:
+            self._solutions[cell] = {each.threshold: each for each in self._read(self._kept, cell)}
+        return self._solutions.get(cell, {})
+
+    @staticmethod
+    def _read(kept: KeptCells, cell: Cell) -> Iterator[ThresholdSolution]:
+        for packed in kept.thresholds(cell):
+            try:
+                yield unpack_threshold(packed, cell)
+            except ValueError as error:
+                kept.mark_unusable(cell, str(error), (packed.end, packed.bound))
 
     def thresholds(self, cell: Cell) -> set[Threshold]:
         """Return the thresholds that have been tried in a canonical cell."""
-        return set(self._solutions.get(cell, ()))
+        return set(self._solutions_of(cell))
 
     def version(self, cell: Cell) -> int:
         """Return a number that changes whenever a threshold has been tried in a cell, canonical or not."""
@@ -145,19 +165,23 @@ class ThresholdCells(ThresholdSource):
             solutions = list(thread_map(solve, questions))
         for (cell, _), solution in zip(questions, solutions, strict=True):
             self.add(cell, solution)
+            if self._kept is not None and cell.size >= MIN_KEPT_SLOTS:
+                self._kept.put(cell, pack_threshold(self.solution(cell, solution.threshold)))
         return solutions
 
     def add(self, cell: Cell, solution: ThresholdSolution) -> None:
         """Keep a solution about a canonical cell. Thread-safe."""
         self._ranked.put((cell, solution.threshold), solution)
-        without_ranks = solution._replace(joined=np.empty((2, 0), np.uint8))  # a view would keep all ranks
+        earlier = self._solutions_of(cell).get(solution.threshold)
+        proved = solution.proved if earlier is None else solution.proved | earlier.proved
+        fresh = ThresholdSolution(solution.threshold, proved, np.empty((2, 0), np.uint8))
         with self._lock:
-            self._solutions[cell] = self._solutions.get(cell, {}) | {solution.threshold: without_ranks}
+            self._solutions[cell] = {**self._solutions_of(cell), solution.threshold: fresh}
             self._versions[cell] = self.version(cell) + 1
 
     def solution(self, cell: Cell, threshold: Threshold) -> ThresholdSolution:
         """Return the solution of a threshold that has been tried in a canonical cell, without its ranks."""
-        return self._solutions[cell][threshold]
+        return self._solutions_of(cell)[threshold]
 
     def ranked(self, cell: Cell, threshold: Threshold) -> ThresholdSolution | None:
         """Return the solution of a threshold with its ranks; None if they are no longer kept."""
@@ -171,7 +195,7 @@ class ThresholdCells(ThresholdSource):
         """Return whether a threshold has been tried in the home of a route."""
         home, symmetry = home_of_route(route).canonical()
         stored = threshold.swapped if symmetry & MIRROR_RANKS else threshold
-        return stored in self._solutions.get(home, ())
+        return stored in self._solutions_of(home)
 
     def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
         """Yield the thresholds at one end that have been tried after a route, and the proved positions."""
@@ -180,7 +204,7 @@ class ThresholdCells(ThresholdSource):
         if home not in self or (route.ep_square is not None and end != end_of(side)):
             return  # a possible en passant capture leaves only one end, as in SolvedCells.block
         swapped, cell = bool(symmetry & MIRROR_RANKS), route.subcell.minus_frozen(home_of_route(route))
-        for stored_threshold, solution in self._solutions.get(home, {}).items():
+        for stored_threshold, solution in self._solutions_of(home).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold
             if threshold.end == end:
                 yield (
@@ -195,7 +219,7 @@ class ThresholdCells(ThresholdSource):
             return None
         swapped, image = bool(symmetry & MIRROR_RANKS), position.image(symmetry)
         bounds = list(WORST)
-        for stored_threshold, solution in self._solutions[home].items():
+        for stored_threshold, solution in self._solutions_of(home).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold
             if solution.is_proved(side_of(image.board), image.slot):
                 bounds[threshold.end] = threshold.better(bounds[threshold.end])

@@ -1,4 +1,6 @@
-"""The file of a solved cell: its packed bounds and their digest. docs/solve_reference.md describes it.
+"""The files of a solved cell: its packed bounds, or a threshold, and their digest.
+
+docs/solve_reference.md describes them.
 
 Reading and checking a file needs no compiler; ``tbgen.cells.packing`` unpacks the bounds.
 """
@@ -7,7 +9,7 @@ import hashlib
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import chess
 import msgspec
@@ -21,11 +23,16 @@ SUFFIX: Final = ".cell"
 
 _FORMAT: Final = b"tbgen cell "
 _VERSION: Final = b"2"
-"""Format version, which changes whenever bounds of older versions become unusable."""
+"""Format version of bounds, which changes whenever bounds of older versions become unusable."""
+_THRESHOLD_VERSION: Final = b"3"
+"""Format version of thresholds."""
 _DIGEST_BYTES: Final = 32
 _HASH_DIGITS: Final = 24
 _SIDE: Final = f"K[{MEN_LETTERS}]*"
-_FILE_NAME_PATTERN: Final = re.compile(rf"{_SIDE}v{_SIDE}\.[0-9a-f]{{{_HASH_DIGITS}}}{re.escape(SUFFIX)}")
+_END_NAMES: Final = ("lower", "upper")
+_FILE_NAME_PATTERN: Final = re.compile(
+    rf"({_SIDE}v{_SIDE}\.[0-9a-f]{{{_HASH_DIGITS}}})(?:\.({'|'.join(_END_NAMES)})([0-9]{{3}}))?{re.escape(SUFFIX)}"
+)
 
 
 class PackedSide(msgspec.Struct, frozen=True):
@@ -62,26 +69,60 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
         return sum(side.nbytes for side in self.sides)
 
 
+class PackedThreshold(msgspec.Struct, frozen=True):
+    """The positions of a cell for which a threshold is proved."""
+
+    end: Annotated[int, msgspec.Meta(ge=0, le=1)]
+    """The end at which the score is a bound of the value: 0 for the lower, 1 for the upper bound."""
+    bound: Annotated[int, msgspec.Meta(ge=0, le=255)]
+    """Code of the score."""
+    sides: tuple[bytes, bytes]
+    """For White and for Black to move, a bit for each slot: 8-byte little-endian integers, the lowest bit for
+    the first of 64 slots, compressed with zlib. The squares of the men, in the order of the cell's name, are
+    the digits of a slot in base 64."""
+
+
 class CellFileError(ValueError):
     """A file is not a usable cell file. The message is a clause about the file, such as "it is damaged"."""
 
 
-class _CellFile(msgspec.Struct, frozen=True):
+class _CellFile(msgspec.Struct, frozen=True, omit_defaults=True):
     cell: str
-    bounds: PackedBounds
+    bounds: PackedBounds | None = None
+    threshold: PackedThreshold | None = None
+
+    @property
+    def file_name(self) -> str:
+        threshold = self.threshold
+        return file_name(self.cell, None if threshold is None else (threshold.end, threshold.bound))
 
 
 def read_cell(path: Path, name: str) -> PackedBounds:
-    """Read the file of a cell and check its digest.
+    """Read the bounds of a cell and check their digest.
 
     :param name: the cell's name, as :func:`name_of` returns it.
     :raises CellFileError: if the file is damaged, or belongs to another cell or version.
     :raises OSError: if the file cannot be read.
     """
+    bounds = _read(path, name).bounds
+    if bounds is None:
+        raise CellFileError("it contains a threshold")
+    return bounds
+
+
+def read_threshold(path: Path, name: str) -> PackedThreshold:
+    """Read a threshold of a cell and check its digest; otherwise like :func:`read_cell`."""
+    threshold = _read(path, name).threshold
+    if threshold is None:
+        raise CellFileError("it contains no threshold")
+    return threshold
+
+
+def _read(path: Path, name: str) -> _CellFile:
     content = _decode_cell(path.read_bytes())
     if content.cell != name:
         raise CellFileError(f"it contains the cell {content.cell}")
-    return content.bounds
+    return content
 
 
 def check_cell(path: Path) -> str:
@@ -92,11 +133,11 @@ def check_cell(path: Path) -> str:
     """
     check_target(path)
     data = path.read_bytes()
-    name = _decode_cell(data).cell
+    content = _decode_cell(data)
     with suppress(ValueError):  # raised if a letter of the name stands for no man
-        if file_name(name) == path.name.split(SUFFIX)[0] + SUFFIX:
+        if content.file_name == path.name.split(SUFFIX)[0] + SUFFIX:
             return _split_digest(data)[0].hex()
-    raise CellFileError(f"it contains the cell {printable(name)}")
+    raise CellFileError(f"it contains the cell {printable(content.cell)}")
 
 
 def stated_digest(path: Path) -> str:
@@ -122,14 +163,19 @@ def name_of(cell: Cell) -> str:
     return f"{''.join(piece_of(man).symbol() for man in cell.mobile)} {standing.board_fen()}"
 
 
-def file_name(name: str) -> str:
+def file_name(name: str, threshold: tuple[int, int] | None = None) -> str:
     """Return the name of the file for the cell with the given name.
+
+    :param threshold: end and code of the threshold in the file; None for bounds.
 
     >>> file_name("KkR 8/p7/8/8/8/8/8/8")
     'KRvKP.a3c7660b01f6458b2faf3997.cell'
+    >>> file_name("KkR 8/p7/8/8/8/8/8/8", (0, 5))
+    'KRvKP.a3c7660b01f6458b2faf3997.lower005.cell'
     """
+    suffix = SUFFIX if threshold is None else f".{_END_NAMES[threshold[0]]}{threshold[1]:03}{SUFFIX}"
     white, black = ("".join(sorted(filter(case, name), key=_sort_key)) for case in (str.isupper, str.islower))
-    return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_HASH_DIGITS]}{SUFFIX}"
+    return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_HASH_DIGITS]}{suffix}"
 
 
 def check_directory(directory: Path) -> None:
@@ -141,6 +187,15 @@ def check_directory(directory: Path) -> None:
         raise UsageError(f"{directory} is not a directory: choose another for cells")
 
 
+def threshold_of_name(name: str) -> tuple[str, tuple[int, int]] | None:
+    """Return what the name of a threshold's file says: the beginning of the names of all files of its cell,
+    and the end and code of the threshold. None is returned for any other name."""
+    match = _FILE_NAME_PATTERN.fullmatch(name)
+    if match is None or match[2] is None:
+        return None
+    return match[1], (_END_NAMES.index(match[2]), int(match[3]))
+
+
 def is_file_name(name: str) -> bool:
     """Return whether a file name has the form of :func:`file_name`."""
     return _FILE_NAME_PATTERN.fullmatch(name) is not None
@@ -150,10 +205,14 @@ def _sort_key(letter: str) -> int:
     return MEN_LETTERS.index(letter.upper())
 
 
-def encode_cell(name: str, bounds: PackedBounds) -> bytes:
-    """Return the content of the file for the cell with the given name."""
-    body = msgspec.msgpack.encode(_CellFile(name, bounds))
-    return _FORMAT + _VERSION + b"\n" + hashlib.sha256(body).digest() + body
+def encode_cell(name: str, content: PackedBounds | PackedThreshold) -> bytes:
+    """Return the content of a file for the cell with the given name."""
+    if isinstance(content, PackedBounds):
+        version, file = _VERSION, _CellFile(name, bounds=content)
+    else:
+        version, file = _THRESHOLD_VERSION, _CellFile(name, threshold=content)
+    body = msgspec.msgpack.encode(file)
+    return _FORMAT + version + b"\n" + hashlib.sha256(body).digest() + body
 
 
 def _split_digest(data: bytes) -> tuple[bytes, bytes]:
@@ -161,7 +220,7 @@ def _split_digest(data: bytes) -> tuple[bytes, bytes]:
     head, _, rest = data.partition(b"\n")
     if not head.startswith(_FORMAT):
         raise CellFileError("it is not the file of a cell, or is damaged")
-    if head != _FORMAT + _VERSION:
+    if head not in (_FORMAT + _VERSION, _FORMAT + _THRESHOLD_VERSION):
         raise CellFileError(f"it was written by another version of tbgen ({_printable_head(head)})")
     return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
 
@@ -171,9 +230,14 @@ def _decode_cell(data: bytes) -> _CellFile:
     if hashlib.sha256(body).digest() != digest:
         raise CellFileError("it is damaged")
     try:
-        return msgspec.msgpack.decode(body, type=_CellFile)
+        content = msgspec.msgpack.decode(body, type=_CellFile)
     except msgspec.MsgspecError as error:
         raise CellFileError(f"its content is not that of a cell ({error})") from None
+    if (content.bounds is None) == (content.threshold is None):
+        raise CellFileError(
+            "its content is not that of a cell (it has neither bounds nor a threshold, or both)"
+        )
+    return content
 
 
 def _printable_head(head: bytes) -> str:

@@ -21,9 +21,10 @@ from zlib_ng import zlib_ng
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, WORST, Bounds
 from tbgen.cells.cell import Cell
-from tbgen.cells.file import PackedBounds, PackedSide
+from tbgen.cells.file import PackedBounds, PackedSide, PackedThreshold
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber, unpack_entries
+from tbgen.cells.threshold import Threshold, ThresholdSolution
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
 from tbgen.moves.kernels.frame import mark_legal
@@ -147,3 +148,27 @@ def legal_slots(cell: Cell) -> list[Flags]:
     is_legal = np.unpackbits(legal.view(np.uint8), axis=-1, bitorder="little").view(bool)
     square = frame.squares[-1]
     return list(is_legal if square < 0 else is_legal.reshape(len(SIDES), -1, 64)[..., square].copy())
+
+
+def pack_threshold(solution: ThresholdSolution) -> PackedThreshold:
+    """Return the packed form of a solution, without ranks."""
+    with threaded_map(len(SIDES), solution.proved.shape[1] * 64) as thread_map:
+        white, black = thread_map(
+            lambda words: zlib_ng.compress(words.astype("<u8", copy=False), _ZLIB_LEVEL), solution.proved
+        )
+    return PackedThreshold(solution.threshold.end, solution.threshold.bound, (white, black))
+
+
+def unpack_threshold(packed: PackedThreshold, cell: Cell) -> ThresholdSolution:
+    """Unpack a threshold of a cell.
+
+    :raises ValueError: if it does not belong to this cell.
+    """
+    try:
+        sides = [np.frombuffer(zlib_ng.decompress(side), "<u8") for side in packed.sides]
+    except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
+        raise ValueError(str(error)) from None
+    if any(len(side) != cell.size // 64 for side in sides):
+        raise ValueError("it has positions of another cell")
+    threshold = Threshold(packed.end, Code(packed.bound))
+    return ThresholdSolution(threshold, np.array(sides, np.uint64), np.empty((2, 0), np.uint8))

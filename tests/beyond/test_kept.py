@@ -21,13 +21,15 @@ from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import make_exit_bounds
 from tbgen.beyond.table_source import Tables
-from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import ENDS, WORST, Bounds, CallbackBoundsSource
+from tbgen.beyond.threshold_cells import ThresholdCells
+from tbgen.board.score import NONE, Code, GScore
+from tbgen.cells.bounds import ENDS, LOWER, WORST, Bounds, CallbackBoundsSource
 from tbgen.cells.cell import Cell
-from tbgen.cells.file import PackedBounds
+from tbgen.cells.file import CellFileError, PackedBounds, check_cell, encode_cell, name_of
 from tbgen.cells.frames import MIN_THREADED_SLOTS
 from tbgen.cells.games import Games
-from tbgen.cells.packing import pack, unpack
+from tbgen.cells.packing import pack, pack_threshold, unpack, unpack_threshold
+from tbgen.cells.threshold import Threshold, ThresholdSolution
 from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.syzygy import Syzygy
 from tests.support.disks import small_disk
@@ -117,6 +119,73 @@ def test_a_damaged_cell_is_not_used(at: float | None, tmp_path: Path) -> None:
     assert same(got(kept, cell()), bounds(cell()))
 
 
+def threshold(bound: int = 5, seed: int = 1) -> ThresholdSolution:
+    """Return a made-up solution for the cell."""
+    proved = np.random.default_rng(seed).integers(0, 1 << 63, (2, cell().size // 64), np.uint64)
+    return ThresholdSolution(Threshold(LOWER, Code(bound)), proved, np.empty((2, 0), np.uint8))
+
+
+def same_proofs(one: ThresholdSolution, *others: ThresholdSolution) -> bool:
+    """Return whether the first solution has the positions of all the others together."""
+    union = np.bitwise_or.reduce([other.proved for other in others])
+    return one.threshold == others[0].threshold and np.array_equal(one.proved, union)
+
+
+def test_thresholds_have_files_of_their_own(tmp_path: Path) -> None:
+    kept = KeptCells(tmp_path)
+    for solution in (threshold(), threshold(253, 2)):
+        assert kept.put(cell(), pack_threshold(solution))
+    put(kept, bounds(cell()))
+    assert cell() in kept
+    again = KeptCells(tmp_path)
+    assert same(got(again, cell()), bounds(cell()))
+    read = {each.bound: unpack_threshold(each, cell()) for each in again.thresholds(cell())}
+    assert same_proofs(read[5], threshold())
+    assert same_proofs(read[253], threshold(253, 2))
+    assert list(again.thresholds(cell(chess.A3))) == []
+    for path in tmp_path.iterdir():
+        assert len(check_cell(path)) == 64
+        other = path.with_name(path.name.replace("lower005", "upper005"))
+        if other != path:
+            other.write_bytes(path.read_bytes())
+            with pytest.raises(CellFileError, match="it contains the cell"):
+                check_cell(other)
+
+
+def test_later_searches_find_thresholds(tmp_path: Path) -> None:
+    """What has been proved remains proved, even if a later solution finds less."""
+    cells = ThresholdCells(KeptCells(tmp_path))
+    assert cell() not in cells
+    KeptCells(tmp_path).put(cell(), pack_threshold(threshold()))
+    cells = ThresholdCells(KeptCells(tmp_path))
+    assert cells.thresholds(cell()) == {threshold().threshold}
+    cells.add(cell(), threshold(seed=2))
+    assert same_proofs(cells.solution(cell(), threshold().threshold), threshold(), threshold(seed=2))
+    (solution,) = cells.solve({cell(): [Threshold(LOWER, Code(249))]}, lambda *_: False)
+    later = ThresholdCells(KeptCells(tmp_path))
+    assert later.thresholds(cell()) == {threshold().threshold, solution.threshold}
+    assert same_proofs(later.solution(cell(), solution.threshold), solution)
+
+
+@pytest.mark.parametrize("way", ["damaged", "short", "of another cell", "bounds"])
+def test_an_unusable_threshold_is_left_out(way: str, tmp_path: Path) -> None:
+    kept = KeptCells(tmp_path)
+    kept.put(cell(), pack_threshold(threshold()))
+    (path,) = tmp_path.iterdir()
+    if way == "damaged":
+        path.write_bytes(path.read_bytes()[:-1])
+    elif way == "short":
+        kept.put(cell(), pack_threshold(threshold()._replace(proved=np.zeros((2, 1), np.uint64))))
+    else:
+        of = cell(chess.A3) if way == "of another cell" else cell()
+        other = pack_threshold(threshold()) if way == "of another cell" else pack(bounds(cell()))
+        path.write_bytes(encode_cell(name_of(of), other))
+    notes: list[str] = []
+    assert cell() not in ThresholdCells(KeptCells(tmp_path, warn=notes.append))
+    assert len(notes) == 1
+    assert f"{path} is not used" in notes[0]
+
+
 def test_cells_of_other_versions(tmp_path: Path) -> None:
     (tmp_path / "0123.cell.h5").write_bytes(b"HDF")
     put(KeptCells(tmp_path, warn=lambda _: None), bounds(cell()))
@@ -175,14 +244,14 @@ def test_cells_that_depend_on_unproved_bounds_are_kept_apart(tmp_path: Path, sma
         (apart, own) = (
             make_exit_bounds(tables, Budget(), kept, ExtraSources(each)).cells for each in (files, None)
         )
-    assert own._kept is kept
-    assert apart._kept is not None
-    put(apart._kept, bounds(cell()))
-    assert (cell() in apart._kept, cell() in kept) == (True, False)
+    assert own.kept is kept
+    assert apart.kept is not None
+    put(apart.kept, bounds(cell()))
+    assert (cell() in apart.kept, cell() in kept) == (True, False)
     put(kept, bounds(cell(chess.A3)))
-    assert same(got(apart._kept, cell(chess.A3)), bounds(cell(chess.A3)))
+    assert same(got(apart.kept, cell(chess.A3)), bounds(cell(chess.A3)))
     put(kept, bounds(cell(), 2))
-    assert (same(got(apart._kept, cell()), bounds(cell())), same(got(kept, cell()), bounds(cell(), 2))) == (
+    assert (same(got(apart.kept, cell()), bounds(cell())), same(got(kept, cell()), bounds(cell(), 2))) == (
         True,
         True,
     )
