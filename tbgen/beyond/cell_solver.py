@@ -51,7 +51,7 @@ class CellSolver:
     ) -> None:
         self._exits, self._root, self._meter, self._prover = exits, root, meter, prover
         self.layers = CellLayers(exits, meter, root, None if prover is None else prover.prove_layer)
-        self.ledger = Ledger(exits, root, use_windows=prover is None)
+        self.ledger = Ledger(exits, root, use_thresholds=prover is None)
 
     def is_complete(self, cell: Cell) -> bool:
         """Return whether a cell and the small cells that it depends on are solved.
@@ -221,8 +221,8 @@ class CellSolver:
         self._meter.record_cell(cell.size, repeated, (finish - start) / share, (finish - sweep_start) / share)
         if self._prover is not None:
             self._prover.prove_cell(bounds)
-        self._exits.cells.add(bounds, self.ledger.complete_window(cell))
-        self.ledger.add_solutions([bounds])
+        self._exits.cells.add(bounds)
+        self.ledger.add_solution(bounds)
         self.layers.replace_games(games)
         return True
 
@@ -264,4 +264,4 @@ class CellSolver:
             return self._exits.block(route, end)
 
         exit_bounds = CallbackBoundsSource(block, self._exits.bound, self._exits.knows_values)
-        return Games(cell, exit_bounds, self._meter.threads, task.ends, self.ledger.window(cell))
+        return Games(cell, exit_bounds, self._meter.threads, task.ends)

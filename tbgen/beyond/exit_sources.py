@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, UPPER, WORST, Block, side_after
 from tbgen.cells.cell import Cell, CellPosition
+from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.cells.routes import Route
 from tbgen.cells.threshold import Threshold, proved_after
-from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.index.layout import Side
 from tbgen.moves.kernels.words import Words
 from tbgen.probe.syzygy import Syzygy, Winner

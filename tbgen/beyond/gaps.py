@@ -102,7 +102,7 @@ class Gaps:
     """
 
     def __init__(self, search: Search, memory: int, threads: int) -> None:
-        self._search, self._window = search, search.answer().bounds
+        self._search, self._bounds = search, search.answer().bounds
         self._memory, self._threads = memory, threads
         self._positions: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._costs: dict[_GapKind, tuple[float | None, int]] = {}
@@ -148,7 +148,7 @@ class Gaps:
     def _examine(self, position: CellPosition, accrued: Code, deviations: int) -> None:
         """Follow the moves of a state that make its bounds differ, and record those that are gaps."""
         bounds = self._search.probe(position, accrued).bounds
-        if bounds.clamped(self._window).exact:
+        if bounds.clamped(self._bounds).exact:
             return
         scores, moves = dict[chess.Move, Code](), list[tuple[Step, Answer]]()
         for step in position.moves():
@@ -156,7 +156,7 @@ class Gaps:
             moves.append((step, answer))
         if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.is_inside):
             bounds = bounds.intersection(best_of([answer.bounds for _, answer in moves], position.board))
-        for step, _ in followed_moves(moves, bounds, position.board, self._window):
+        for step, _ in followed_moves(moves, bounds, position.board, self._bounds):
             if step.is_inside or (
                 step.zeroing and self._search.exits.has_solved(step.after.cell.canonical()[0])
             ):

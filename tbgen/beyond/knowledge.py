@@ -40,9 +40,9 @@ from tbgen.cells.bounds import (
 from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, PositionKey, Step, side_of
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, frame_of_cell
 from tbgen.cells.games import Games
+from tbgen.cells.interval import ALL_SCORES, Interval
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.threshold import Threshold, can_ask, find_good_exits, proved_after
-from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_RANKS, Side
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
@@ -443,7 +443,7 @@ class States:
 
     :param guess: whether to guess bounds of large cells in layers that have not been made. The guess is the
         accrued score if this score can change the bound, else the fresh bound.
-    :param window_of: returns the scores that need to be distinguished in a canonical cell. Thresholds beyond
+    :param scores_of: returns the scores that need to be distinguished in a canonical cell. Thresholds beyond
         them are ignored.
     """
 
@@ -453,9 +453,9 @@ class States:
         layers: CellLayers,
         *,
         guess: bool = False,
-        window_of: Callable[[Cell], Interval] = lambda cell: ALL_SCORES,
+        scores_of: Callable[[Cell], Interval] = lambda cell: ALL_SCORES,
     ) -> None:
-        self._exits, self._layers, self._guess, self._window_of = exits, layers, guess, window_of
+        self._exits, self._layers, self._guess, self._scores_of = exits, layers, guess, scores_of
 
     def answer(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of any cell."""
@@ -507,14 +507,14 @@ class States:
         return Interval(*bounds)
 
     def _relevant_thresholds(self, cell: Cell) -> Iterator[Threshold]:
-        """Yield the thresholds about a canonical cell that may prove bounds within its window.
+        """Yield the thresholds about a canonical cell that may prove bounds among the relevant scores.
 
-        Of the thresholds beyond the window, none is needed if that of the window itself has been tried.
+        Of the thresholds beyond these scores, none is needed if that of the outermost score has been tried.
         """
-        window, tried = self._window_of(cell), self._exits.threshold_cells.thresholds(cell)
+        scores, tried = self._scores_of(cell), self._exits.threshold_cells.thresholds(cell)
         for threshold in tried:
-            inside = threshold._replace(bound=window.nearest(threshold.bound))
-            if inside.bound != window[inside.end] and (threshold == inside or inside not in tried):
+            inside = threshold._replace(bound=scores.nearest(threshold.bound))
+            if inside.bound != scores[inside.end] and (threshold == inside or inside not in tried):
                 yield threshold
 
     def _look_up_codes(self, position: CellPosition, accrued: Code, fresh: Bounds) -> Answer:

@@ -1,10 +1,9 @@
 """The ledger of a search: its question, solutions and refusals, and the numbers of proved states.
 
-The question of a search is where in a certain interval the value of its state lies. Scores beyond this
-interval may count as mates without changing the answer (:mod:`tbgen.cells.window`). So the interval is the
-window in which the state's cell and all cells below it are solved. In a cell that play reaches with swapped
-colours, the colours of the window are swapped too. All parts of a search record their work in the ledger. The
-ledger decides whether a cell has to be solved.
+The question of a search is where in a certain interval the value of its state lies. If the interval has two
+scores, thresholds of cells answer the question. In a cell that play reaches with swapped colours, the colours
+of the scores are swapped too. All parts of a search record their work in the ledger. The ledger decides
+whether a cell has to be solved.
 """
 
 from bisect import bisect
@@ -13,20 +12,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, product
-from typing import Final, NamedTuple
+from typing import Final
 
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.structures import homes_of, possible_colour_swaps, whole_cells_of
 from tbgen.board.score import Code, rank_of_code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds
 from tbgen.cells.cell import Cell
+from tbgen.cells.interval import ALL_SCORES, Interval
 from tbgen.cells.threshold import Threshold, can_ask
-from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_FILES
 
-_MIN_WINDOW_SLOTS: Final = 64**4
-"""Minimum number of slots of a cell that is solved in a window, or whose thresholds are tried. Smaller cells
-are solved for all scores."""
+_MIN_THRESHOLD_SLOTS: Final = 64**4
+"""Minimum number of slots of a cell whose thresholds are tried. Smaller cells are solved for all scores."""
 _SHARES: Final = 1 / 2, 3 / 4, 1 / 4
 """The shares of the likely values, from the worst, between which successive questions divide an interval."""
 _ROUNDS_PER_SHARE: Final = 4
@@ -57,13 +55,6 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _SolutionRecord(NamedTuple):
-    """An entry of the ledger: the number of a solution, and the window in which it was found."""
-
-    number: int
-    window: Interval
-
-
 class Ledger:
     """The question of a search, and its solutions. Solutions are numbered from 1.
 
@@ -71,7 +62,7 @@ class Ledger:
 
     :param exits: the tables, and the solutions of earlier searches.
     :param root: the cell of the state.
-    :param use_windows: whether cells may be solved in windows or for thresholds. A proof needs all scores.
+    :param use_thresholds: whether thresholds may be tried. A proof needs solutions for all scores.
     :ivar last_number: number of the last solution. Searches for forced mates and solutions of whole cells are
         also numbered.
     :ivar asks_threshold: whether the question has only two scores, so that thresholds of cells answer it.
@@ -80,10 +71,9 @@ class Ledger:
     :ivar homes_refused_for_thresholds: homes of promotions whose thresholds need too much time or memory.
     """
 
-    def __init__(self, exits: ExitBounds, root: Cell, *, use_windows: bool) -> None:
-        self._exits, self._root, self._use_windows = exits, root, use_windows
-        self._question = self._close = ALL_SCORES
-        """The question, and the interval of the scores next to the accrued score."""
+    def __init__(self, exits: ExitBounds, root: Cell, *, use_thresholds: bool) -> None:
+        self._exits, self._root, self._use_thresholds = exits, root, use_thresholds
+        self._question = ALL_SCORES
         self.asks_threshold = False
         self._scores_by_cell: dict[Cell, Interval] = {}
         """Maps each cell requested so far to the scores that the current question distinguishes in it."""
@@ -92,8 +82,9 @@ class Ledger:
         self._failures = Counter[Interval]()
         """For each question, how often no cell to solve was found."""
         self.last_number = 0
-        self._last_solution: dict[tuple[Cell, int], _SolutionRecord] = {}
-        """Maps a cell and an end to the last solution of the cell at this end."""
+        self._last_solution: dict[tuple[Cell, int], int] = {}
+        """Maps a cell and an end to the number of the last solution of the cell at this end for all
+        scores."""
         self._last_trial: dict[tuple[Cell, Threshold], int] = {}
         """Maps a cell and a threshold to the number of the solution that last tried the threshold."""
         self._whole_cell_number: dict[Cell, int] = {}
@@ -109,8 +100,8 @@ class Ledger:
 
         :param use_thresholds: whether thresholds, which give no depths, may answer the question.
         """
-        self._question = interval if self._use_windows else ALL_SCORES
-        self.asks_threshold = use_thresholds and self._use_windows and len(interval.codes()) == 2
+        self._question = interval if self._use_thresholds else ALL_SCORES
+        self.asks_threshold = use_thresholds and self._use_thresholds and len(interval.codes()) == 2
         self._scores_by_cell.clear()
 
     def questions(self, interval: Interval, accrued: Code) -> Iterator[Interval]:
@@ -123,15 +114,13 @@ class Ledger:
 
         :param interval: the interval in which the value lies.
         """
-        if not self._use_windows:
+        if not self._use_thresholds:
             return
         if self._round[0] != interval:
             self.retry_questions()
         codes, places = interval.codes(), list[int]()
-        self._close = interval
         if accrued in codes:
             places = [codes.index(accrued), codes.index(accrued) + 1]
-            self._close = Interval(codes[max(places[0] - 1, 0)], codes[min(places[1], len(codes) - 1)])
         self._round = (interval, self._round[1] + 1 if self._round[0] == interval else 0)
         first = self._round[1] // _ROUNDS_PER_SHARE % len(_SHARES)
         places += [_place_of_share(codes, share) for share in _SHARES[first:] + _SHARES[:first]]
@@ -166,12 +155,12 @@ class Ledger:
         return reduce(Interval.hull, seen) if seen else ALL_SCORES
 
     def thresholds(self, cell: Cell, ends: Sequence[int] = ENDS) -> tuple[Threshold, ...]:
-        """Return the thresholds about a cell that answer the question; none if the cell is to be solved in a
-        window instead.
+        """Return the thresholds about a cell that answer the question; none if the cell is to be solved for
+        all scores instead.
 
         :param ends: the ends of the thresholds.
         """
-        may_ask = self.asks_threshold and cell.size >= _MIN_WINDOW_SLOTS and can_ask(cell)
+        may_ask = self.asks_threshold and cell.size >= _MIN_THRESHOLD_SLOTS and can_ask(cell)
         return self.question_thresholds(cell, ends) if may_ask else ()
 
     def question_thresholds(self, cell: Cell, ends: Sequence[int] = ENDS) -> tuple[Threshold, ...]:
@@ -185,36 +174,10 @@ class Ledger:
         """Return the work of solving a cell for the question, in slots of cells solved for all scores."""
         return cell.size // _THRESHOLD_SPEEDUP if self.thresholds(cell) else cell.size
 
-    def window(self, cell: Cell) -> Interval:
-        """Return the window in which a cell is to be solved."""
-        if cell.size < _MIN_WINDOW_SLOTS:
-            return ALL_SCORES
-        scores = self.relevant_scores(cell)
-        return scores.hull(self._seen_from(cell, self._close)) if self.asks_threshold else scores
-
-    def complete_window(self, cell: Cell) -> Interval:
-        """Return the window in which solving a cell now would find the best possible bounds.
-
-        This window is limited by the windows in which the homes of the cell were solved.
-        """
-        complete = self.window(cell)
-        for home in homes_of(cell, promotions=True):
-            window = self._exits.cells.window(home) if home in self._exits.cells else ALL_SCORES
-            if window != ALL_SCORES:
-                for swapped in possible_colour_swaps(cell, home):
-                    complete = complete.intersection(window.swapped if swapped else window)
-        return complete
-
-    def add_solutions(self, all_bounds: Iterable[Bounds], solution_count: int = 1) -> None:
-        """Record bounds one by one as they are found, and afterwards the solutions that found them.
-
-        :param solution_count: number of these solutions.
-        """
-        number = self.last_number + solution_count
-        for bounds in all_bounds:
-            ends = product([bounds.cell], bounds.ends)
-            self._last_solution |= dict.fromkeys(ends, _SolutionRecord(number, bounds.window))
-        self.last_number = number
+    def add_solution(self, bounds: Bounds) -> None:
+        """Record a solution for all scores."""
+        self.last_number += 1
+        self._last_solution |= dict.fromkeys(product([bounds.cell], bounds.ends), self.last_number)
 
     def add_thresholds(self, cell: Cell, thresholds: Iterable[Threshold]) -> None:
         """Record that thresholds about a cell have been tried."""
@@ -223,7 +186,7 @@ class Ledger:
 
     def lacks_depths(self, cell: Cell) -> bool:
         """Return whether only thresholds about a cell have been tried since its last solution with depths."""
-        numbers = (record.number for end in ENDS if (record := self._last_solution.get((cell, end))))
+        numbers = (self._last_solution.get((cell, end), 0) for end in ENDS)
         trials = (
             self._last_trial.get((cell, threshold), 0)
             for threshold in self._exits.threshold_cells.thresholds(cell)
@@ -239,9 +202,7 @@ class Ledger:
 
     def add_table_cells(self, cells: Iterable[Cell]) -> None:
         """Record that cells are now looked up in tables. Cells above them may then be solved again."""
-        self._last_solution |= dict.fromkeys(
-            product(cells, ENDS), _SolutionRecord(self.last_number + 1, ALL_SCORES)
-        )
+        self._last_solution |= dict.fromkeys(product(cells, ENDS), self.last_number + 1)
 
     def add_ends_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Record that a cell has been solved at some ends with the pawns of one side standing still."""
@@ -256,7 +217,7 @@ class Ledger:
         return any((cell, end) in self._last_solution for end in ENDS)
 
     def is_answered(self, cell: Cell, end: int) -> bool:
-        """Return whether one end of a cell was last solved in a window that is wide enough for the question.
+        """Return whether one end of a cell is solved for all scores, or for the thresholds of the question.
 
         If only the other end has been solved, the result depends on which search has solved it. If it was an
         earlier search, the result is False. If it was this search, the result may be True, because
@@ -265,14 +226,13 @@ class Ledger:
         thresholds = self.thresholds(cell, [end])
         if thresholds and self._exits.threshold_cells.thresholds(cell).issuperset(thresholds):
             return True
-        if (solution := self._last_solution.get((cell, end))) is not None:
-            return solution.window.covers(self.window(cell))
-        if (cell, 1 - end) not in self._last_solution and end not in self._exits.cells.ends(cell):
-            return False
-        return self._exits.cells.window(cell).covers(self.window(cell))
+        ends = (end, 1 - end)
+        return any((cell, each) in self._last_solution for each in ends) or end in self._exits.cells.ends(
+            cell
+        )
 
     def is_solved(self, cell: Cell) -> bool:
-        """Return whether a canonical cell is solved in a wide enough window, with moves of all pawns."""
+        """Return whether a canonical cell is solved for the question, with moves of all pawns."""
         if any((cell, end) in self._solved_ahead for end in ENDS) or not self._exits.has_solved(cell):
             return False
         return all(self.is_answered(cell, end) for end in ENDS)
@@ -299,9 +259,8 @@ class Ledger:
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
         """Return whether solving one end of a cell again may narrow its bounds.
 
-        This is possible in three cases: this search has not solved this end, the bounds of ``home`` have
-        become narrower since the last solution of ``cell``, or the window of that solution is no longer wide
-        enough.
+        This is possible in two cases: this search has not solved this end for the question, or the bounds of
+        ``home`` have become narrower since the last solution of ``cell``.
 
         :param home: a cell that moves from the cell lead to.
         :param swapped: whether these moves lead to ``home`` with swapped colours.
@@ -317,9 +276,7 @@ class Ledger:
         ]
         thresholds = self.thresholds(home, [end]) or self._exits.threshold_cells.thresholds(home)
         numbers += [self._last_trial.get((home, each), 0) for each in thresholds if each.end == end]
-        if (record := self._last_solution.get((home, end))) is not None:
-            numbers.append(record.number)
-        return max(numbers, default=0)
+        return max([*numbers, self._last_solution.get((home, end), 0)])
 
     def _numbers(self, cell: Cell, end: int) -> list[int]:
         """Return the numbers of the solutions that last answered the question at one end of a cell.
@@ -327,8 +284,7 @@ class Ledger:
         There is one number for each threshold of the question, or one if it has no thresholds. The number is
         0 if this search has found no answer.
         """
-        record = self._last_solution.get((cell, end))
-        number = record.number if record and record.window.covers(self.window(cell)) else 0
+        number = self._last_solution.get((cell, end), 0)
         thresholds = self.thresholds(cell, [end])
         return [max(number, self._last_trial.get((cell, threshold), 0)) for threshold in thresholds] or [
             number

@@ -25,7 +25,7 @@ from tbgen.beyond.knowledge import States, best_of, carried_score
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
-from tbgen.cells.window import FAR_DEPTH, Interval
+from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.index.layout import MIRROR_RANKS
 
 State: TypeAlias = tuple[CellPosition, Code]
@@ -81,7 +81,7 @@ class PlayFollower:
     :param accrued: the accrued score of the state.
     :param may_enter: returns whether to follow play inside a cell.
     :param wide: whether to follow wide play.
-    :param window_of: returns the scores that need to be distinguished in a cell.
+    :param scores_of: returns the scores that need to be distinguished in a cell.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class PlayFollower:
         accrued: Code,
         may_enter: Callable[[Cell], bool],
         wide: bool,
-        window_of: Callable[[Cell], Interval],
+        scores_of: Callable[[Cell], Interval],
     ) -> None:
-        self._states, self._may_enter, self._wide, self._window_of = states, may_enter, wide, window_of
+        self._states, self._may_enter, self._wide, self._scores_of = states, may_enter, wide, scores_of
         self._play = Play(states)
         self._deviations: dict[_Key, int] = {}
         """The smallest number of deviations with which each state has been found."""
@@ -125,15 +125,15 @@ class PlayFollower:
 
     def _examine(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         """Record a state if its value is inexact, and add the states that play leads to from it."""
-        window = self._window_of(here.cell)
+        scores = self._scores_of(here.cell)
         bounds = self._states.look_up(here, accrued).bounds
-        if bounds.clamped(window).exact:
+        if bounds.clamped(scores).exact:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
         moves = [(step, self._states.answer_after(step, accrued)) for step in here.moves()]
-        # A bound may be better than the bounds of all moves if solutions in several windows are combined.
+        # A bound may be better than the bounds of all moves if the ranks of a threshold are no longer kept.
         bounds = bounds.intersection(best_of([then.bounds for _, then in moves], here.board))
-        for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, window, wide=self._wide)):
+        for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, scores, wide=self._wide)):
             if step.is_inside:
                 score = carried_score(step, accrued)
                 self._add_state(_plies_to_exit(then, score), deviations + i, step.after, score)
@@ -184,7 +184,7 @@ def followed_moves(
     moves: Sequence[tuple[Step, Answer]],
     bounds: Interval,
     board: chess.Board,
-    window: Interval,
+    scores: Interval,
     *,
     wide: bool = False,
 ) -> list[tuple[Step, Answer]]:
@@ -192,17 +192,17 @@ def followed_moves(
 
     :param moves: all moves, with the bounds of the states after them.
     :param bounds: the bounds of the state, narrowed by the bounds after its moves.
-    :param window: the scores that need to be distinguished in the cell.
+    :param scores: the scores that need to be distinguished in the cell.
     :param wide: whether to follow wide play.
     """
     end = UPPER if board.turn else LOWER
 
     def sort_key(answer: Answer) -> tuple[bool, int]:
-        is_less = answer.bounds.clamped(window)[end] != bounds.clamped(window)[end]
+        is_less = answer.bounds.clamped(scores)[end] != bounds.clamped(scores)[end]
         return is_less, 0 if answer.depths is None else answer.depths[end]
 
     def is_followed(interval: Interval) -> bool:
-        if interval.clamped(window).exact:
+        if interval.clamped(scores).exact:
             return False
         if wide:
             return interval.upper < bounds.lower if board.turn else interval.lower > bounds.upper
@@ -213,7 +213,7 @@ def followed_moves(
     return sorted((move for move in moves if is_followed(move[1].bounds)), key=lambda move: sort_key(move[1]))
 
 
-def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Interval) -> set[int]:
+def ends_to_narrow(states: States, position: CellPosition, accrued: Code, scores: Interval) -> set[int]:
     """Return the ends at which solving the cell of a state again may narrow the bounds of the state.
 
     At such an end, the bounds after the moves imply a better bound, or the state has only the worst bound. In
@@ -221,10 +221,10 @@ def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window
     the cell imply nothing.
 
     :param position: a position of a canonical cell.
-    :param window: the scores that need to be distinguished in the cell.
+    :param scores: the scores that need to be distinguished in the cell.
     """
     bounds = states.look_up(position, accrued).bounds
-    clamped = bounds.clamped(window)
+    clamped = bounds.clamped(scores)
     best = best_of([states.answer_after(step, accrued).bounds for step in position.moves()], position.board)
-    narrowed = clamped.intersection(best.clamped(window))
+    narrowed = clamped.intersection(best.clamped(scores))
     return {end for end in ENDS if narrowed[end] != clamped[end] or bounds[end] == WORST[end]}

@@ -45,9 +45,9 @@ from tbgen.cells.cell import (
     side_of,
 )
 from tbgen.cells.frames import frame_of_cell
+from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.threshold import ProofLookup, Threshold, rank_cell, solve_threshold
-from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.words import Words

@@ -35,8 +35,8 @@ from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Code, GScore, code_of
 from tbgen.cells.bounds import LOWER, WORST, Block, Bounds, BoundsSource, CallbackBoundsSource, side_after
 from tbgen.cells.cell import Cell, CellPosition
+from tbgen.cells.interval import Interval
 from tbgen.cells.routes import Route, home_of_route
-from tbgen.cells.window import Interval
 from tbgen.cells.wins import Wins
 from tbgen.errors import MissingTableError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES

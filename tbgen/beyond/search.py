@@ -34,7 +34,7 @@ from tbgen.beyond.structures import height, is_queening, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
-from tbgen.cells.window import Interval
+from tbgen.cells.interval import Interval
 from tbgen.costs import seconds_of
 from tbgen.index.layout import IMAGE, MIRROR_RANKS
 
@@ -82,9 +82,9 @@ class Search:
         self._score = image_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
         self._states = States(exits, self.layers)
-        window_of = self._ledger.relevant_scores
-        self._followed = States(exits, self.layers, window_of=window_of)
-        self._guesses = States(exits, self.layers, window_of=window_of, guess=True)
+        scores_of = self._ledger.relevant_scores
+        self._followed = States(exits, self.layers, scores_of=scores_of)
+        self._guesses = States(exits, self.layers, scores_of=scores_of, guess=True)
         """Used to follow play at first, because making layers takes longer than everything else."""
         self._proved_keys: tuple[int, frozenset[PositionKey]] | None = None
         """The result of :func:`proved_keys`, and the number of solutions from which it was computed."""
@@ -139,7 +139,7 @@ class Search:
         elif answer.depth is not None and not self._has_proved_depth(position):
             answer = Answer(answer.bounds)
         answer = answer.intersection(Answer(self.exits.bounds_for_any_accrued(position)))
-        # A layer made in a narrower window may have wider bounds than an earlier layer.
+        # The ranks of a threshold may no longer be kept, so the bounds may be wider than earlier.
         move = None if step is None else step.move
         self._best_answers[move] = answer = answer.intersection(self._best_answers.get(move, answer))
         return answer
@@ -169,13 +169,10 @@ class Search:
             yield steps[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
     def find_depths(self, position: CellPosition) -> None:
-        """Solve the cell of a position again, with depths, if it lacks them and the budget allows it.
-
-        Values next to the bounds of the state are distinguished.
-        """
+        """Solve the cell of a position again, with depths, if it lacks them and the budget allows it."""
         cell, _ = position.cell.canonical()
         if self._ledger.lacks_depths(cell):
-            self._ledger.set_question(self._interval.widened, use_thresholds=False)
+            self._ledger.set_question(self._interval, use_thresholds=False)
             with contextlib.suppress(OutOfBudgetError):
                 self._solver.solve(CellTask(cell))
 
@@ -384,8 +381,7 @@ class Search:
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
         """Return the ends at which solving a cell again may narrow bounds of states in the play.
 
-        The reason may be that a cell below was solved later, or that the cell's window is no longer wide
-        enough.
+        The reason may be that a cell below was solved later, or that the question has changed.
         """
         stale = {
             end

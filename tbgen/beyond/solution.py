@@ -23,7 +23,7 @@ from tbgen.board.score import Code, GScore, Signed, code_of, merit, signed_of, t
 from tbgen.board.scoring import ProvedBounds, ScoreInterval
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, UnstorableCellError
 from tbgen.cells.cell import MAX_MOBILE
-from tbgen.cells.window import Interval
+from tbgen.cells.interval import Interval
 from tbgen.errors import build_command
 from tbgen.probe.moves import preference
 

@@ -21,9 +21,9 @@ from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, gather_
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.cells.file import PackedBounds
 from tbgen.cells.frames import MIN_THREADED_SLOTS
+from tbgen.cells.interval import Interval
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.routes import Route, home_of_route
-from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.store.cache import LruCache
 
@@ -40,8 +40,6 @@ class _CellStatus(NamedTuple):
 
     version: int = 0
     """A number that changes whenever bounds of the cell become narrower."""
-    window: Interval = ALL_SCORES
-    """The scores between which the bounds are the best possible."""
     ends: tuple[int, ...] = ()
     """The ends at which the cell is solved."""
 
@@ -92,21 +90,17 @@ class SolvedCells(ExitSource):
         self.wait_for_packing()
         return bool(closed)
 
-    def add(self, bounds: Bounds, window: Interval = ALL_SCORES) -> None:
+    def add(self, bounds: Bounds) -> None:
         """Keep the bounds of a canonical cell, combined with its earlier bounds.
 
         :param bounds: the new bounds. Their arrays are changed.
-        :param window: the scores between which the exits allow no better bounds.
         """
-        cell, window = bounds.cell, window.intersection(bounds.window)
+        cell = bounds.cell
         self.wait_for_packing()
         if self.kept is not None and self.kept.has_changed(cell) and (from_disk := self._read(cell)):
             bounds = combine_bounds(from_disk, bounds)
         if (earlier := self.get(cell)) is not None:
-            if set(earlier.ends) - set(bounds.ends):  # these ends were solved in the earlier window
-                window = window.intersection(earlier.window)
             bounds = combine_bounds(earlier, bounds)
-        bounds = replace(bounds, window=window)
         self._unpacked.add(cell)
         self._put(bounds, is_narrower=True)
         if self.kept is not None:
@@ -125,7 +119,7 @@ class SolvedCells(ExitSource):
         :param is_narrower: whether the bounds are narrower than the earlier bounds of the cell.
         """
         cell = bounds.cell
-        self._records[cell] = _CellStatus(self.version(cell) + is_narrower, bounds.window, bounds.ends)
+        self._records[cell] = _CellStatus(self.version(cell) + is_narrower, bounds.ends)
         self._close(self._open.put(cell, bounds))
 
     def _close(self, closed_bounds: Iterable[Bounds]) -> None:
@@ -191,10 +185,6 @@ class SolvedCells(ExitSource):
         if home in self._unpacked or home in self._packing:  # cells move from the former to the latter
             return True
         return any(cells.get(home) is not None for cells in (self._open, self._packed)) or self._is_kept(home)
-
-    def window(self, cell: Cell) -> Interval:
-        """Return the scores between which the bounds of a canonical cell are the best possible."""
-        return self._status_of(cell).window
 
     def ends(self, cell: Cell) -> tuple[int, ...]:
         """Return the ends at which a canonical cell is solved."""
@@ -267,7 +257,7 @@ def end_of(side: Side) -> int:
 def combine_bounds(old_bounds: Bounds, new_bounds: Bounds) -> Bounds:
     """Return the better of two bounds for every position, at both ends.
 
-    The result has the arrays and the window of ``new_bounds``.
+    The result has the arrays of ``new_bounds``.
     """
     if new_bounds.is_shared:
         return new_bounds
@@ -278,8 +268,6 @@ def combine_bounds(old_bounds: Bounds, new_bounds: Bounds) -> Bounds:
                 chunk = slice(first, first + _CHUNK_POSITIONS)
                 codes, old_codes = value[chunk], old_bounds.value[end, side, chunk]
                 is_worse = is_worse_than(codes, old_codes)
-                if new_bounds.window != ALL_SCORES:  # a bound at the limit of a window has no depth
-                    is_worse |= (codes == old_codes) & new_bounds.window.lacks_depth(codes, end)
                 np.copyto(codes, old_codes, where=is_worse)
                 np.copyto(depth[chunk], old_bounds.depth[end, side, chunk], where=is_worse)
     return replace(new_bounds, ends=tuple(sorted({*old_bounds.ends, *new_bounds.ends})))

@@ -31,7 +31,7 @@ from tbgen.cells import cell_warmup
 from tbgen.cells.bounds import WORST, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
-from tbgen.cells.window import Interval
+from tbgen.cells.interval import Interval
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError, quote, require_whole
 from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess

@@ -25,8 +25,8 @@ from tbgen.board.score import NONE, Signed, code_of, to_signed
 from tbgen.board.variant import Variant
 from tbgen.cells.bounds import Block, Bounds, gather_block, side_after
 from tbgen.cells.cell import Cell, CellPosition, piece_of
+from tbgen.cells.interval import Interval
 from tbgen.cells.routes import Route, home_of_route
-from tbgen.cells.window import Interval
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.index.layout import IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, Side, layout_of
 from tbgen.index.table import Source

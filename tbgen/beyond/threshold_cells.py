@@ -20,6 +20,7 @@ from tbgen.board.score import NONE
 from tbgen.cells.bounds import LOWER, WORST, Block, places_of, side_after
 from tbgen.cells.cell import Cell, CellPosition, Man, side_of
 from tbgen.cells.frames import frame_of_cell, threaded_map
+from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.cells.kernels.values import gather_bits
 from tbgen.cells.packing import pack_threshold, unpack_threshold
 from tbgen.cells.routes import Route, home_of_route, routes_of
@@ -31,7 +32,6 @@ from tbgen.cells.threshold import (
     rank_cell,
     solve_threshold,
 )
-from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.index.layout import MIRROR_RANKS, SIDES
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache

@@ -21,9 +21,9 @@ from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell, Man, man_of
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, pools_of, threaded_map
+from tbgen.cells.interval import ALL_SCORES
 from tbgen.cells.kernels.values import fill_with_exits, gather
 from tbgen.cells.routes import Route
-from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.moves.kernels.frame import mark_legal
@@ -114,15 +114,12 @@ class Bounds:
     (2 ends, 2 sides to move, slots).
 
     :ivar ends: the ends that have been solved. At an end that has not been solved, the bounds are ``WORST``.
-    :ivar window: the window in which the games were solved. Within the window, the bounds are the best that
-        follow from the exits.
     """
 
     cell: Cell
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
     ends: tuple[int, ...] = tuple(ENDS)
-    window: Interval = ALL_SCORES
 
     @property
     def is_shared(self) -> bool:
@@ -146,13 +143,10 @@ class BoundsGame:
 
     :param pool: the values of the exits in this game, from :func:`pools_of_ends`.
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
-    :param window: the window to which the values in ``pool`` are mapped.
     """
 
-    def __init__(
-        self, frame: CellFrame, pool: Pool, *, resets: bool = True, window: Interval = ALL_SCORES
-    ) -> None:
-        self._frame, self._pool, self._resets, self._window = frame, pool, resets, window
+    def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True) -> None:
+        self._frame, self._pool, self._resets = frame, pool, resets
         last = frame.squares[-1]
         self._frame_slots = (1, 0) if last < 0 else (64, last)
         """Number of frame slots for each cell slot, and which of these frame slots is used."""
@@ -161,10 +155,6 @@ class BoundsGame:
         self, stop_event: Event | None = None, out: Block | None = None, crew: Crew | None = None
     ) -> Block:
         """Return the fresh values and depths, shape (2, slots of the cell) each.
-
-        If one side holds both scores of the window, the work ends after the rank ``window.last_rank``. The
-        values of the remaining positions then lie beyond the window. They are represented by the opponent's
-        score of the next rank, with depth 0, which is beyond all of them.
 
         :param stop_event: event that another thread sets to cancel the work.
         :param out: the block to write to and return; if None, a new one.
@@ -176,20 +166,15 @@ class BoundsGame:
         buffer = self._buffer_for(out)
         with self._workspace() as workspace:
             solver = start_phase(workspace, self._pool, False, crew)
-            for rank in solver.solve_ranks():
+            for _ in solver.solve_ranks():
                 if stop_event is not None and stop_event.is_set():
                     raise CancelledError
-                if rank > self._window.last_rank:
-                    break
             require_storable(self._frame.cell, solver)
             clear_empty_slots(workspace, 0, workspace.frame.words)
             fresh = workspace.fresh
             buffer.value[:], buffer.depth[:] = (
                 array[: 2 * self._frame.size].reshape(2, -1) for array in (fresh.value, fresh.depth)
             )
-            if (rank := solver.rank) > self._window.last_rank:
-                alive, code = _bits(workspace.phase.alive), rank if self._window.lower > NONE else 255 - rank
-                buffer.value[alive], buffer.depth[alive] = code, 0
         return self._cell_block(buffer, out)
 
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
@@ -301,20 +286,15 @@ def pools_of_ends(
     exit_bounds: BoundsSource,
     ends: Sequence[int],
     threads: int = 1,
-    window: Interval = ALL_SCORES,
 ) -> list[Pool]:
     """Return the values of a cell's exits: one pool for each end in ``ends``.
 
     :param threads: number of threads that look up the values.
-    :param window: the scores beyond which exits are not distinguished.
     """
 
     def bounds_at(route: Route, end: int) -> Block | Code:
         block = exit_bounds.block(route, end)
-        if block is None:
-            return window.map_exit(exit_bounds.bound(route, end))
-        part = part_of(block, route)
-        return part if window == ALL_SCORES else Block(*window.map_exits(*part))
+        return exit_bounds.bound(route, end) if block is None else part_of(block, route)
 
     def bounds_of(route: Route) -> list[Block | Code]:
         if len(ends) > 1 and exit_bounds.knows_values(route):

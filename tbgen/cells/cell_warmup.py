@@ -15,7 +15,6 @@ from tbgen.cells.games import Games
 from tbgen.cells.kernels.values import gather, gather_bits, mark_proved
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.threshold import Threshold, find_good_exits, rank_cell, solve_threshold
-from tbgen.cells.window import ALL_SCORES
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import WHITE_TO_MOVE
@@ -40,8 +39,6 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, CallbackBoundsSource())
             bounds = games.solve()
-            ALL_SCORES.map_exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
-            ALL_SCORES.set_bounds(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
             games.accrued_bounds(bounds, GScore("G2.0"))
             unpack(pack(bounds), cell)
             frame = frame_of_cell(cell)

@@ -60,8 +60,8 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
     sides: tuple[PackedSide, PackedSide]
     """The bounds of the positions with White to move, and of those with Black to move."""
     window: tuple[int, int] = (255, 0)
-    """Codes of the two scores of the window in which the cell was solved, the one that is worse for White
-    first; absent if all scores are distinguished. Bounds beyond the window could perhaps be improved."""
+    """Codes of two scores beyond which an earlier version of tbgen did not distinguish scores, the one that
+    is worse for White first; otherwise absent."""
 
     @property
     def nbytes(self) -> int:

@@ -23,7 +23,6 @@ from tbgen.cells.bounds import (
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, threaded_map
 from tbgen.cells.routes import routes_of
-from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.retro.ranks import Crew, StageTimes
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -41,8 +40,6 @@ class Games:
     :param exit_bounds: source of the exits' bounds, which only the constructor reads.
     :param ends: the games to solve: ``LOWER``, ``UPPER`` or both. If a game is not solved, its bounds are
         ``WORST``.
-    :param window: the scores beyond which positions are not distinguished. If one game serves both ends, all
-        scores are distinguished.
     """
 
     def __init__(
@@ -51,21 +48,18 @@ class Games:
         exit_bounds: BoundsSource,
         threads: int = len(ENDS),
         ends: Sequence[int] = ENDS,
-        window: Interval = ALL_SCORES,
     ) -> None:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(exit_bounds.knows_values, routes))
-        # Without a window, the values of this cell are exact, so one game may suffice for cells above it.
         if self._single_game:
-            ends, window = ends[:1], ALL_SCORES
-        pools = pools_of_ends(frame, routes, exit_bounds, ends, threads, window)
-        games = [BoundsGame(frame, pool, window=window) for pool in pools]
+            ends = ends[:1]
+        pools = pools_of_ends(frame, routes, exit_bounds, ends, threads)
+        games = [BoundsGame(frame, pool) for pool in pools]
         self._games = (
             dict.fromkeys(ENDS, games[0]) if self._single_game else dict(zip(ends, games, strict=True))
         )
-        self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
         # In small cells, starting threads takes more time than it saves.
         self._threads_share_games = threads > 1 and frame.size >= _MIN_SHARED_SLOTS
@@ -83,7 +77,6 @@ class Games:
     def add(self, games: "Games") -> None:
         """Add earlier games of the same cell for the ends that these games do not solve."""
         if not self._single_game and not games._single_game and games.ends - self.ends:
-            self._windows |= {end: games._windows[end] for end in games._games.keys() - self._games}
             self._games = games._games | self._games
             self._nbytes += games.nbytes
 
@@ -133,8 +126,6 @@ class Games:
 
         def fill(end: int) -> None:
             solve_end(end, Block(value[end], depth[end]))
-            if self._windows[end] != ALL_SCORES:
-                self._windows[end].set_bounds(end, value[end], depth[end])
 
         with threaded_map(min(self._threads, len(ends)), self.cell.size) as thread_map:
             try:
@@ -142,12 +133,11 @@ class Games:
             except BaseException:
                 stop()
                 raise
-        window = self._windows[min(self._games)]
         if single:
             value, depth = _double_first_axis(value), _double_first_axis(depth)
         for end in set(ENDS) - self.ends:
             depth[end] = 0
-        return Bounds(self.cell, value, depth, tuple(sorted(self.ends)), window)
+        return Bounds(self.cell, value, depth, tuple(sorted(self.ends)))
 
 
 def _double_first_axis(array: NDArray[_Number]) -> NDArray[_Number]:

@@ -23,9 +23,9 @@ from tbgen.cells.bounds import ENDS, WORST, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide, PackedThreshold
 from tbgen.cells.frames import frame_of_cell, threaded_map
+from tbgen.cells.interval import ALL_SCORES
 from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber, unpack_entries
 from tbgen.cells.threshold import Threshold, ThresholdSolution
-from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.structs import make_men
@@ -41,7 +41,7 @@ def pack(bounds: Bounds) -> PackedBounds:
     """Return the packed form of bounds."""
     with threaded_map(len(SIDES), bounds.cell.size) as thread_map:
         white, black = thread_map(lambda side: _pack_side(bounds, side), SIDES)
-    return PackedBounds((white, black), (bounds.window.lower, bounds.window.upper))
+    return PackedBounds((white, black))
 
 
 def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
@@ -64,16 +64,21 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     with threaded_map(len(SIDES), cell.size) as thread_map:
         if not all(thread_map(unpack_side, SIDES)):
             raise ValueError(f"an entry of {cell} is missing")
-    return Bounds(cell, value, depth, _solved_ends(packed), Interval(*map(Code, packed.window)))
+    return Bounds(cell, value, depth, _solved_ends(packed))
 
 
 def is_complete(packed: PackedBounds) -> bool:
-    """Return whether the cell of packed bounds was solved at both ends, with a window of all scores."""
-    return _solved_ends(packed) == ENDS and packed.window == ALL_SCORES
+    """Return whether the cell of packed bounds was solved at both ends."""
+    return _solved_ends(packed) == ENDS
 
 
 def _solved_ends(packed: PackedBounds) -> tuple[int, ...]:
-    """Return the ends at which a bound is better than ``WORST``; both ends if all bounds are exact."""
+    """Return the ends at which a bound is better than ``WORST``; both ends if all bounds are exact.
+
+    If an earlier version has not distinguished all scores, no end counts as solved.
+    """
+    if packed.window != ALL_SCORES:
+        return ()
     entries = np.frombuffer(b"".join(side.states for side in packed.sides), "<u8")
     codes = entries >> np.uint64(48) & np.uint64(255), entries >> np.uint64(32) & np.uint64(255)
     if (codes[0] == codes[1]).all():

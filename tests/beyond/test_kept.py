@@ -201,6 +201,15 @@ def test_cells_of_other_versions(tmp_path: Path) -> None:
     ]
 
 
+def test_bounds_that_do_not_distinguish_all_scores(tmp_path: Path) -> None:
+    """Earlier versions have kept them. They remain bounds, but the cell has to be solved."""
+    packed = PackedBounds(pack(bounds(cell())).sides, (250, 5))
+    KeptCells(tmp_path).put(cell(), packed)
+    cells = SolvedCells(KeptCells(tmp_path))
+    assert same(cells.get(cell()), bounds(cell()))
+    assert cells.ends(cell()) == ()
+
+
 def test_another_cell_under_its_name(tmp_path: Path) -> None:
     kept = KeptCells(tmp_path, warn=lambda _: None)
     put(kept, bounds(cell()))

@@ -11,7 +11,7 @@ from tbgen.beyond.knowledge import States
 from tbgen.beyond.play import Play, PlayFollower, followed_moves
 from tbgen.board.score import Code
 from tbgen.cells.cell import Cell, CellPosition
-from tbgen.cells.window import ALL_SCORES, Interval
+from tbgen.cells.interval import ALL_SCORES, Interval
 
 KINGS = chess.Board("8/8/3k4/8/8/3K4/8/8 w - - 0 1")
 KING_MOVE = chess.Move(chess.D3, chess.D4)
@@ -101,7 +101,7 @@ def play(own: Answer, moves: list[Answer], most: int) -> Play:
 
 
 def test_play_continues_where_a_bound_is_better_than_all_moves() -> None:
-    """A solution in a window may have wider bounds after the moves than an earlier one has of the state."""
+    """The ranks of a threshold may no longer be kept, so that the bounds after moves are wider."""
     found = play(answer(254, 8, 57, 40), [answer(251, 14, 18, 5), answer(249, 17, 60, 3)], 50)
     assert sum(map(len, found.states.values())) == 50
     assert not found.is_complete

@@ -1,7 +1,8 @@
-"""Cells are solved in windows for the current question, and again if the window becomes too close."""
+"""Thresholds of cells are tried for the current question."""
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import Code, rank_of_code
 from tbgen.board.scoring import ScoreInterval
 from tbgen.cells.cell import Cell
-from tbgen.cells.window import ALL_SCORES, Interval
+from tbgen.cells.interval import ALL_SCORES, Interval
+from tbgen.cells.threshold import Threshold
 from tbgen.index.layout import MIRROR_RANKS
 from tbgen.progress import SolveStage
 from tests.beyond.test_solver import DEARER, MATERIALS, check, score
@@ -31,49 +33,46 @@ RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Interval]:
-    """The windows in which cells are solved, small cells included."""
-    windows: list[Interval] = []
-    right = Ledger.window
+def tried(monkeypatch: pytest.MonkeyPatch) -> set[Threshold]:
+    """The thresholds that are tried, also of small cells."""
+    thresholds: set[Threshold] = set()
+    add = Ledger.add_thresholds
 
-    def noted(ledger: Ledger, cell: Cell) -> Interval:
-        windows.append(right(ledger, cell))
-        return windows[-1]
+    def noted(ledger: Ledger, cell: Cell, these: Iterable[Threshold]) -> None:
+        thresholds.update(these)
+        add(ledger, cell, these)
 
-    monkeypatch.setattr(Ledger, "window", noted)
-    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 0)
-    return windows
+    monkeypatch.setattr(Ledger, "add_thresholds", noted)
+    for name in (
+        "ledger._MIN_THRESHOLD_SLOTS",
+        "search.MAX_SMALL_SLOTS",
+        "cell_solver.MAX_SMALL_SLOTS",
+        "cell_solver._MAX_SLOTS_BELOW",
+    ):
+        monkeypatch.setattr(f"tbgen.beyond.{name}", 0)
+    return thresholds
 
 
 @pytest.mark.parametrize("material", [*MATERIALS[1:3], *exhaustive(["KPPvK", *MATERIALS[3:], *DEARER])])
 def test_intervals_contain_what_tables_say(
-    material: str, tables: Path, small: Path, asked: list[Interval]
+    material: str, tables: Path, small: Path, tried: set[Threshold]
 ) -> None:
     rng = random.Random(material + "?")
     with tbgen.open_tablebase(tables) as full:
         for _ in range(sample(1, 4)):
             board, accrued = random_board(rng, Material.parse(material)), score(rng)
             check(full, board, accrued, solve(board, accrued, tables=small, budget=of_cells(sample(15, 40))))
-    assert asked
+    assert tried
 
 
 @pytest.mark.parametrize(
     ("fen", "accrued"),
     [
-        ("8/8/6p1/8/4k3/8/5P1K/8 w - - 9 50", "-G3.5"),
+        ("8/8/6p1/8/4k3/8/5P1K/6N1 w - - 9 50", "-G3.5"),
         *exhaustive([("8/8/1K6/4p3/8/3k4/3P4/8 w - - 9 50", "-G4.0")]),
     ],
 )
-def test_intervals_only_narrow(
-    fen: str, accrued: str, tmp_path: Path, asked: list[Interval], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In whichever windows the layers of the state's cell are made."""
-    for name in (
-        "tbgen.beyond.search.MAX_SMALL_SLOTS",
-        "tbgen.beyond.cell_solver.MAX_SMALL_SLOTS",
-        "tbgen.beyond.cell_solver._MAX_SLOTS_BELOW",
-    ):
-        monkeypatch.setattr(name, 0)
+def test_intervals_only_narrow(fen: str, accrued: str, tmp_path: Path, tried: set[Threshold]) -> None:
     known: list[ScoreInterval] = []
 
     def note(stage: SolveStage) -> None:
@@ -83,12 +82,12 @@ def test_intervals_only_narrow(
     assert len(known) > 5
     for before, after in pairwise(known):
         assert before.lower <= after.lower <= after.upper <= before.upper
-    assert {window.upper for window in asked} - {ALL_SCORES.upper}
+    assert len(tried) > 3
 
 
-def test_a_proof_has_all_values(small: Path, asked: list[Interval]) -> None:
+def test_a_proof_has_all_values(small: Path, tried: set[Threshold]) -> None:
     assert solve(RACE, "G9.0", tables=small, budget=of_cells(sample(8, 30)), verify=True).proof is not None
-    assert set(asked) == {ALL_SCORES}
+    assert not tried
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_questions_take_turns(small: Path) -> None:
     interval = Interval(Code(255), Code(24))
     with tbgen.open_tablebase(small) as opened:
         known = ExitBounds(Tables(opened), SolvedCells())
-        ledger = Ledger(known, cell_of(chess.Board(RACE)), use_windows=True)
+        ledger = Ledger(known, cell_of(chess.Board(RACE)), use_thresholds=True)
         first = [next(ledger.questions(interval, Code(23))) for _ in range(13)]
         assert [len(set(first[start : start + 4])) for start in (0, 4, 8)] == [1, 1, 1]
         assert len(set(first)) == 3
@@ -142,7 +141,7 @@ def cell_of(board: chess.Board) -> Cell:
 
 
 def test_one_colour_is_enough_mostly() -> None:
-    """If the men determine how the cell lies below, no other window has to be covered."""
+    """If the men determine how the cell lies below, no other scores have to be distinguished."""
     root = cell_of(chess.Board("8/8/8/8/pr1k4/2R2P2/2K5/8 b - - 0 75"))
     below = cell_of(chess.Board("8/8/8/5P2/1r1k4/p1R5/2K5/8 b - - 0 75"))
     assert possible_colour_swaps(root, below) == {False}

@@ -18,8 +18,8 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import Block, part_of
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
+from tbgen.cells.interval import Interval
 from tbgen.cells.routes import Route, home_of_route, routes_of
-from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.zeroing import en_passant_configs, phases_after_pawn_steps
 from tests.support.exhaustive import exhaustive, sample

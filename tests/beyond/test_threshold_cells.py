@@ -23,10 +23,10 @@ from tbgen.cells.bounds import ENDS, LOWER, NO_RANK, WORST, BoundsGame, Callback
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
+from tbgen.cells.interval import Interval
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after
-from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES
 from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive
@@ -127,7 +127,7 @@ def test_blocks_and_single_positions_say_the_same(small: Path) -> None:
 def test_cells_side_by_side(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads change no answer; cells join if none depends on another and all are asked for thresholds."""
     monkeypatch.setattr("tbgen.cells.frames.MIN_THREADED_SLOTS", 0)
-    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 0)
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_THRESHOLD_SLOTS", 0)
     fens = (
         "8/8/7p/4k3/1p6/8/8/1K1R4 w - - 0 1",
         "8/8/8/1p2k2p/8/8/8/1K1R4 w - - 0 1",
@@ -156,7 +156,7 @@ def test_cells_side_by_side(small: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_only_what_may_prove_more_is_tried_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A solution two moves below may prove more, because exits are looked one ply ahead."""
-    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 0)
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_THRESHOLD_SLOTS", 0)
     fens = ("8/8/8/1p2k2p/8/8/8/1K1R4 w - - 0 1", "8/8/8/4k3/1p5p/8/8/1K1R4 w - - 0 1")
     cell, below = (
         Cell.of_board(board, mobile_squares(board)).canonical()[0] for board in map(chess.Board, fens)
@@ -226,7 +226,7 @@ def test_solving_asks_thresholds(small: Path, tables: Path, monkeypatch: pytest.
         right(source, cell, solution)
 
     monkeypatch.setattr(ThresholdCells, "add", add)
-    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 64**2)
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_THRESHOLD_SLOTS", 64**2)
     with tbgen.open_tablebase(tables) as full:
         for fen, accrued in (
             ("8/6R1/8/8/6k1/7p/8/3K4 b - - 3 1", "G4.0"),

@@ -9,8 +9,8 @@ from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, side_after
 from tbgen.cells.cell import SYMMETRIES, CellPosition
+from tbgen.cells.interval import Interval
 from tbgen.cells.routes import Route, home_of_route
-from tbgen.cells.window import Interval
 from tbgen.index.layout import IMAGE, MIRROR_RANKS, SIDES
 from tbgen.probe.states import ProbeResult
 from tbgen.probe.tablebase import Tablebase

@@ -1,4 +1,4 @@
-"""Arrays of a cell's values and depths: filling blocks, mapping to a window, and packing.
+"""Arrays of a cell's values and depths: filling blocks, and packing.
 
 A block has the bounds of all positions that a route leads to (``Block`` of :mod:`tbgen.cells.bounds`).
 """
@@ -82,35 +82,6 @@ def fill_with_exits(exits: Exits, side: int, bound: int, block_value: Codes, blo
         use_bound = depth == NO_EXIT or worse
         block_value[slot] = bound if use_bound else code
         block_depth[slot] = np.uint16(0) if use_bound else depth + np.uint16(1)
-
-
-@jit
-def map_exits_to_window(
-    value: Codes, depth: Plies, code_map: Codes, keeps_depth: Plies, mapped_value: Codes, mapped_depth: Plies
-) -> None:
-    """Map the values, uint8 (n,), and depths, uint16 (n,) or (0,), of exits to a window.
-
-    :param code_map: for each code, the value with which an exit counts in the window.
-    :param keeps_depth: for each code, 1 if the depth is kept, and 0 if the depth becomes 0.
-    """
-    for slot in range(len(value)):
-        mapped_value[slot] = code_map[value[slot]]
-    for slot in range(len(depth)):
-        mapped_depth[slot] = depth[slot] * keeps_depth[value[slot]]
-
-
-@jit
-def write_bounds(value: Codes, depth: Plies, bound: Codes, keeps_depth: Codes, unknown_depth: int) -> None:
-    """Replace values, uint8 (n,), and depths, uint16 (n,) or (0,), by the bounds that they prove.
-
-    :param bound: for each code, the bound that a value with this code proves.
-    :param keeps_depth: for each code, 1 if the depth is kept, and 0 if it becomes ``unknown_depth``.
-    """
-    for slot in range(len(depth)):
-        if not keeps_depth[value[slot]]:
-            depth[slot] = unknown_depth
-    for slot in range(len(value)):
-        value[slot] = bound[value[slot]]
 
 
 @jit
