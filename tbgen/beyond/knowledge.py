@@ -11,7 +11,7 @@ one. So a depth is reported only if the values and depths of all positions that 
 game then has only one solution.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import chess
@@ -42,7 +42,7 @@ from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, frame_of_cel
 from tbgen.cells.games import Games
 from tbgen.cells.interval import ALL_SCORES, Interval
 from tbgen.cells.routes import Route, home_of_route, routes_of
-from tbgen.cells.threshold import Threshold, can_ask, find_good_exits, proved_after
+from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, find_good_exits, proved_after
 from tbgen.index.layout import MIRROR_RANKS, Side
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
@@ -456,6 +456,10 @@ class States:
         scores_of: Callable[[Cell], Interval] = lambda cell: ALL_SCORES,
     ) -> None:
         self._exits, self._layers, self._guess, self._scores_of = exits, layers, guess, scores_of
+        self._relevant: dict[
+            Cell, tuple[Interval, Mapping[Threshold, ThresholdSolution], Sequence[Threshold]]
+        ] = {}
+        """The relevant scores of each cell, its solutions, and the thresholds that are relevant."""
 
     def answer(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of any cell."""
@@ -506,16 +510,22 @@ class States:
                 bounds[threshold.end] = threshold.bound
         return Interval(*bounds)
 
-    def _relevant_thresholds(self, cell: Cell) -> Iterator[Threshold]:
-        """Yield the thresholds about a canonical cell that may prove bounds among the relevant scores.
+    def _relevant_thresholds(self, cell: Cell) -> Sequence[Threshold]:
+        """Return the thresholds about a canonical cell that may prove bounds among the relevant scores.
 
         Of the thresholds beyond these scores, none is needed if that of the outermost score has been tried.
         """
-        scores, tried = self._scores_of(cell), self._exits.threshold_cells.thresholds(cell)
-        for threshold in tried:
-            inside = threshold._replace(bound=scores.nearest(threshold.bound))
-            if inside.bound != scores[inside.end] and (threshold == inside or inside not in tried):
-                yield threshold
+        scores, tried = self._scores_of(cell), self._exits.threshold_cells.solutions(cell)
+        entry = self._relevant.get(cell)
+        if entry is None or entry[0] != scores or entry[1] is not tried:
+            inside = {each: each._replace(bound=scores.nearest(each.bound)) for each in tried}
+            relevant = [
+                threshold
+                for threshold, nearest in inside.items()
+                if nearest.bound != scores[nearest.end] and (threshold == nearest or nearest not in tried)
+            ]
+            self._relevant[cell] = entry = scores, tried, relevant
+        return entry[2]
 
     def _look_up_codes(self, position: CellPosition, accrued: Code, fresh: Bounds) -> Answer:
         """Return the bounds of a state of a canonical cell that follow from the fresh bounds of the cell."""

@@ -116,8 +116,6 @@ class Ledger:
         """
         if not self._use_thresholds:
             return
-        if self._round[0] != interval:
-            self.retry_questions()
         codes, places = interval.codes(), list[int]()
         if accrued in codes:
             places = [codes.index(accrued), codes.index(accrued) + 1]
@@ -131,7 +129,7 @@ class Ledger:
             self._failures[question] += 1
 
     def retry_questions(self) -> None:
-        """Forget for which questions no cell to solve was found, because something has changed."""
+        """Forget for which questions no cell to solve was found, because more is known now."""
         self._failures.clear()
 
     @property

@@ -42,6 +42,9 @@ _MAX_RANKS_BYTES: Final = 1 << 29
 """Maximum memory of the ranks of cells, which further thresholds need."""
 
 
+_NO_SOLUTIONS: Final[Mapping[Threshold, ThresholdSolution]] = {}
+
+
 class ThresholdSource(ExitSource):
     """An exit source of thresholds: it says for which positions after a route they are proved."""
 
@@ -113,13 +116,16 @@ class ThresholdCells(ThresholdSource):
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether any threshold has been tried in a canonical cell."""
-        return bool(self._solutions_of(cell))
+        return bool(self.solutions(cell))
 
-    def _solutions_of(self, cell: Cell) -> Mapping[Threshold, ThresholdSolution]:
-        """Return the solutions of a canonical cell. Those on disk are read when they are first needed."""
+    def solutions(self, cell: Cell) -> Mapping[Threshold, ThresholdSolution]:
+        """Return the solutions of a canonical cell, a new mapping whenever they have changed.
+
+        Those on disk are read when they are first needed.
+        """
         if self._kept is not None and cell.size >= MIN_KEPT_SLOTS and cell not in self._solutions:
             self._solutions[cell] = {each.threshold: each for each in self._read(self._kept, cell)}
-        return self._solutions.get(cell, {})
+        return self._solutions.get(cell, _NO_SOLUTIONS)
 
     @staticmethod
     def _read(kept: KeptCells, cell: Cell) -> Iterator[ThresholdSolution]:
@@ -131,7 +137,7 @@ class ThresholdCells(ThresholdSource):
 
     def thresholds(self, cell: Cell) -> set[Threshold]:
         """Return the thresholds that have been tried in a canonical cell."""
-        return set(self._solutions_of(cell))
+        return set(self.solutions(cell))
 
     def version(self, cell: Cell) -> int:
         """Return a number that changes whenever a threshold has been tried in a cell, canonical or not."""
@@ -172,16 +178,16 @@ class ThresholdCells(ThresholdSource):
     def add(self, cell: Cell, solution: ThresholdSolution) -> None:
         """Keep a solution about a canonical cell. Thread-safe."""
         self._ranked.put((cell, solution.threshold), solution)
-        earlier = self._solutions_of(cell).get(solution.threshold)
+        earlier = self.solutions(cell).get(solution.threshold)
         proved = solution.proved if earlier is None else solution.proved | earlier.proved
         fresh = ThresholdSolution(solution.threshold, proved, np.empty((2, 0), np.uint8))
         with self._lock:
-            self._solutions[cell] = {**self._solutions_of(cell), solution.threshold: fresh}
+            self._solutions[cell] = {**self.solutions(cell), solution.threshold: fresh}
             self._versions[cell] = self.version(cell) + 1
 
     def solution(self, cell: Cell, threshold: Threshold) -> ThresholdSolution:
         """Return the solution of a threshold that has been tried in a canonical cell, without its ranks."""
-        return self._solutions_of(cell)[threshold]
+        return self.solutions(cell)[threshold]
 
     def ranked(self, cell: Cell, threshold: Threshold) -> ThresholdSolution | None:
         """Return the solution of a threshold with its ranks; None if they are no longer kept."""
@@ -195,7 +201,7 @@ class ThresholdCells(ThresholdSource):
         """Return whether a threshold has been tried in the home of a route."""
         home, symmetry = home_of_route(route).canonical()
         stored = threshold.swapped if symmetry & MIRROR_RANKS else threshold
-        return stored in self._solutions_of(home)
+        return stored in self.solutions(home)
 
     def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
         """Yield the thresholds at one end that have been tried after a route, and the proved positions."""
@@ -204,7 +210,7 @@ class ThresholdCells(ThresholdSource):
         if home not in self or (route.ep_square is not None and end != end_of(side)):
             return  # a possible en passant capture leaves only one end, as in SolvedCells.block
         swapped, cell = bool(symmetry & MIRROR_RANKS), route.subcell.minus_frozen(home_of_route(route))
-        for stored_threshold, solution in self._solutions_of(home).items():
+        for stored_threshold, solution in self.solutions(home).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold
             if threshold.end == end:
                 yield (
@@ -219,7 +225,7 @@ class ThresholdCells(ThresholdSource):
             return None
         swapped, image = bool(symmetry & MIRROR_RANKS), position.image(symmetry)
         bounds = list(WORST)
-        for stored_threshold, solution in self._solutions_of(home).items():
+        for stored_threshold, solution in self.solutions(home).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold
             if solution.is_proved(side_of(image.board), image.slot):
                 bounds[threshold.end] = threshold.better(bounds[threshold.end])

@@ -57,7 +57,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> set[Threshold]:
 def test_intervals_contain_what_tables_say(
     material: str, tables: Path, small: Path, tried: set[Threshold]
 ) -> None:
-    rng = random.Random(material + "?")
+    rng = random.Random(material + "!")
     with tbgen.open_tablebase(tables) as full:
         for _ in range(sample(1, 4)):
             board, accrued = random_board(rng, Material.parse(material)), score(rng)
@@ -124,7 +124,8 @@ def test_questions_take_turns(small: Path) -> None:
         assert Counter(remaining) == {first[0]: 1, first[4]: 2, first[8]: 2}
         assert all(len(each.codes()) == 2 and interval.covers(each) for each in remaining)
         assert list(ledger.questions(interval, Code(23))) == []
-        assert next(ledger.questions(Interval(Code(254), Code(24)), Code(23))), "the interval has changed"
+        ledger.retry_questions()
+        assert next(ledger.questions(interval, Code(23))) in remaining
 
 
 @pytest.mark.parametrize("share", [1 / 4, 1 / 2, 3 / 4])
