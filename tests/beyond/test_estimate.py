@@ -70,5 +70,5 @@ def test_promotions_beside_two_pieces(tmp_path: Path) -> None:
     assert wholes is not None
     assert wholes.cells == 4
     assert wholes.seconds > 4 * 60
-    assert wholes.memory > 3 << 30
+    assert wholes.memory > 2 << 30
     assert estimate([[root(PAWNS)]], Tablebase(tmp_path), 1, 100).wholes is None
