@@ -41,13 +41,14 @@ from tbgen.cells.cell import (
     PAWN,
     Cell,
     CellPosition,
+    Man,
     man_of,
     side_of,
 )
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.threshold import ProofLookup, Threshold, rank_cell, solve_threshold
+from tbgen.cells.threshold import ProofLookup, Threshold, ThresholdSolution, rank_cell, solve_threshold
 from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.words import Words
@@ -235,9 +236,9 @@ class PromotedCells(ThresholdSource):
     def __init__(self, tables: Tables, mobile_count: int = MAX_MOBILE) -> None:
         self._tables, self._mobile_count = tables, mobile_count
         self._proofs: dict[Cell, dict[tuple[int, Threshold], dict[int, Words]]] = {}
-        """Maps a whole cell, the kind of its promoted man, a threshold, and the square of the promoted man to
-        the positions with Black to move for which the threshold is proved. Their slots number the squares of
-        the other mobile men."""
+        """Maps a whole cell (the smaller of it and its mirror image), the kind of its promoted man, a
+        threshold, and the square of the promoted man to the positions with Black to move for which the
+        threshold is proved. Their slots number the squares of the other mobile men."""
 
     @property
     def nbytes(self) -> int:
@@ -321,15 +322,19 @@ class PromotedCells(ThresholdSource):
             for side in SIDES:
                 if (cell, side) in needed:
                     compressed[cell, side] = zlib_ng.compress(solution.proved[side], _COMPRESSION_LEVEL)
-            others, promoted = list(cell.mobile), man_of(WHITE_TO_MOVE, task.kind)
-            others.remove(promoted)
-            self._proofs.setdefault(cell, {})[task.kind, task.threshold] = {
-                square: gather_proofs(
-                    Cell.of_men(others, {square: promoted}), cell.mobile, 0, solution.proved[BLACK_TO_MOVE]
-                )
-                for square in chess.SquareSet(chess.BB_RANK_8 & ~cell.standing_mask)
-            }
+            self._keep(cell, task.kind, solution)
             yield cell
+
+    def _keep(self, cell: Cell, kind: int, solution: ThresholdSolution) -> None:
+        """Keep the positions of a whole cell in which a man of a certain kind has just been promoted."""
+        stored, symmetry = min((cell.image(symmetry), symmetry) for symmetry in (0, MIRROR_FILES))
+        others, promoted = _without(cell, kind)
+        self._proofs.setdefault(stored, {})[kind, solution.threshold] = {
+            square: gather_proofs(
+                Cell.of_men(others, {square: promoted}), cell.mobile, symmetry, solution.proved[BLACK_TO_MOVE]
+            )
+            for square in chess.SquareSet(chess.BB_RANK_8 & ~stored.standing_mask)
+        }
 
     def knows(self, route: Route) -> bool:
         """Return whether any threshold has been tried in the whole cell of a promotion."""
@@ -348,8 +353,7 @@ class PromotedCells(ThresholdSource):
         cell, square = replace(home, frozen=()), IMAGE[stored.symmetry][route.promoted_on]
         for kind, threshold, by_square in self._tried(home, stored):
             if threshold.end == end:
-                others = list(stored.cell.mobile)
-                others.remove(man_of(WHITE_TO_MOVE, kind))
+                others, _ = _without(stored.cell, kind)
                 yield threshold, gather_proofs(cell, others, stored.symmetry, by_square[square])
 
     def _tried(self, home: Cell, stored: "StoredImage") -> Iterator[tuple[int, Threshold, dict[int, Words]]]:
@@ -371,6 +375,13 @@ class PromotedCells(ThresholdSource):
             if int(by_square[square][slot >> 6]) >> (slot & 63) & 1:
                 bounds[threshold.end] = threshold.better(bounds[threshold.end])
         return Interval(*bounds)
+
+
+def _without(cell: Cell, kind: int) -> tuple[list[Man], Man]:
+    """Return the mobile men of a whole cell without a promoted one of a certain kind, and the latter."""
+    others, promoted = list(cell.mobile), man_of(WHITE_TO_MOVE, kind)
+    others.remove(promoted)
+    return others, promoted
 
 
 class StoredImage(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import chess
+import msgspec
 import numpy as np
 import pytest
 
@@ -26,6 +27,7 @@ from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.threshold import Threshold
+from tbgen.costs import RATES, StepRate
 from tbgen.probe.tablebase import Tablebase
 from tests.support.exhaustive import exhaustive
 from tests.support.exit_contract import check_source
@@ -165,6 +167,19 @@ def test_thresholds_keep_the_contract_of_exit_sources(known: ExitBounds) -> None
     assert universally == 0
 
 
+def test_mirrored_promotions_share_thresholds(known: ExitBounds, truth: Tables) -> None:
+    """First for one, then for its mirror image, and both times for both."""
+    route, mirrored = (
+        promotion(chess.Board(f"{rank}/8/8/8/8/6K1 w - - 0 1")) for rank in ("8/P6k/8", "8/k6P/8")
+    )
+    solve_all(known, route, THRESHOLDS[:2])
+    solve_all(known, mirrored, THRESHOLDS[2:])
+    for each in (route, mirrored):
+        assert known.promotions.next_task(each.destination, THRESHOLDS) is None
+        assert sum(1 for end in ENDS for _ in known.promotions.proofs_after(each, end)) == len(THRESHOLDS)
+        assert check_proofs(known, each, truth) == 1
+
+
 def test_what_the_promoting_side_may_hope_for_comes_first(known: ExitBounds) -> None:
     for fen in ("8/P6k/8/8/8/8/8/6K1 w - - 0 1", "6k1/8/8/8/8/8/p6K/8 b - - 0 1"):
         route = promotion(chess.Board(fen))
@@ -257,6 +272,11 @@ def test_the_cost_of_promotions_is_reported_if_memory_is_short(
     kings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
+    rates = {
+        **RATES.steps,
+        "whole cell": StepRate(nanoseconds=20, memory=100),
+    }  # more than for an ordinary cell
+    monkeypatch.setattr("tbgen.costs.RATES", msgspec.structs.replace(RATES, steps=rates))
     _, needed = wholes_cost([whole], 2)
     solution, _ = solved(kings, monkeypatch, needed - 1)
     assert solution.value is None
