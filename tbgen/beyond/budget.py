@@ -119,7 +119,8 @@ class Meter:
         self._max_bytes, self.threads = budget.memory, budget.threads
         self._cells_left: float | None = budget.cells
         self._deadline = time.perf_counter() + budget.seconds
-        self._suffice, self._is_decided = budget.suffice, False
+        self._suffice = budget.suffice
+        self._is_decided = False
         self._cell_seconds: dict[tuple[int, bool], float] = {}
         """Maps a number of slots, and whether the cell was solved again, to the seconds of the last
         solution."""

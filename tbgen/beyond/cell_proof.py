@@ -135,7 +135,9 @@ class _SideRouteFinder:
     def _route(self, origin: int | None, target: int, victim: int = 0, promotion: int = 0) -> ProofRoute:
         """Return the route of the man on ``origin``, or of any mobile man if ``origin`` is None."""
         standing = {square: man for square, man in self.standing.items() if victim or square != target}
-        mover, passed, quiet = self.cell.men, None, False
+        mover = self.cell.men
+        passed = None
+        quiet = False
         if origin is not None:
             man = standing.pop(origin)
             mover = len(self.cell.mobile) + list(self.standing).index(origin)
@@ -185,7 +187,8 @@ class CellProof:
     """
 
     def __init__(self, cell: Cell, sample_divisor: int = 1, threads: int = len(ENDS)) -> None:
-        self.cell, self._threads = cell, min(threads, len(ENDS))
+        self.cell = cell
+        self._threads = min(threads, len(ENDS))
         self.routes = list(proof_routes(cell))
         self.men = _men_of(cell)
         self.rank, self.legal = no_ranks(cell.size), no_positions(cell.size)
@@ -215,7 +218,8 @@ class CellProof:
             proof.check_values(proof.ranges)
             _raise_if_wrong(self.cell, end, proof.workers)
             (pool,) = pools_of_ends(frame, routes, exit_bounds, [end])
-            solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
+            solver = BoundsGame(frame, pool)
+            fresh = Block(value, bounds.depth[end])
             ranks = np.minimum(np.minimum(value, 255 - value), self.rank)[self.rank != NO_RANK]
             max_alive_rank = int(ranks.max(initial=0))
             states = 0
@@ -284,7 +288,8 @@ def prove_lookahead_block(
     :raises WrongBoundError: if a bound does not follow.
     """
     cell, side = route.destination, side_after(route)
-    bound, men = exit_bounds.bound(route, end), _men_of(cell)
+    bound = exit_bounds.bound(route, end)
+    men = _men_of(cell)
     routes = [each for each in proof_routes(cell) if each.route.side == side and not each.route.is_quiet]
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
@@ -341,7 +346,8 @@ def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
     if not workers.wrong:
         return
     problem, _, side, slot, level, stored, expected = workers.findings[0].tolist()
-    claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
+    claim = entry_of(stored, level)
+    accrued = "any score" if level == MIDDLE else score_of(level)
     if problem in (problems.NOWHERE, problems.MISSING, problems.WRONG_END):
         reason = PROBLEM_TEXTS[problem]
     elif problem == problems.NOT_BETWEEN:
@@ -361,7 +367,9 @@ def _men_of(cell: Cell) -> ProofMen:
 def _exits_of(men: ProofMen, routes: Iterable[ProofRoute], exit_bounds: BoundsSource, end: int) -> CellExits:
     """Return the values after the moves out of a cell, in its lower or its upper game."""
     exit_numbers = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
-    starts, blocks, size = [-1 - WORST[end]], [], 0
+    starts = [-1 - WORST[end]]
+    blocks = []
+    size = 0
     for each in routes:
         exit_numbers[python_of(way_number)(men, *each[:4])] = len(starts)
         block = exit_bounds.block(each.route, end)

@@ -132,7 +132,8 @@ class CellSolver:
             self.layers.free_memory(home.size) + memory_of("wins", whole_cell.size)
         ):
             raise OutOfBudgetError(Stop.MEMORY)
-        start, prove = time.perf_counter(), self._prover is not None
+        start = time.perf_counter()
+        prove = self._prover is not None
         wins = self._exits.wins.solve(whole_cell, self._exits, with_rounds=prove, threads=self._meter.threads)
         self._meter.record_mate_search(whole_cell.size, time.perf_counter() - start)
         self.ledger.add_whole_cell(whole_cell)
@@ -182,7 +183,8 @@ class CellSolver:
 
         :raises OutOfBudgetError: if the budget does not allow it.
         """
-        slots, repeated = self.ledger.work_slots(cell), self._exits.has_solved(cell)
+        slots = self.ledger.work_slots(cell)
+        repeated = self._exits.has_solved(cell)
         self._meter.require_cell(slots, repeated)
         memory_slots = max(slots, cell.size // 2)  # thresholds take much less time, but half of the memory
         if not self._meter.has_memory_for(memory_slots, self.layers.free_memory(memory_slots)):
@@ -204,7 +206,8 @@ class CellSolver:
             return self._try_thresholds({cell: thresholds for cell, thresholds in due.items() if thresholds})
         (task,) = tasks
         cell = task.cell
-        start, repeated = time.perf_counter(), cell in self._exits.cells
+        start = time.perf_counter()
+        repeated = cell in self._exits.cells
         try:
             games = self._games_of(task)
             sweep_start = time.perf_counter()
@@ -235,7 +238,8 @@ class CellSolver:
             except UnstorableCellError:
                 self.ledger.refused_cells.add(cell)
                 del asked[cell]
-        start, repeated = time.perf_counter(), {cell: self._exits.has_solved(cell) for cell in asked}
+        start = time.perf_counter()
+        repeated = {cell: self._exits.has_solved(cell) for cell in asked}
         try:
             self._exits.threshold_cells.solve(asked, self._exits.proofs, self._meter.threads)
         except MemoryError:  # the system has less memory than the budget allows
@@ -243,7 +247,8 @@ class CellSolver:
         seconds = (time.perf_counter() - start) / max(len(asked), 1)
         for cell, thresholds in asked.items():
             share = len(thresholds) / len(self.ledger.thresholds(cell))
-            slots, once = self.ledger.work_slots(cell), seconds / share
+            slots = self.ledger.work_slots(cell)
+            once = seconds / share
             self._meter.record_cell(slots, repeated[cell], once, once, count=slots / cell.size)
             self.ledger.add_thresholds(cell, thresholds)
         return bool(asked)

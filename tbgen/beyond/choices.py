@@ -143,7 +143,8 @@ class Chooser:
             remaining time, the result is empty.
         """
         promotion_homes: dict[Cell, None] = {}
-        seconds, whole_cells = 0.0, set[Cell]()
+        seconds = 0.0
+        whole_cells = set[Cell]()
         for home in homes:
             if home in self._ledger.homes_refused_for_mates or self._exits.has_table_of(home):
                 continue
@@ -173,7 +174,8 @@ class Chooser:
 
     def _affordable_tasks(self, tasks: Iterable[CellTask]) -> list[CellTask] | None:
         """Return the tasks as a list; None if the budget does not allow all of them."""
-        accepted, seconds = list[CellTask](), 0.0
+        accepted = list[CellTask]()
+        seconds = 0.0
         for each in tasks:
             accepted.append(each)
             seconds += self._seconds_of([each])

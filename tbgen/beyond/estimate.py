@@ -93,7 +93,8 @@ def estimate(
         processors do not count.
     :param max_cells: maximum number of cells to count.
     """
-    has_table, threads = make_table_check(tables), min(threads, processor_count())
+    has_table = make_table_check(tables)
+    threads = min(threads, processor_count())
     cells, complete = cells_to_solve(chain.from_iterable(roots), has_table, max_cells)
     further_cells = {
         home

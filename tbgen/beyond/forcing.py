@@ -242,7 +242,8 @@ class ForcingSearch:
         """
         while self.proof is None and not self.is_refuted:
             if any(root.position.is_refuted for root in self._roots):
-                self.is_refuted, self._positions = True, {}
+                self.is_refuted = True
+                self._positions = {}
                 return
             positions = list(_positions_of_play(self._roots))
             unexamined = [position for position in positions if position.moves is None]
@@ -390,7 +391,8 @@ def _propagate_refutation(position: AttackPosition) -> None:
 
 def _checks_and_moves_into_tables(board: chess.Board) -> Iterator[chess.Move]:
     """Yield the moves that give check, and the captures and pawn moves that may lead into tables."""
-    king, near_tables = board.king(not board.turn), chess.popcount(board.occupied) <= MAX_MEN + 1
+    king = board.king(not board.turn)
+    near_tables = chess.popcount(board.occupied) <= MAX_MEN + 1
     assert king is not None, "positions are valid"
     diagonal = chess.BB_DIAG_ATTACKS[king][chess.BB_DIAG_MASKS[king] & board.occupied]
     straight = chess.BB_RANK_ATTACKS[king][chess.BB_RANK_MASKS[king] & board.occupied]
@@ -460,7 +462,9 @@ class ForcingSearches:
         target comes first."""
         self.proofs: dict[chess.Color, ForcingProof] = {}
         """The best proof of each side; sides without a proof are missing."""
-        self._meter, self._memory, self._limit = meter, memory, 0
+        self._meter = meter
+        self._memory = memory
+        self._limit = 0
         self._shortage: Stop | None = None
         """The resource whose shortage ended the searches, if any."""
 
@@ -499,7 +503,8 @@ class ForcingSearches:
         :param shortage: the resource whose shortage ends the searches; None if there is none.
         """
         self._shortage = shortage
-        self._open, self._meter.forcing_bytes = {white: [] for white in chess.COLORS}, 0
+        self._open = {white: [] for white in chess.COLORS}
+        self._meter.forcing_bytes = 0
         gc.collect()  # positions refer to each other in cycles
 
     def _drop_useless_searches(self, search: ForcingSearch) -> None:
@@ -508,7 +513,8 @@ class ForcingSearches:
         After a proof these are the searches for targets that the bound reaches. After a refutation they are
         the searches for targets at least as strict, with at most as many answers.
         """
-        searches, proof = self._open[search.white], search.proof
+        searches = self._open[search.white]
+        proof = search.proof
         if proof is not None:
             self.proofs[search.white] = proof
             searches[:] = [other for other in searches if other.rank < rank_of_code(proof.bound)]

@@ -102,7 +102,8 @@ class Gaps:
     """
 
     def __init__(self, search: Search, memory: int, threads: int) -> None:
-        self._search, self._bounds = search, search.answer().bounds
+        self._search = search
+        self._bounds = search.answer().bounds
         self._memory, self._threads = memory, threads
         self._positions: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._costs: dict[_GapKind, tuple[float | None, int]] = {}
@@ -203,7 +204,8 @@ class Gaps:
 
         :returns: the resource that is needed, the number of mobile men, the seconds and the bytes.
         """
-        exits, cell = self._search.exits, step.after.cell
+        exits = self._search.exits
+        cell = step.after.cell
         pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
         if step.zeroing and pieces <= max(len(cell.mobile), MAX_MOBILE):
             self._solvable_cells[cell.canonical()[0]] = None

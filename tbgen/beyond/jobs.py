@@ -298,7 +298,8 @@ class Solver:
         :raises UsageError: if positions of this kind cannot be solved.
         :raises TbgenError: if a table cannot be used, or the result cannot be stored.
         """
-        counts, job = self.counts, Job(board, accrued, tables, suffice)
+        counts = self.counts
+        job = Job(board, accrued, tables, suffice)
         seconds = next(self._round_seconds())
         if self._needs_work(job, seconds):
             self._attempt(job, seconds)
@@ -320,7 +321,8 @@ class Solver:
 
         :raises TbgenError: if a result cannot be stored.
         """
-        remaining, costs = merge_jobs(jobs), JobCosts(self.memory, self.is_solved)
+        remaining = merge_jobs(jobs)
+        costs = JobCosts(self.memory, self.is_solved)
         max_seconds = math.inf if self.seconds is None else self.seconds
         first_waiting = [job for job in remaining if self._needs_work(job, next(self._round_seconds()))]
         self._share_count = max(1, min(len(first_waiting), self.processes.count if self.processes else 1))
@@ -340,7 +342,8 @@ class Solver:
 
     def _turns(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[tuple[JobTurn, float]]:
         """Yield each position when its turn comes, and its seconds, until the total time is used up."""
-        seconds_before, total = self.counts.seconds, len(waiting)
+        seconds_before = self.counts.seconds
+        total = len(waiting)
         while waiting and (allowed := self._seconds_allowed(seconds)):
             job = min(waiting, key=costs.cost_of)
             done, spent = total - len(waiting), self.counts.seconds - seconds_before
@@ -356,11 +359,14 @@ class Solver:
 
     def _attempts_side_by_side(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
         """Attempt positions in processes, the cheapest first, and yield each after its attempt."""
-        processes, turns = self.processes, self._turns(waiting, seconds, costs)
+        processes = self.processes
+        turns = self._turns(waiting, seconds, costs)
         assert processes is not None
         begun: dict[StateName, tuple[JobTurn, float]] = {}
         """Maps the state of each position in progress to its turn and the seconds for it."""
-        seconds_before, start, interrupt = self.counts.seconds, time.perf_counter(), None
+        seconds_before = self.counts.seconds
+        start = time.perf_counter()
+        interrupt = None
 
         def show(task: PositionTask, stage: SolveStage) -> None:
             self.turn, _ = begun[task.state]
@@ -481,14 +487,16 @@ class Solver:
         allowed = self._seconds_allowed(seconds)
         if not allowed:
             return
-        start, interrupt = time.perf_counter(), None
+        start = time.perf_counter()
+        interrupt = None
         result: SolveProof | TbgenError
         try:
             task = self._begin(job, allowed)
             start = time.perf_counter()
             result = self.prove(*task, self._report)
         except SolvingInterruptedError as error:
-            result, interrupt = SolveProof(error.solution.proved, Stop.INTERRUPT), error.interrupt
+            result = SolveProof(error.solution.proved, Stop.INTERRUPT)
+            interrupt = error.interrupt
         except TbgenError as error:
             result = error.with_traceback(None)
         finally:

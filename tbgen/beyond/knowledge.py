@@ -146,7 +146,8 @@ class ExitBounds:
         routes = self._routes_ahead(frame, threshold.prover, end)
         if not routes:
             return False
-        key, versions = (cell, threshold), self._versions_of(routes)
+        key = (cell, threshold)
+        versions = self._versions_of(routes)
         entry = self._proofs_ahead.get(key)
         if entry is None or entry[0] != versions:
             by_number = {after.number: self._stored_proofs(after, threshold) for after in routes}
@@ -243,7 +244,8 @@ class ExitBounds:
 
     def _lookahead_bounds(self, position: CellPosition) -> Interval:
         """Return the bounds that follow from the best capture or pawn move of the side to move."""
-        bounds, end = list(WORST), end_of(side_of(position.board))
+        bounds = list(WORST)
+        end = end_of(side_of(position.board))
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
@@ -256,7 +258,8 @@ class ExitBounds:
         Looking one ply ahead cannot narrow final bounds. The bounds are at least as narrow as those that hold
         for all positions of the cell.
         """
-        bounds, final = Interval(*(trivial_bound(position.cell, end) for end in ENDS)), False
+        bounds = Interval(*(trivial_bound(position.cell, end) for end in ENDS))
+        final = False
         if position.is_over:
             bounds = Interval(position.position_score, position.position_score)
         for source in self._sources:
@@ -341,7 +344,8 @@ class CellLayers:
         :param accrued: the accrued score; None if it is the position score.
         :param guess: whether to guess, rather than to try the threshold again.
         """
-        cell, thresholds = position.cell, self._exits.threshold_cells
+        cell = position.cell
+        thresholds = self._exits.threshold_cells
         place = side_of(position.board), position.slot
         solution = thresholds.solution(cell, threshold)
         if accrued is None or not solution.depends_on(accrued):
@@ -500,7 +504,8 @@ class States:
     def _with_thresholds(self, position: CellPosition, accrued: Code, interval: Interval) -> Interval:
         """Return bounds of a state of a canonical cell, narrowed by what follows from thresholds about the
         cell."""
-        bounds, cell = list(interval), position.cell
+        bounds = list(interval)
+        cell = position.cell
         score = None if accrued == position.position_score else accrued
         guess = self._guess and cell.size >= _MIN_GUESSED_SLOTS
         for threshold in self._relevant_thresholds(cell):
@@ -515,7 +520,8 @@ class States:
 
         Of the thresholds beyond these scores, none is needed if that of the outermost score has been tried.
         """
-        scores, tried = self._scores_of(cell), self._exits.threshold_cells.solutions(cell)
+        scores = self._scores_of(cell)
+        tried = self._exits.threshold_cells.solutions(cell)
         entry = self._relevant.get(cell)
         if entry is None or entry[0] != scores or entry[1] is not tried:
             inside = {each: each._replace(bound=scores.nearest(each.bound)) for each in tried}
@@ -529,12 +535,10 @@ class States:
 
     def _look_up_codes(self, position: CellPosition, accrued: Code, fresh: Bounds) -> Answer:
         """Return the bounds of a state of a canonical cell that follow from the fresh bounds of the cell."""
-        score, cell, side, slot = (
-            position.position_score,
-            position.cell,
-            side_of(position.board),
-            position.slot,
-        )
+        score = position.position_score
+        cell = position.cell
+        side = side_of(position.board)
+        slot = position.slot
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh

@@ -116,7 +116,8 @@ class Ledger:
         """
         if not self._use_thresholds:
             return
-        codes, places = interval.codes(), list[int]()
+        codes = interval.codes()
+        places = list[int]()
         if accrued in codes:
             places = [codes.index(accrued), codes.index(accrued) + 1]
         self._round = (interval, self._round[1] + 1 if self._round[0] == interval else 0)

@@ -149,7 +149,8 @@ class LineMaker:
             ):
                 return
             best_move = self._best_move(positions[end], accrued, end)
-            move, claims = best_move.step.move, self._bounds_by_end(positions, accrued)
+            move = best_move.step.move
+            claims = self._bounds_by_end(positions, accrued)
             steps = {each: self._find_step(position, move) for each, position in positions.items()}
             inside = {each: step.after for each, step in steps.items() if step.is_inside}
             bounds_after = self._bounds_by_end(inside, best_move.accrued)
@@ -163,7 +164,8 @@ class LineMaker:
 
     def _forcing_line(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by forcing moves, with the continuation in tables."""
-        board, score = self.searches[LOWER].position.board.copy(stack=False), signed_of(accrued)
+        board = self.searches[LOWER].position.board.copy(stack=False)
+        score = signed_of(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)

@@ -156,7 +156,8 @@ class PlayFollower:
             self._add_state(plies, deviations, image, image.position_score)
 
     def _add_state(self, plies: int, deviations: int, position: CellPosition, accrued: Code) -> None:
-        key, order = _state_key(position, accrued), next(self._insertions)
+        key = _state_key(position, accrued)
+        order = next(self._insertions)
         earlier = self._deviations.get(key)
         if earlier is None:
             heappush(self._by_plies, (plies, order, position, accrued))

@@ -118,7 +118,8 @@ class WonCells(ExitSource):
             stored_cell is None or end != route.side
         ):  # White's mates bound the lower end, Black's the upper end
             return None
-        wins, symmetry = self._wins[stored_cell.cell], stored_cell.symmetry
+        wins = self._wins[stored_cell.cell]
+        symmetry = stored_cell.symmetry
         assert route.promoted_on is not None, "only promotions are searched"
         index = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
         won = _won_with_man_on(wins, index, IMAGE[symmetry][route.promoted_on])
@@ -201,7 +202,8 @@ def _won_with_man_on(wins: Wins, index: int, square: int) -> Flags:
 
     :param index: index of the man among the mobile men. The slots number the squares of the other men.
     """
-    words, scalars = wins.won[BLACK_TO_MOVE], len(wins.cell.mobile) - 1
+    words = wins.won[BLACK_TO_MOVE]
+    scalars = len(wins.cell.mobile) - 1
     if index == scalars:
         bits: Flags = (words >> np.uint64(square) & np.uint64(1)).astype(np.bool_)
         return bits
@@ -347,10 +349,12 @@ class PromotedCells(ThresholdSource):
     def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
         """Yield the thresholds at one end that have been tried after a promotion, and the proved
         positions."""
-        home, stored = route.destination, self._stored(route.destination, route.side)
+        home = route.destination
+        stored = self._stored(route.destination, route.side)
         if route.promoted_on is None or stored is None:
             return
-        cell, square = replace(home, frozen=()), IMAGE[stored.symmetry][route.promoted_on]
+        cell = replace(home, frozen=())
+        square = IMAGE[stored.symmetry][route.promoted_on]
         for kind, threshold, by_square in self._tried(home, stored):
             if threshold.end == end:
                 others, _ = _without(stored.cell, kind)
@@ -365,11 +369,13 @@ class PromotedCells(ThresholdSource):
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position directly after a promotion; None if nothing is known about it."""
-        home, side = position.cell, SIDES[position.board.turn]
+        home = position.cell
+        side = SIDES[position.board.turn]
         stored = self._stored(home, side) if self._proofs else None
         if stored is None:
             return None
-        bounds, slot = list(WORST), position.image(stored.symmetry).slot
+        bounds = list(WORST)
+        slot = position.image(stored.symmetry).slot
         square = IMAGE[stored.symmetry][home.frozen[0].square]
         for _, threshold, by_square in self._tried(home, stored):
             if int(by_square[square][slot >> 6]) >> (slot & 63) & 1:

@@ -254,7 +254,8 @@ class Prover:
         :param cell_count: number of solutions that are proved.
         :param sampled_count: number of these solutions in which only a sample of the positions is proved.
         """
-        start, old = time.perf_counter(), self.proof
+        start = time.perf_counter()
+        old = self.proof
         states = prove()
         self.proof = ForwardProof(old.cells + cell_count, old.states + states, old.sampled + sampled_count)
         self._meter.extend_time_limit(time.perf_counter() - start)

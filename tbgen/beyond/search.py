@@ -164,7 +164,8 @@ class Search:
 
     def steps(self) -> Iterator[Step]:
         """Yield the moves of the state in the order in which they are generated in its canonical cell."""
-        image, steps = IMAGE[self._symmetry], {step.move: step for step in self.position.moves()}
+        image = IMAGE[self._symmetry]
+        steps = {step.move: step for step in self.position.moves()}
         for move in self.position.image(self._symmetry).board.legal_moves:
             yield steps[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
@@ -214,10 +215,12 @@ class Search:
 
     def _narrow(self) -> bool:
         """Solve cells that may narrow the bounds of the state; return whether any cell to solve was found."""
-        root, ledger = self.position.image(self._symmetry), self._ledger
+        root = self.position.image(self._symmetry)
+        ledger = self._ledger
         for wide, states in product((False, True), (self._guesses, self._followed)):
             follower = PlayFollower(states, root, self._score, ledger.is_solved, wide, ledger.relevant_scores)
-            max_states, exhausted = 0, False
+            max_states = 0
+            exhausted = False
             is_first_try = ledger.asks_threshold and not ledger.is_retried
             limit = _MAX_STATES // _THRESHOLD_STATES_DIVISOR if is_first_try else _MAX_STATES
             while not exhausted and self._has_time():
@@ -294,7 +297,8 @@ class Search:
 
         If it did not, the home is refused.
         """
-        task, meter = self.next_promotion_task(home), self._meter
+        task = self.next_promotion_task(home)
+        meter = self._meter
         assert task is not None, home
         seconds, memory = wholes_cost(task.cells, self.exits.wins.mobile_count, meter.threads)
         try:
@@ -320,7 +324,9 @@ class Search:
 
         :returns: whether the search may continue: a cell was solved, or a refusal may lead to other choices.
         """
-        count_before, spent, refused_before = self.solve_count, 0, len(self._ledger.homes_refused_for_mates)
+        count_before = self.solve_count
+        spent = 0
+        refused_before = len(self._ledger.homes_refused_for_mates)
         above: set[Cell] = set()
         for choice in choices:
             is_enough = choice.is_late or spent > self._chooser.cost_of(

@@ -178,7 +178,9 @@ class BoundsCollector:
         The search does not run after an interrupt, or if the value has already been proved. If the search's
         cell cannot be solved, only the bounds that are available without the cell are added.
         """
-        is_over, stop, refusal = search.position.is_over, None, None
+        is_over = search.position.is_over
+        stop = None
+        refusal = None
         with self._recording_interrupt():
             try:
                 if not (is_over or self.interrupt or self.best.bounds.exact):
@@ -190,7 +192,8 @@ class BoundsCollector:
         self._stops |= {stop} if stop else set()
         self.solve_count += search.solve_count
         answer = search.answer()
-        before, is_first = self.best, not self.best_searches
+        before = self.best
+        is_first = not self.best_searches
         self.best = before.intersection(answer)
         better = [end for end in ENDS if before.bounds[end] != self.best.bounds[end] or answer.bounds.exact]
         self.best_searches = self.best_searches or [search for _ in ENDS]
@@ -278,7 +281,8 @@ class BoundsCollector:
             for search, proof in zip(self.best_searches, self._forcing, strict=True)
         )
         accrued = GScore.from_code(self.accrued)
-        exact, tables = best.bounds.exact, self.best_searches[LOWER].exits.tables
+        exact = best.bounds.exact
+        tables = self.best_searches[LOWER].exits.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(
             *(position_score(board), accrued, *scores(best.bounds), best.depth, moves, self.solve_count),

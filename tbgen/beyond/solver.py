@@ -200,7 +200,8 @@ def _solve_with_cells(
         meter.record_bounds(proved)
         progress(SolveStage(*proved, collection.solve_count + cells, cells_left, eta))
 
-    searches, report_turn = None, partial(report, WORST, 0)
+    searches = None
+    report_turn = partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:
         # If all men are mobile, cells usually prove the same bounds as forcing moves, and depths as well.
         # Otherwise cells may prove little.

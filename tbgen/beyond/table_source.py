@@ -355,7 +355,8 @@ def _may_follow_promotion(position: CellPosition) -> bool:
 
 def _probe_inputs(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
     """Return the letters of all men of a cell, and their squares, uint8 (slots, men)."""
-    slots, last_index = np.arange(cell.size), len(cell.mobile) - 1
+    slots = np.arange(cell.size)
+    last_index = len(cell.mobile) - 1
     squares = np.empty((cell.size, cell.men), np.uint8)
     for index in range(last_index + 1):
         squares[:, index] = slots >> 6 * (last_index - index) & 63
@@ -369,7 +370,8 @@ def _location_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
     :returns: material, phase, side to move in the table, and the symmetry that maps positions to the table.
     """
     material, swapped = cell.material()
-    layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns
+    layout = layout_of(material)
+    pawns = reversed(cell.pawns) if swapped else cell.pawns
     squares = [square for own in pawns for square in chess.scan_forward(own)]
     for symmetry in (0, MIRROR_FILES):
         symmetry |= MIRROR_RANKS if swapped else 0

@@ -81,7 +81,8 @@ def gather_proofs(cell: Cell, men: Sequence[Man], symmetry: int, proved: Words) 
     :param men: the mobile men of the stored cell.
     :param proved: uint64 (words,): the same bits for the stored cell.
     """
-    letters, swapped = [(man.colour, man.kind) for man in men], bool(symmetry & MIRROR_RANKS)
+    letters = [(man.colour, man.kind) for man in men]
+    swapped = bool(symmetry & MIRROR_RANKS)
     shifts, squares = np.array(list(places_of(cell, letters, swapped)), np.int64).T.copy()
     words: Words = np.empty(max(cell.size // 64, 1), np.uint64)
     gather_bits(proved, shifts, squares, symmetry, words)
@@ -209,7 +210,8 @@ class ThresholdCells(ThresholdSource):
         home, symmetry = home_of_route(route).canonical()
         if home not in self or (route.ep_square is not None and end != end_of(side)):
             return  # a possible en passant capture leaves only one end, as in SolvedCells.block
-        swapped, cell = bool(symmetry & MIRROR_RANKS), route.subcell.minus_frozen(home_of_route(route))
+        swapped = bool(symmetry & MIRROR_RANKS)
+        cell = route.subcell.minus_frozen(home_of_route(route))
         for stored_threshold, solution in self.solutions(home).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold
             if threshold.end == end:
@@ -223,7 +225,8 @@ class ThresholdCells(ThresholdSource):
         home, symmetry = position.cell.canonical()
         if home not in self:
             return None
-        swapped, image = bool(symmetry & MIRROR_RANKS), position.image(symmetry)
+        swapped = bool(symmetry & MIRROR_RANKS)
+        image = position.image(symmetry)
         bounds = list(WORST)
         for stored_threshold, solution in self.solutions(home).items():
             threshold = stored_threshold.swapped if swapped else stored_threshold

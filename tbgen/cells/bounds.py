@@ -184,7 +184,9 @@ class BoundsGame:
             than this value for the side. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
-            phase, (exits, _), words = workspace.phase, spare_memory(workspace), workspace.frame.words
+            phase = workspace.phase
+            (exits, _) = spare_memory(workspace)
+            words = workspace.frame.words
             men = make_men()
             mark_legal(workspace.frame, phase.legal, men, 0, words)
             find_side_exits(
@@ -336,7 +338,8 @@ def side_after(route: Route) -> Side:
 def max_moves(cell: Cell, side: Side) -> int:
     """Return an upper bound on the number of legal moves that a side has in any position of a cell."""
     men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
-    pawns, promoting_rank = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
+    pawns = cell.pawns[side]
+    promoting_rank = chess.BB_RANK_2 if side else chess.BB_RANK_7
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
     moves += _PAWN_MOVES * chess.popcount(pawns & ~promoting_rank) + _PROMOTING_MOVES * chess.popcount(
         pawns & promoting_rank

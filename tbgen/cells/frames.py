@@ -251,7 +251,8 @@ def pools_of(
     :param unknown: for each end, the code to use for positions whose code in a block is ``NONE``.
     :param mapper: a function like ``map``, which may distribute the copying over threads.
     """
-    block_number, ends = np.zeros(ROUTE_COUNT, np.int16), range(len(unknown))
+    block_number = np.zeros(ROUTE_COUNT, np.int16)
+    ends = range(len(unknown))
     block_number[list(bounds)] = np.arange(1, len(bounds) + 1)
     begin = np.empty((len(unknown), len(bounds) + 1), np.int64)
     begin[:, 0] = [-1 - code for code in unknown]
@@ -303,7 +304,9 @@ def pool_of_proofs(lineup: Lineup, proofs: Mapping[int, Words | bool], prover: S
     """
     block_number = np.zeros(ROUTE_COUNT, np.int16)
     block_number[list(proofs)] = np.arange(1, len(proofs) + 1)
-    start, words, size = [int(NOTHING_PROVED)], [np.zeros(0, np.uint64)], 0
+    start = [int(NOTHING_PROVED)]
+    words = [np.zeros(0, np.uint64)]
+    size = 0
     for each in proofs.values():
         if isinstance(each, bool):
             start.append(int(ALL_PROVED if each else NOTHING_PROVED))

@@ -103,7 +103,8 @@ def _pack_side(bounds: Bounds, side: Side) -> PackedSide:
 
 def _find_entries(bounds: Bounds, side: Side) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.int64]]:
     """Return the entry number of each slot, and the distinct entries and their frequencies by number."""
-    number, capacity = np.empty(bounds.cell.size, np.uint32), _INITIAL_ENTRY_CAPACITY
+    number = np.empty(bounds.cell.size, np.uint32)
+    capacity = _INITIAL_ENTRY_CAPACITY
     value, depth = (tuple(array[end, side] for end in ENDS) for array in (bounds.value, bounds.depth))
     worst = int(WORST[0]), int(WORST[1])
     while True:

@@ -76,7 +76,8 @@ def solve_wins(cell: Cell, wins_of: WinLookup, *, with_rounds: bool = False, thr
 
 
 def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Executor) -> Wins:
-    frame, buffer = frame_of_cell(cell).frame, python_of(move_buffer)
+    frame = frame_of_cell(cell).frame
+    buffer = python_of(move_buffer)
     legal_after, won_after_capture = _positions_after_captures(cell, wins_of, executor)
     pushes, legal_pushed, won_pushed = _get_pushes(cell, wins_of, executor)
     black_pawns, won_after_pawn_capture = _wins_taking_pawns(cell, wins_of, executor)

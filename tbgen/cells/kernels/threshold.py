@@ -158,7 +158,9 @@ def _escaping(
     search: Attractors, mover: int, word: int, squares: Ints, occupied: Word, bits: Word, after: Words
 ) -> Word:
     """The positions among ``bits`` without a quiet move to one of the positions ``after``."""
-    frame, stuck, bit_man = search.frame, bits, search.frame.scalars
+    frame = search.frame
+    stuck = bits
+    bit_man = search.frame.scalars
     moves = frame.moves
     if frame.mover_colours[bit_man] == mover:
         stuck &= ~reach(moves, frame.kinds[bit_man], after[word], ~occupied)
@@ -179,7 +181,9 @@ def _join_attacker(
     search: Attractors, attacker: int, word: int, bits: Word, rank: int, marking: bool
 ) -> None:
     """Add positions with the attacker to move to its attractor, and mark the words before them."""
-    frame, defender, buffer = search.frame, 1 - attacker, search.earlier_buffer
+    frame = search.frame
+    defender = 1 - attacker
+    buffer = search.earlier_buffer
     search.open[attacker, word] &= ~bits
     search.escapes[attacker, word] &= ~bits
     _join(search, attacker, word, bits, rank)
@@ -197,7 +201,9 @@ def _join_attacker(
 def _join_before(search: Attractors, attacker: int, word: int, bits: Word, rank: int, marking: bool) -> None:
     """Add the positions from which the attacker can move to its positions ``bits`` of a word, in which the
     defender is to move."""
-    frame, bit_man, buffer = search.frame, search.frame.scalars, search.buffer
+    frame = search.frame
+    bit_man = search.frame.scalars
+    buffer = search.buffer
     for index in range(list_scalar_successors(frame, word, bits, attacker, buffer)):
         new = buffer.bits[index] & search.open[attacker, buffer.word[index]]
         if new:

@@ -162,7 +162,9 @@ def _wins_on_square(
     :param won: uint64 (words,): the positions after the capture that White wins, by the squares of the mobile
         men.
     """
-    frame, bit_man, result = search.frame, search.frame.scalars, ZERO
+    frame = search.frame
+    bit_man = search.frame.scalars
+    result = ZERO
     for man in range(bit_man):
         origin, kind = squares[man], frame.kinds[man]
         if frame.colours[man] == WHITE and attacks_along(ORTHODOX, kind, origin, square):
@@ -200,7 +202,8 @@ def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bit
         able |= legal
         legal &= ~search.won_pushed[number, word]
         if legal and target < 8:
-            blockers, won = occupied & ~BIT[search.black_pawns[row]], search.won_after_pawn_capture[row]
+            blockers = occupied & ~BIT[search.black_pawns[row]]
+            won = search.won_after_pawn_capture[row]
             legal &= ~_wins_on_square(search, squares, word, blockers, legal, target, won)
         escapes |= legal
     return able | escapes, escapes
@@ -227,7 +230,9 @@ def _reaching(search: WinSearch, word: int, squares: Ints, occupied: Word, bits:
     :param bits: the positions of the word to examine.
     :param after: uint64 (words,): a set of positions with White to move.
     """
-    frame, unreachable, bit_man = search.frame, bits, search.frame.scalars
+    frame = search.frame
+    unreachable = bits
+    bit_man = search.frame.scalars
     if frame.colours[bit_man] == BLACK:
         unreachable &= ~reach(ORTHODOX, frame.kinds[bit_man], after[word], ~occupied)
     for man in range(bit_man):
@@ -320,7 +325,8 @@ def _capture_wins_of_word(search: WinSearch, word: int, legal: Word) -> Word:
     occupied = decode(search.frame, word, squares)
     won = _find_captures(search, squares, WHITE, occupied, legal)[1]
     for row in range(len(search.black_pawns)):
-        square, after = search.black_pawns[row], search.won_after_pawn_capture[row]
+        square = search.black_pawns[row]
+        after = search.won_after_pawn_capture[row]
         won |= _wins_on_square(search, squares, word, occupied, legal, square, after)
     return won
 
