@@ -224,6 +224,16 @@ def require_whole(noun: str, number: object, minimum: int) -> None:
         raise UsageError(f"the {noun} is {number}: expected {minimum} or more")
 
 
+def require_truth(noun: str, value: object) -> None:
+    """Check that an argument is True or False.
+
+    :param noun: name of the argument, for messages.
+    :raises TypeError: if it is not. An integer, or text such as "no", is not.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{noun} cannot be {type(value).__name__}: expected True or False")
+
+
 def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result | TbgenError:
     """Return the result of a function, or the TbgenError that it raises.
 

@@ -28,6 +28,7 @@ from tbgen.errors import (
     PositionError,
     TbgenError,
     UsageError,
+    require_truth,
     require_whole,
     result_or_error,
 )
@@ -710,6 +711,8 @@ def open_tablebase(
     :raises TypeError: if an argument has a wrong type.
     """
     require_whole("number of bytes", cache_bytes, 0)
+    for noun, value in ("depths", depths), ("check", check), ("castling", castling):
+        require_truth(noun, value)
     for directory in directories or (os.environ.get("TBGEN_DIR") or None,):
         if not isinstance(directory, str | PathLike | None):
             raise TypeError(

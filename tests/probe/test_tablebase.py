@@ -163,6 +163,9 @@ def test_what_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
                 UsageError, match=f"^there is no directory {given}: give those in which tables "
             ):
                 open_tablebase(*directories)
+    for name in ("depths", "check", "castling"):
+        with pytest.raises(TypeError, match=f"{name} cannot be str: expected True or False"):
+            tbgen.open_tablebase(tmp_path, **{name: "no"})  # type: ignore[arg-type]
     for wrong, words in ((3.5, "float: expected paths"), ([tmp_path], "list: expected paths, one argument")):
         with pytest.raises(TypeError, match=f"a directory cannot be {words}"):
             open_tablebase(wrong)  # type: ignore[arg-type]

@@ -274,8 +274,8 @@ function scoreText({player, opponent, points, games: played, elo, test}, perEnco
     return words.join("; ")
 }
 
-/** Return how a game ended; the basis is added unless the reason contains it. @type {(game: FinishedGame) => string} */
-const endingText = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
+/** Return how a game ended; the basis is added unless the reason contains its first word. @type {(game: FinishedGame) => string} */
+const endingText = ({reason, basis}) => reason.toLowerCase().includes(basis.split(" ")[0]) ? reason : `${reason} (${basis})`
 
 /** @type {(number: number) => string} */ const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
 
