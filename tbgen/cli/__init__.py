@@ -1,5 +1,6 @@
 """The command line: each command is a module whose function ``run`` is a click command."""
 
+import gc
 import os
 import signal
 import sys
@@ -24,4 +25,5 @@ def entry_point() -> None:
 
         remove_fallback()
         os._exit(code)
+    gc.freeze()  # else the interpreter would look for garbage in all that it has loaded before it ends
     sys.exit(code)
