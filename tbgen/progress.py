@@ -1,7 +1,8 @@
-"""Progress of long work on tables and positions: reporters, and the estimate of the remaining time."""
+"""Progress of long work on tables and positions: reporters, counts, and the estimated remaining time."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from tbgen.board.material import Material
@@ -37,6 +38,24 @@ SolveProgress = Callable[[SolveStage], None]
 
 def ignore_solve_progress(stage: SolveStage) -> None:
     """Ignore progress."""
+
+
+@dataclass(slots=True)
+class SolveCounts:
+    """Numbers of games by the outcome of solving their positions, and the time spent."""
+
+    asked: int = 0
+    """Number of all games whose positions were to be solved."""
+    solved: int = 0
+    """Number of games whose positions were attempted, whatever was proved."""
+    known: int = 0
+    """Number of games for which earlier results sufficed."""
+    refused: int = 0
+    """Number of games whose positions cannot be solved."""
+    out_of_time: int = 0
+    """Number of games for which no time remained."""
+    seconds: float = 0.0
+    """Time spent on solving."""
 
 
 class Reporter(Protocol):

@@ -27,7 +27,7 @@ from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.states import accrued_in_r_mobility
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
+from tbgen.progress import SolveCounts, SolveProgress, SolveStage, ignore_solve_progress
 
 if TYPE_CHECKING:
     from tbgen.beyond.prover_processes import ProverProcesses
@@ -197,24 +197,6 @@ def _raise_interrupt(interrupt: KeyboardInterrupt) -> None:
     raise interrupt
 
 
-@dataclass(slots=True)
-class SolveCounts:
-    """Numbers of games by the outcome of solving their positions, and the time spent."""
-
-    asked: int = 0
-    """Number of all games whose positions were to be solved."""
-    solved: int = 0
-    """Number of games whose positions were attempted, whatever was proved."""
-    known: int = 0
-    """Number of games for which earlier results sufficed."""
-    refused: int = 0
-    """Number of games whose positions cannot be solved."""
-    out_of_time: int = 0
-    """Number of games for which no time remained."""
-    seconds: float = 0.0
-    """Time spent on solving."""
-
-
 class JobTurn(NamedTuple):
     """The position that is being solved, and its place in the current round."""
 
@@ -279,6 +261,11 @@ class Solver:
     """Number of positions that are solved side by side, and share memory and threads."""
     _is_stopped: bool = field(default=False, init=False)
     """Whether :meth:`stop` has been called, or an interrupt has occurred."""
+
+    @staticmethod
+    def collector(next_name: Callable[[], str]) -> JobCollector:
+        """Return a substitute that records positions for :meth:`work_on`."""
+        return JobCollector(next_name)
 
     def solve(
         self,

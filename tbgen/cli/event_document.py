@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from tbgen.beyond.jobs import SolveCounts
 from tbgen.documents import UNSET, Document, UnsetType
 from tbgen.games.standings.json_files import StandingsDocument
 from tbgen.match.messages import Summary
+from tbgen.progress import SolveCounts
 
 
 class EventDocument(Document):

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from tbgen.beyond.jobs import JobCollector, SolveCounts
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
@@ -26,6 +25,7 @@ from tbgen.games.game_options import FiftyMoveRule, GameOptions, unknown_scoring
 from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, open_for_reading
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
+from tbgen.progress import SolveCounts
 from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, number
 
@@ -150,11 +150,11 @@ class GameRun:
             unless the caller reports the games.
         :raises TbgenError: if a file cannot be read.
         """
-        if not self.solves_first:
-            return
         watch = self.solver_watch
+        if watch.solver is None or not self.solves_first:
+            return
         adjudicator = self.adjudicator
-        to_solve = JobCollector(lambda: watch.game)
+        to_solve = watch.solver.collector(lambda: watch.game)
         collector = replace(adjudicator.without_solver(), solver=to_solve, on_solve=adjudicator.on_solve)
         for path in self.files:
             with self._open(path, collector) as (_, games):

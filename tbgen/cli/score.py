@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
-from tbgen.beyond.jobs import SolveCounts
 from tbgen.board.scoring import Scheme
 from tbgen.cli.games import AdjudicationOptions, DoubtDocument, GameRun, TallyDocument
 from tbgen.cli.options import AsJson, Directory, ParsedType, Setting, Url, WordList, command
@@ -41,6 +40,7 @@ from tbgen.games.standings.tables import KEYS, overview_keys
 from tbgen.games.standings.tables import tables as all_tables
 from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy, parse_names
 from tbgen.games.standings.tournament import EventResult, LeftOutCounts
+from tbgen.progress import SolveCounts
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import composed, counted
 

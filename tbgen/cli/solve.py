@@ -39,7 +39,8 @@ from tbgen.cli.options import (
     command,
 )
 from tbgen.cli.probe import positions_of
-from tbgen.cli.solver_options import Resources, SourceOptions, Watch
+from tbgen.cli.solver_options import SourceOptions, Watch
+from tbgen.cli.solver_resources import Resources
 from tbgen.cli.streams import batches_of_lines, print_document, say
 from tbgen.documents import UNSET, Document, EndsDocument, Plies, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote

@@ -4,22 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from tbgen.beyond.budget import Budget
 from tbgen.beyond.extra_sources import ExtraSources
-from tbgen.beyond.jobs import FIRST_SECONDS, Job, SolveCounts, Solver
-from tbgen.beyond.kept import DEFAULT_BYTES
-from tbgen.beyond.provers import CellProver, process_count
-from tbgen.beyond.results import SolveResults, open_results
 from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cli.bars import ProgressLine, stage_text
 from tbgen.cli.options import CellDirectory, OptionGroup, PositiveCount, Setting, Size, SyzygyFiles, Time
 from tbgen.cli.streams import say
 from tbgen.errors import UsageError, printable
-from tbgen.progress import SolveStage
+from tbgen.progress import SolveCounts, SolveStage
 from tbgen.text import counted, duration, number
+
+if TYPE_CHECKING:
+    from tbgen.beyond.jobs import Job, Solver
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,28 @@ class SolvingOptions(OptionGroup):
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
         watch = Watch()
-        file = self.solve_results
+        with self._open_solver(watch, sources) if self.solve else nullcontext() as watch.solver:
+            try:
+                try:
+                    yield watch
+                finally:
+                    watch.raise_interrupt()
+            except KeyboardInterrupt:
+                if (file := self.solve_results) is not None:
+                    say(f"tbgen: the proved results are in {file}: the same command continues from there")
+                raise
+        counts = watch.counts
+        if counts.asked > 1 or counts.out_of_time:
+            say(f"tbgen: {summary(counts)}")
+
+    @contextmanager
+    def _open_solver(self, watch: "Watch", sources: ExtraSources) -> Iterator["Solver"]:
+        """Yield the solver of :meth:`watch`. Without it, a command loads no module of the solver."""
+        from tbgen.beyond.budget import Budget
+        from tbgen.beyond.jobs import FIRST_SECONDS
+        from tbgen.beyond.results import open_results
+        from tbgen.cli.solver_resources import Resources
+
         resources = Resources(
             seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
             total_time=self.solve_total,
@@ -84,67 +103,9 @@ class SolvingOptions(OptionGroup):
             cells=self.solve_cells,
             sources=sources,
         )
+        file = self.solve_results
         with nullcontext() if file is None else open_results(file) as results:
-            if self.solve:
-                watch.solver = resources.make_solver(watch, results)
-            try:
-                try:
-                    yield watch
-                finally:
-                    watch.raise_interrupt()
-            except KeyboardInterrupt:
-                if file is not None:
-                    say(f"tbgen: the proved results are in {file}: the same command continues from there")
-                raise
-        counts = watch.counts
-        if counts.asked > 1 or counts.out_of_time:
-            say(f"tbgen: {summary(counts)}")
-
-
-@dataclass(frozen=True)
-class Resources:
-    """Time, memory, threads and files for solving, as in :class:`tbgen.beyond.jobs.Solver`."""
-
-    seconds: float | None
-    total_time: float | None
-    memory: int
-    threads: int
-    jobs: int | None
-    """Number of positions to solve side by side; None to choose it."""
-    cells: Path | None
-    """Directory of kept cells."""
-    sources: ExtraSources
-    until_decided: bool = False
-    max_kept_bytes: int | None = DEFAULT_BYTES
-    """Maximum size of the kept cells in bytes; None for no limit."""
-
-    def make_solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
-        """Return a solver that reports its progress to a watch."""
-        prover_arguments = self.cells, self.sources, self.max_kept_bytes
-        prover = CellProver(*prover_arguments)
-        jobs = self.jobs or process_count(self.threads, self.memory)
-        processes = None
-        if jobs > 1:
-            from tbgen.beyond.prover_processes import (
-                ProverProcesses,
-            )  # imports modules that one process does not need
-
-            processes = ProverProcesses(jobs, *prover_arguments)
-        return Solver(
-            seconds=self.seconds,
-            memory=self.memory,
-            threads=self.threads,
-            total_time=self.total_time,
-            until_decided=self.until_decided,
-            results=SolveResults() if results is None else results,
-            file_count=self.sources.file_count,
-            progress=watch.show,
-            interrupt=watch.store_interrupt,
-            prove=prover,
-            is_solved=prover.is_solved,
-            before_attempt=prover.compile_kernels_for,
-            processes=processes,
-        )
+            yield resources.make_solver(watch, results)
 
 
 class Watch:
@@ -179,7 +140,7 @@ class Watch:
         """Whether an interrupt has been stored. If so, no further game is started."""
         return self._interrupt is not None
 
-    def work_on(self, jobs: Iterable[Job]) -> None:
+    def work_on(self, jobs: Iterable["Job"]) -> None:
         """Solve the positions of jobs, in the order that the solver chooses."""
         solver = self.solver
         if solver is None:

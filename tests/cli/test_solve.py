@@ -26,7 +26,7 @@ from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.cli.solution import bound_picture, hold_text, solution_text
-from tbgen.cli.solver_options import Resources
+from tbgen.cli.solver_resources import Resources
 from tbgen.documents import json_text
 from tbgen.errors import UsageError
 from tbgen.probe.moves import LinePly
