@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
@@ -40,8 +41,7 @@ def ignore_solve_progress(stage: SolveStage) -> None:
     """Ignore progress."""
 
 
-@dataclass(slots=True)
-class SolveCounts:
+class SolveCounts(Struct):
     """Numbers of games by the outcome of solving their positions, and the time spent."""
 
     asked: int = 0

@@ -8,10 +8,10 @@ attributes and methods that look-ups in tables use.
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import chess
+from msgspec import Struct
 
 from tbgen.board.kinds import FEN_LETTERS, KINDS, PIECE_ORDER, Kind, attacks
 from tbgen.board.material import described_kind
@@ -56,8 +56,7 @@ def is_fen(text: str) -> bool:
     return bool(_FEN_BEGINNING.match(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Fen:
+class Fen(Struct, frozen=True):
     """A parsed FEN.
 
     :ivar board: the board as written; only the syntax is validated. ``chess960`` is set if a castling right

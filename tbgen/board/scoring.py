@@ -9,6 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
+from msgspec import Struct
+
 from tbgen.board.immutable import Immutable, set_attribute
 from tbgen.board.score import MAX_RANK, GScore, parse_quarters
 from tbgen.errors import NamedChoice, UsageError, quote
@@ -362,8 +364,7 @@ ANYTHING: Final = ScoreInterval(GScore(0, False), GScore(0, True))
 """The interval of all scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvedBounds:
+class ProvedBounds(Struct, frozen=True):
     """Proved bounds of the value of a state, and its depth.
 
     :ivar bounds: an interval that contains the value.

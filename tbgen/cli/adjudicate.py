@@ -1,9 +1,10 @@
 """``tbgen adjudicate``: the results of stopped games."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.score import GScore
@@ -86,8 +87,7 @@ def run(
     return worst
 
 
-@dataclass(frozen=True, slots=True)
-class _GameReport:
+class _GameReport(Struct, frozen=True):
     """The parts of the report on one game."""
 
     arbiter: Arbiter

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import chess
+from msgspec import Struct
 
 from tbgen.board.fen import AnyBoard
 from tbgen.board.san import move_prefix
@@ -40,8 +40,7 @@ _VIEW_LABELS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MobilityAnswer:
+class MobilityAnswer(Struct, frozen=True):
     """The answer for a position in r-mobility or in whole-game mobility."""
 
     board: AnyBoard
@@ -95,8 +94,7 @@ class MobilityAnswer:
             yield from line_text(self.board, self.line)
 
 
-@dataclass(frozen=True, slots=True)
-class ViewAnswer:
+class ViewAnswer(Struct, frozen=True):
     """The answer for a position in classical chess or a related game."""
 
     board: AnyBoard

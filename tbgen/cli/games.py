@@ -3,8 +3,10 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
+
+from msgspec import Struct, field
 
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
@@ -118,8 +120,7 @@ class AdjudicationOptions(OptionGroup):
             yield GameRun(files, adjudicator, watch, self.jobs, self.strict, fate)
 
 
-@dataclass(frozen=True, slots=True)
-class GameRun:
+class GameRun(Struct, frozen=True):
     """Adjudicates and counts the games of files; prints errors and progress on stderr."""
 
     files: Sequence[str]

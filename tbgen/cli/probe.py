@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Annotated, TypeAlias
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from tbgen.board.fen import AnyBoard, DescribedFen, Fen, is_fen, parse_position
 from tbgen.board.score import GScore
@@ -193,8 +193,7 @@ def _document(text: str, answer: Answer) -> Document:
     return answer.document(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Prober:
+class _Prober(Struct, frozen=True):
     """Answers questions about positions. ``accrued``, if not None, overrides the accrued score in a FEN."""
 
     tables: Tablebase

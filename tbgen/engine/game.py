@@ -1,10 +1,11 @@
 """The game that the engine plays: the ``position`` command, the queries of a search, and advice on moves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 import chess
+from msgspec.structs import replace
 
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.rules import remove_impossible_en_passant

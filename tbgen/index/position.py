@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, NamedTuple
 
 import chess
+from msgspec import Struct
 
 from tbgen.board.fen import AnyBoard, DescribedBoard
 from tbgen.board.kinds import MEN_LETTERS
@@ -63,8 +63,7 @@ class Position(NamedTuple):
     """The board if it has castling rights, else None. The table contains the position without the rights."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """The material and layout of a board, which all boards with the same men share."""
 
     material: Material

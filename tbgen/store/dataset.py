@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tbgen.errors import LimitError
@@ -21,8 +21,7 @@ Corner = tuple[int, ...]
 """Index of the first element of a chunk along each axis of its dataset."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(Struct, frozen=True):
     """The content of one dataset. It is divided into chunks along its last axis only."""
 
     schema: DatasetSchema

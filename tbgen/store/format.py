@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
@@ -126,8 +127,7 @@ def accrued_form_of(material: Material) -> AccruedForm:
     return AccruedForm.FUNCTIONS if material.men >= max(_MIN_PACKED_MEN, _MIN_PACKABLE_MEN) else _PLAIN_FORM
 
 
-@dataclass(frozen=True, slots=True)
-class TableInfo:
+class TableInfo(Struct, frozen=True):
     """The facts that one table file states."""
 
     path: Path

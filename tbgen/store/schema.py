@@ -8,11 +8,11 @@ import hashlib
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tbgen.system.memory import unload
@@ -73,8 +73,7 @@ class AttributeSchema(NamedTuple):
     type: AttributeType = AttributeType.TEXT
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DatasetSchema:
+class DatasetSchema(Struct, frozen=True, eq=False):
     """The schema of a dataset."""
 
     name: str
@@ -109,8 +108,7 @@ def _types(*attributes: AttributeSchema) -> dict[str, AttributeType]:
     return dict(attributes)
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """The schema of a kind of file."""
 
     format: str
@@ -332,8 +330,7 @@ _PIECE_ELEMENTS: Final = 1 << 18
 """Number of elements of a dataset to hash at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A text with one line for each fact and each dataset. Tables with equal manifests have equal
     contents."""
 

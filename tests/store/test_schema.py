@@ -1,6 +1,5 @@
 """The schema agrees with the content of files, with the results of readers, and with docs/format.md."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import h5py
@@ -74,5 +73,5 @@ def test_layers_hold_what_the_schema_says(path: Path) -> None:
 
 def test_what_is_known_of_a_table_are_its_attributes() -> None:
     named = {"variant": "rules", "stores_accrued": "accrued", "form": "format"}
-    known = {named.get(field.name, field.name) for field in fields(TableInfo)} - {"path", "bytes"}
+    known = {named.get(name, name) for name in TableInfo.__struct_fields__} - {"path", "bytes"}
     assert known == TABLE.attributes.keys() - {"complete"}

@@ -1,11 +1,11 @@
 """The list of proofs: a table that was proved earlier, by its digest, is not proved again."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant

@@ -30,10 +30,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import chess
+from msgspec import Struct
 
 from tbgen.errors import printable
 from tbgen.games.outcome import Basis
@@ -110,8 +110,7 @@ _WINNER_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
 """The winner's name in a termination of chess.com. It is removed, because it may contain any words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """The ending of a game as its PGN states it."""
 
     cause: Basis | None

@@ -3,10 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import chess
+from msgspec import Struct, field
 
 from tbgen.board.fen import Fen, parse_fen
 from tbgen.board.kinds import PROMOTION_LETTERS
@@ -94,8 +95,7 @@ class BrokenGameError(UsageError):
         return f"{self.place}{': ' if self.ply is None else ', '}{self.message_without_place}"
 
 
-@dataclass(slots=True)
-class Game:
+class Game(Struct):
     """One game of a PGN stream."""
 
     number: int
@@ -188,8 +188,7 @@ class _MovetextError(Exception):
         self.token = token
 
 
-@dataclass(slots=True)
-class _Remainder:
+class _Remainder(Struct):
     """The parts of a movetext other than moves."""
 
     results: list[str] = field(default_factory=list)

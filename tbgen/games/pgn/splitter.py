@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from tbgen.errors import quote
 from tbgen.games.pgn import tags
@@ -86,8 +87,7 @@ class ByteStream(Protocol):
         """Return up to ``size`` bytes; no bytes at the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Struct, frozen=True):
     """A tag of a game."""
 
     name: str
@@ -101,8 +101,7 @@ class Tag:
     line break."""
 
 
-@dataclass(slots=True)
-class RawGame:
+class RawGame(Struct):
     """The bytes of a game. The bytes of all games of a file, joined, are the file."""
 
     number: int
