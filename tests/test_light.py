@@ -68,6 +68,8 @@ LIGHT = {
     "": {"numpy", "h5py", "chess", "numba"},
     ".cli.main": {"numpy", "h5py", "chess", "numba", "matplotlib"},
     **{f".cli.{name}": {"numba", "matplotlib"} for name in COMMANDS.split()},
+    ".cli.probe": {"numba", "matplotlib", "random", "multiprocessing"},
+    ".cli.adjudicate": {"numba", "matplotlib", "random", "multiprocessing"},
     **{name: {"numba", "matplotlib"} for name in (".probe.tablebase", ".probe.positions", ".web.app")},
     **{name: {"numba"} for name in (".engine.uci", ".beyond.structures", ".exchange.export")},
     **{
@@ -91,6 +93,9 @@ def test_light_modules_load_nothing_heavy() -> None:
             r"tbgen\.(retro\b.*|moves\.(?!geometry|structs|targets).*|tables\.(encode|pack|unpack))"
         )
         assert not list(filter(solving.fullmatch, loaded(f"tbgen.{name}"))), name
+    for name in ("probe", "adjudicate", "tag", "score", "match"):
+        solving = re.compile(r"tbgen\.(beyond\.(?!extra_sources).*|cells\b.*|costs)")
+        assert not list(filter(solving.fullmatch, loaded(f"tbgen.cli.{name}"))), name
     for name in ("tbgen.verify.directory", "tbgen.verify.proof"):
         assert "numba" in loaded(name)
         assert not [module for module in loaded(name) if re.match(r"tbgen\.(retro|moves)\b", module)]

@@ -14,6 +14,7 @@ from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.estimate import MAX_COUNTED_CELLS, EstimateDocument, estimate
 from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
+from tbgen.beyond.resources import Resources
 from tbgen.beyond.results import SolveResults, StateName, open_results
 from tbgen.beyond.structures import MobileChoice
 from tbgen.board.fen import is_fen, parse_fen
@@ -40,7 +41,6 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.solver_options import SourceOptions, Watch
-from tbgen.cli.solver_resources import Resources
 from tbgen.cli.streams import batches_of_lines, print_document, say
 from tbgen.documents import UNSET, Document, EndsDocument, Plies, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote
@@ -218,7 +218,8 @@ class PositionBatch:
         solver_watch = Watch()
         options = self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
-            solver_watch.solver = solver = options.resources.make_solver(solver_watch, results)
+            solver = options.resources.make_solver(results, solver_watch.show, solver_watch.store_interrupt)
+            solver_watch.solver = solver
             if self.is_stopped:
                 solver.stop()
             try:

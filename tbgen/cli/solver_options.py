@@ -90,8 +90,8 @@ class SolvingOptions(OptionGroup):
         """Yield the solver of :meth:`watch`. Without it, a command loads no module of the solver."""
         from tbgen.beyond.budget import Budget
         from tbgen.beyond.jobs import FIRST_SECONDS
+        from tbgen.beyond.resources import Resources
         from tbgen.beyond.results import open_results
-        from tbgen.cli.solver_resources import Resources
 
         resources = Resources(
             seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
@@ -105,7 +105,7 @@ class SolvingOptions(OptionGroup):
         )
         file = self.solve_results
         with nullcontext() if file is None else open_results(file) as results:
-            yield resources.make_solver(watch, results)
+            yield resources.make_solver(results, watch.show, watch.store_interrupt)
 
 
 class Watch:

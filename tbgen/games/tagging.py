@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
-from multiprocessing import active_children, get_context
 from os import PathLike
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -210,6 +209,7 @@ def _judged_games(stream: ByteStream, adjudicator: Adjudicator, jobs: int) -> It
         yield from map(adjudicator.judge, games)
         return
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+    from multiprocessing import get_context
 
     from tbgen.compiler.cache import fallback_directory
 
@@ -234,6 +234,8 @@ def _judged_games(stream: ByteStream, adjudicator: Adjudicator, jobs: int) -> It
 
 def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Judgement]]:
     """Send a batch to the pool, which starts its processes at the first batch."""
+    from multiprocessing import active_children
+
     # A signal to all processes must not end a process that has just started and does not ignore signals yet.
     with signals_blocked():
         try:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from random import Random
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import chess
 from msgspec import Struct
@@ -27,6 +26,9 @@ from tbgen.index.layout import (
     layout_of,
     mirror_rank,
 )
+
+if TYPE_CHECKING:
+    from random import Random
 
 PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in MEN_LETTERS)
 """The python-chess piece type of each man of :data:`tbgen.board.kinds.MEN`."""
@@ -209,7 +211,9 @@ def any_board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None =
     return DescribedBoard(men, side == WHITE_TO_MOVE)
 
 
-def random_positions(material: Material, rng: Random, side: chess.Color | None = None) -> Iterator[AnyBoard]:
+def random_positions(
+    material: Material, rng: "Random", side: chess.Color | None = None
+) -> Iterator[AnyBoard]:
     """Yield an endless sequence of random legal positions of a material, all of them equally likely.
 
     The colours are those of the canonical name.

@@ -17,6 +17,7 @@ from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.gaps import Gap, Narrowing, Need
 from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.lines import Hold, PlanMove
+from tbgen.beyond.resources import Resources
 from tbgen.beyond.solution import Solution, SolvedMove
 from tbgen.beyond.statements import solution_document
 from tbgen.board.fen import parse_fen
@@ -26,7 +27,6 @@ from tbgen.cells.bounds import Bounds
 from tbgen.cells.games import Games
 from tbgen.cli.main import main
 from tbgen.cli.solution import bound_picture, hold_text, solution_text
-from tbgen.cli.solver_resources import Resources
 from tbgen.documents import json_text
 from tbgen.errors import UsageError
 from tbgen.probe.moves import LinePly

@@ -1,5 +1,6 @@
-"""The solver of a command, made from the time, memory, threads and files that it may use."""
+"""The resources of a solver of many positions: time, memory, threads and files."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,12 +9,12 @@ from tbgen.beyond.jobs import Solver
 from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.provers import CellProver, process_count
 from tbgen.beyond.results import SolveResults
-from tbgen.cli.solver_options import Watch
+from tbgen.progress import SolveProgress
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Time, memory, threads and files for solving, as in :class:`tbgen.beyond.jobs.Solver`."""
+    """Time, memory, threads and files for solving, as in :class:`Solver`."""
 
     seconds: float | None
     total_time: float | None
@@ -28,16 +29,23 @@ class Resources:
     max_kept_bytes: int | None = DEFAULT_BYTES
     """Maximum size of the kept cells in bytes; None for no limit."""
 
-    def make_solver(self, watch: Watch, results: SolveResults | None) -> Solver:
-        """Return a solver that reports its progress to a watch."""
+    def make_solver(
+        self,
+        results: SolveResults | None,
+        progress: SolveProgress,
+        interrupt: Callable[[KeyboardInterrupt], None],
+    ) -> Solver:
+        """Return a solver that reports its progress and an interrupt, as :class:`Solver` describes.
+
+        :param results: earlier results, to which new ones are added; None to keep them only in memory.
+        """
         prover_arguments = self.cells, self.sources, self.max_kept_bytes
         prover = CellProver(*prover_arguments)
         jobs = self.jobs or process_count(self.threads, self.memory)
         processes = None
         if jobs > 1:
-            from tbgen.beyond.prover_processes import (
-                ProverProcesses,
-            )  # imports modules that one process does not need
+            # This module imports others that a single process does not need.
+            from tbgen.beyond.prover_processes import ProverProcesses
 
             processes = ProverProcesses(jobs, *prover_arguments)
         return Solver(
@@ -48,8 +56,8 @@ class Resources:
             until_decided=self.until_decided,
             results=SolveResults() if results is None else results,
             file_count=self.sources.file_count,
-            progress=watch.show,
-            interrupt=watch.store_interrupt,
+            progress=progress,
+            interrupt=interrupt,
             prove=prover,
             is_solved=prover.is_solved,
             before_attempt=prover.compile_kernels_for,
