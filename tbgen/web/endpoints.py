@@ -295,7 +295,7 @@ REFUSALS: Final[Mapping[int, Mapping[str, str]]] = {
     400: {"bad_input": "The request is invalid, or no table can hold the position"},
     404: {
         "missing_table": "The table is missing; the message has the command that builds it",
-        "castling_rights": "No table holds castling rights; up to five men, tbgen probe and Python solve the position",
+        "castling_rights": "No table holds castling rights; tbgen probe and Python solve up to five men",
         "missing_layer": "The table lacks depths that the line needs, and a short search does not find them",
         "no_position": "There is no such position, or none is found",
         "no_game": "The event has no such finished game",

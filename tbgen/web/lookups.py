@@ -32,8 +32,8 @@ Answer = TypeVar("Answer")
 AnyPosition = TypeVar("AnyPosition", bound=probe_document.PositionDocument)
 
 _CASTLING_SENTENCE: Final = (
-    "no table holds positions with castling rights: write - for them in the FEN if they do not matter; with up "
-    "to five men, tbgen probe and tbgen.probe in Python solve the position"
+    "no table holds positions with castling rights: write - for them in the FEN if they do not matter; "
+    "with up to five men, tbgen probe and tbgen.probe in Python solve the position"
 )
 
 
