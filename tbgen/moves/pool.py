@@ -85,6 +85,7 @@ class PoolLoader:
 
     :param table: the table itself, if it has already been solved.
     :param needed_blocks: the needed blocks of sub-tables with fewer men; None for all their blocks.
+    :param mapper: called like ``map``; may distribute the loading over threads.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class PoolLoader:
         sources: Mapping[Material, Source],
         table: SolvedTable | None = None,
         needed_blocks: Collection[Block] | None = None,
+        mapper: Map = map,
     ) -> None:
         self._layout, self._sources = layout, sources
         materials = sorted({target.material for target in targets_of(layout).values()} - {layout.material})
@@ -129,7 +131,7 @@ class PoolLoader:
         self._table = table
         if table is None:
             self.pool.value[ep_start : ep_start + ep_slots] = NONE
-        self._load(begin_of_block, map)
+        self._load(begin_of_block, mapper)
 
     def store(self, phase: int, value: Codes, depth: Plies, starts: Ints) -> None:
         """Copy the fresh values and depths of a solved phase to the pool. Without pawns, they are there.

@@ -230,8 +230,8 @@ def solve(
             f"{material} has en passant positions: its phases cannot each be solved on several threads"
         )
     wide = threads_share_phase(layout) if wide is None else wide
-    with stages.timed("sub-tables"):
-        loader = PoolLoader(layout, sources)
+    with stages.timed("sub-tables"), ThreadPoolExecutor(threads) as executor:
+        loader = PoolLoader(layout, sources, mapper=executor.map)
     if not score_resets(variant) or max_runs == 0:
         accrued = AccruedForm.NOTHING
     with ExitStack() as files:
@@ -439,7 +439,12 @@ class _TableSolver:
         """Return the table, assembled from the results at the canonical slots."""
         layout = self.layout
         phases = len(self.layout.placements)
-        value, depth = self._results()
+        functions = None
+        with ThreadPoolExecutor(self.threads) as executor:
+            results = executor.submit(self._results)
+            if self.functions is not None:
+                functions = self.functions.finish(executor.map)
+        value, depth = results.result()
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.form_number == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_by_phase)):
@@ -450,10 +455,6 @@ class _TableSolver:
             runs.append((of_phase.rank[part], of_phase.value[part], of_phase.depth[part]))
         no_runs = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
         rank, run_value, run_depth = map(np.concatenate, zip(no_runs, *runs, strict=True))
-        functions = None
-        if self.functions is not None:
-            with ThreadPoolExecutor(self.threads) as executor:
-                functions = self.functions.finish(executor.map)
         return Table(
             material=layout.material,
             variant=self.variant,

@@ -84,18 +84,18 @@ _MAX_LISTED_STEPS: Final = 1 << 20
 """Maximum number of steps that are listed at once."""
 
 
-def contexts_of(levels: Levels, steps: Steps, sampled: int = 1) -> NDArray[np.int64]:
+def contexts_of(levels: Levels, steps: Steps, counts: NDArray[np.int64], sampled: int) -> NDArray[np.int64]:
     """Return the contexts for which shares of their own save more bits than they take.
 
     All contexts of the first level are included.
 
-    :param steps: int64 (n,), the steps of a sample, in any order.
+    :param steps: int64 (n,), the steps of a sample, in any order. A step may occur several times.
+    :param counts: int64 (n,), the frequency of each step.
     :param sampled: number of blocks of the table for each block of the sample.
     :returns: int64 (contexts,), the numbers of the contexts, ascending. Contexts are numbered level by level.
     """
-    steps = np.sort(steps)
-    starts = np.flatnonzero(np.diff(steps, prepend=-1))
-    steps, count = steps[starts], sampled * np.diff(starts, append=len(steps))
+    steps, index = np.unique(steps, return_inverse=True)
+    count = sampled * np.bincount(index, weights=counts)
     kept = list[NDArray[np.int64]]()
     for level in range(len(levels) - 1, 0, -1):
         first_steps = _first_steps(steps)
@@ -250,25 +250,25 @@ class Encoder:
         """Return the contexts of each kind that have shares of their own."""
         sampling_bits = max(0, self._blocks.bit_length() - _MAX_SAMPLED_BITS)
 
-        def list_part(part: Part) -> list[list[Steps]]:
+        def list_part(part: Part) -> list[list[tuple[Steps, NDArray[np.int64]]]]:
             block, end = part
-            listed = list[list[Steps]]()
+            listed = list[list[tuple[Steps, NDArray[np.int64]]]]()
             while block < end:
                 steps = np.empty((3, _MAX_LISTED_STEPS), np.int64)
                 lengths = np.zeros(3, np.int64)
                 arguments = encoding, self._content, sampling_bits, BLOCKS.buffers
                 block = list_sampled_blocks(*arguments, block, end, steps, lengths)
-                listed.append([steps[kind, :length].copy() for kind, length in enumerate(lengths)])
+                pairs = zip(steps, lengths, strict=True)
+                listed.append([np.unique(row[:length], return_counts=True) for row, length in pairs])
             self._unload_phases(part)
             return listed
 
-        listed = [steps for part in pool.map(list_part, self._tasks) for steps in part]
-        by_kind = [np.concatenate(steps) for steps in zip(*listed, strict=True)]
-        return list(
-            pool.map(
-                lambda levels, steps: contexts_of(levels, steps, 1 << sampling_bits), KIND_LEVELS, by_kind
-            )
-        )
+        def choose(levels: Levels, listed: Sequence[tuple[Steps, NDArray[np.int64]]]) -> NDArray[np.int64]:
+            steps, counts = map(np.concatenate, zip(*listed, strict=True))
+            return contexts_of(levels, steps, counts, 1 << sampling_bits)
+
+        listed = [kinds for part in pool.map(list_part, self._tasks) for kinds in part]
+        return list(pool.map(choose, KIND_LEVELS, zip(*listed, strict=True)))
 
     def _count(
         self, pool: ThreadPoolExecutor, encoding: Encoding, sizes: Sequence[int]

@@ -198,8 +198,13 @@ class NeedFinder:
 
         run_parts(omit_flagged)
         to_table_order(layout, omitted, 0)
+
+        def exception_slots(start: int, stop: int) -> NDArray[np.int64]:
+            return table_slots(layout, slots_in(exceptions[start:stop]) + 64 * start) + first_slot
+
+        slots_of_parts = run_parts(exception_slots)
         with self._lock:
-            self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first_slot)
+            self._exceptions += slots_of_parts
 
     def stored_positions(self) -> StoredPositions:
         """Return the positions that must be stored, after all phases have been processed."""
