@@ -120,18 +120,21 @@ class EpConfig(NamedTuple):
 
 
 class Crew(AbstractContextManager["Crew"]):
-    """Two thread pools: threads that solve phases, and helpers that process the parts of a level.
+    """Three thread pools: threads that solve phases, two that process attackers, and helpers that process the
+    parts of a level.
 
-    The pools are separate, so that threads that wait for the parts of a level cannot keep the helpers from
-    processing these parts.
+    The helpers have a pool of their own, so that threads that wait for the parts of a level cannot keep the
+    helpers from processing these parts. The attackers have one, because the allocator may keep the memory
+    that a thread has freed for this thread alone: with more threads, more would be kept.
 
-    :param width: number of threads in each pool.
+    :param width: number of threads in each pool, but at most two for the attackers.
     :param stages: adds up the time of each stage.
     """
 
     def __init__(self, width: int, stages: StageTimes) -> None:
         self.width, self.stages = width, stages
         self.threads = ThreadPoolExecutor(width)
+        self.attackers = ThreadPoolExecutor(min(width, len(SIDES)), "attacker")
         self.helpers = ThreadPoolExecutor(width, "part")
         self.rank_parts = 4 * width
         """Number of parts of work that is repeated for each rank."""
@@ -144,8 +147,8 @@ class Crew(AbstractContextManager["Crew"]):
         self.close(wait=True)
 
     def close(self, *, wait: bool) -> None:
-        """Shut down both pools; ``wait`` says whether to wait for running work."""
-        for executor in (self.threads, self.helpers):
+        """Shut down all pools; ``wait`` says whether to wait for running work."""
+        for executor in (self.threads, self.attackers, self.helpers):
             executor.shutdown(wait=wait, cancel_futures=True)
 
 
@@ -265,16 +268,17 @@ class WidePhaseSolver(PhaseSolver):
         self._receive = with_fixed_types(receive)
         self._record = with_fixed_types(record_inner_sweep)
         with crew.stages.timed("events"):
-            super().__init__(workspace, pool, records, crew.threads.map)
+            super().__init__(workspace, pool, records, crew.attackers.map)
 
     def _sweep(self) -> bool:
         mapper = self._crew.threads.map
+        attackers = self._crew.attackers.map
         with self._stages.timed("outer sweeps"):
-            list(mapper(self._run_outer_sweep, SIDES))
+            list(attackers(self._run_outer_sweep, SIDES))
             any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                results = list(mapper(self._update_inner_sweep, SIDES))
+                results = list(attackers(self._update_inner_sweep, SIDES))
             with self._stages.timed("records"):
                 self.records = list(mapper(partial(self._extended, results), self.records))
         return any_alive
@@ -291,7 +295,7 @@ class WidePhaseSolver(PhaseSolver):
         mapper = self._crew.threads.map
         with self._stages.timed("settling"):
             list(mapper(lambda part: settle(self._workspace, self.rank, *part), self._ranges))
-            white, black = mapper(self._next_events, SIDES)
+            white, black = self._crew.attackers.map(self._next_events, SIDES)
             self._agendas = white, black
 
     def _next_events(self, side: Side) -> Agenda:
