@@ -114,7 +114,7 @@ class KeptCells:
             return None
         path = self.path_of(cell)
         stamp = _stamp_of(path)
-        bounds = self._read(path, cell, read_cell)
+        bounds = self._read(path, stamp, cell, read_cell)
         if bounds is not None and stamp is not None:
             self._last_stamps[cell] = stamp
         return bounds
@@ -128,7 +128,8 @@ class KeptCells:
             yield from self._fallback.thresholds(cell)
         beginning = file_name(name_of(cell)).removesuffix(SUFFIX)
         for threshold in self._threshold_index.get(beginning, ()):
-            if (found := self._read(self.path_of(cell, threshold), cell, read_threshold)) is not None:
+            path = self.path_of(cell, threshold)
+            if (found := self._read(path, _stamp_of(path), cell, read_threshold)) is not None:
                 yield found
 
     @cached_property
@@ -140,9 +141,10 @@ class KeptCells:
                 index[named[0]].append(named[1])
         return index
 
-    def _read(self, path: Path, cell: Cell, read: Callable[[Path, str], _Content]) -> _Content | None:
+    def _read(
+        self, path: Path, stamp: Stamp | None, cell: Cell, read: Callable[[Path, str], _Content]
+    ) -> _Content | None:
         """Read a file of a cell, and mark it as just used; return None if it cannot be used."""
-        stamp = _stamp_of(path)
         try:
             content = read(path, name_of(cell))
         except FileNotFoundError:  # another process has just removed it

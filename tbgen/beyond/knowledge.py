@@ -48,13 +48,11 @@ from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
 from tbgen.system.memory import resident_memory, trim_memory
 
-_RouteVersions: TypeAlias = tuple[tuple[int, int, int], ...]
-"""For each route from which a block was computed: its number, and the versions of its home's bounds and
-thresholds."""
+_Versions: TypeAlias = tuple[int, int, tuple[tuple[int, int, int], ...]]
+"""The versions of what a block was computed from: those of the forced mates and of the thresholds after
+promotions and, for each route, its number, and the versions of its home's bounds and thresholds."""
 _MAX_LOOKAHEAD_BYTES: Final = 1 << 30
 """Maximum size in bytes of the cache of blocks that were computed by looking one ply ahead."""
-
-
 _MAX_PROOFS_AHEAD_BYTES: Final = 1 << 29
 """Maximum size in bytes of the cache of proofs that were found by looking one ply ahead."""
 
@@ -77,11 +75,11 @@ class ExitBounds:
         self.threshold_cells = ThresholdCells(cells.kept)
         self.promotions = PromotedCells(tables, self.wins.mobile_count)
         self._sources = (tables, cells, self.threshold_cells, self.wins, self.promotions, *sources)
-        self._proofs_ahead = LruCache[tuple[_RouteVersions, Words]](
+        self._proofs_ahead = LruCache[tuple[_Versions, Words]](
             _MAX_PROOFS_AHEAD_BYTES, lambda item: item[1].nbytes
         )
         """The results of :meth:`_lookahead_proofs`, by cell and threshold."""
-        self._lookaheads = LruCache[tuple[_RouteVersions, Block]](
+        self._lookaheads = LruCache[tuple[_Versions, Block]](
             _MAX_LOOKAHEAD_BYTES, lambda item: item[1].nbytes
         )
 
@@ -115,8 +113,10 @@ class ExitBounds:
 
         Nothing is proved after quiet moves, because the accrued score still counts.
         """
+        if route.is_quiet:
+            return False
         proved = self._stored_proofs(route, threshold)
-        if route.is_quiet or proved is True or threshold.prover != side_after(route):
+        if proved is True or threshold.prover != side_after(route):
             return proved
         if any(source.final and source.knows(route) for source in self._sources):
             return proved
@@ -129,7 +129,7 @@ class ExitBounds:
         if threshold.follows_from(self.bound(route, threshold.end)):
             return True
         proved: Words | bool = False
-        for source in () if route.is_quiet else self._sources:
+        for source in self._sources:
             if source.knows(route):
                 proved = _either(proved, source.proofs(route, threshold))
                 if source.exact:
@@ -212,11 +212,12 @@ class ExitBounds:
         zeroing = (after for after in routes_of(frame) if after.side == side and not after.is_quiet)
         return [after for after in zeroing if self._is_bounded(after, end)]
 
-    def _versions_of(self, routes: Iterable[Route]) -> _RouteVersions:
+    def _versions_of(self, routes: Iterable[Route]) -> _Versions:
         homes = ((route.number, home_of_route(route)) for route in routes)
-        return tuple(
+        by_route = tuple(
             (number, self.cells.version(home), self.threshold_cells.version(home)) for number, home in homes
         )
+        return self.wins.version, self.promotions.version, by_route
 
     def _is_bounded(self, route: Route, end: int) -> bool:
         """Return whether bounds after a route are available without looking ahead."""

@@ -225,10 +225,7 @@ class Ledger:
         thresholds = self.thresholds(cell, [end])
         if thresholds and self._exits.threshold_cells.thresholds(cell).issuperset(thresholds):
             return True
-        ends = (end, 1 - end)
-        return any((cell, each) in self._last_solution for each in ends) or end in self._exits.cells.ends(
-            cell
-        )
+        return self.has_solved(cell) or end in self._exits.cells.ends(cell)
 
     def is_solved(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved for the question, with moves of all pawns."""

@@ -50,6 +50,7 @@ from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.threshold import ProofLookup, Threshold, ThresholdSolution, rank_cell, solve_threshold
 from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
+from tbgen.index.arrays import has_bit
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.words import Words
 
@@ -75,6 +76,11 @@ class WonCells(ExitSource):
     def nbytes(self) -> int:
         """Bytes kept in memory."""
         return sum(wins.nbytes for wins in self._wins.values())
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever a whole cell has been solved."""
+        return len(self._wins)
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether a whole cell has been solved, as it is or with its files mirrored."""
@@ -140,7 +146,7 @@ class WonCells(ExitSource):
             return None
         winner = SIDES[board.turn]
         whole = CellPosition(board, board.occupied & ~board.pawns)
-        stored = stored_image(self._wins, whole.cell, winner)
+        stored = _stored_image(self._wins, whole.cell, winner)
         if stored is None or not self._wins[stored.cell].is_won(
             BLACK_TO_MOVE, whole.image(stored.symmetry).slot
         ):
@@ -183,11 +189,11 @@ class WonCells(ExitSource):
         wins = self._wins.get(position.cell)
         return wins is not None and wins.is_won(side_of(board), position.slot)
 
-    def _stored(self, route: Route) -> "StoredImage | None":
+    def _stored(self, route: Route) -> "_StoredImage | None":
         """Return the solved whole cell of a promotion to a queen; None if there is none."""
         if route.promoted_on is None or not is_queening(route.destination):
             return None
-        return stored_image(
+        return _stored_image(
             self._wins, whole_cell(route.destination, route.side, self.mobile_count), route.side
         )
 
@@ -248,6 +254,11 @@ class PromotedCells(ThresholdSource):
         tried = (by_square for each in self._proofs.values() for by_square in each.values())
         return sum(words.nbytes for by_square in tried for words in by_square.values())
 
+    @property
+    def version(self) -> int:
+        """A number that changes whenever a threshold has been tried in a whole cell."""
+        return sum(map(len, self._proofs.values()))
+
     def next_task(self, home: Cell, thresholds: Iterable[Threshold]) -> PromotionTask | None:
         """Return what to try next for the home of a promotion; None if nothing remains.
 
@@ -262,7 +273,7 @@ class PromotedCells(ThresholdSource):
             seen = [each.swapped if side else each for each in thresholds]
             for threshold in sorted(seen, reverse=True):
                 kind = home.frozen[0].man.kind
-                stored = stored_image(self._proofs, whole, side)
+                stored = _stored_image(self._proofs, whole, side)
                 if stored is None or (kind, threshold) not in self._proofs[stored.cell]:
                     cell = whole.image(promoter_symmetries(side)[0])
                     return PromotionTask(list(dict(postorder(cell, self._cells_below))), kind, threshold)
@@ -342,9 +353,9 @@ class PromotedCells(ThresholdSource):
         """Return whether any threshold has been tried in the whole cell of a promotion."""
         return route.promoted_on is not None and self._stored(route.destination, route.side) is not None
 
-    def _stored(self, home: Cell, side: Side) -> "StoredImage | None":
+    def _stored(self, home: Cell, side: Side) -> "_StoredImage | None":
         """Return the solved whole cell for the home of a promotion by one side; None if there is none."""
-        return stored_image(self._proofs, whole_cell(home, side, self._mobile_count), side)
+        return _stored_image(self._proofs, whole_cell(home, side, self._mobile_count), side)
 
     def proofs_after(self, route: Route, end: int) -> Iterator[tuple[Threshold, Words]]:
         """Yield the thresholds at one end that have been tried after a promotion, and the proved
@@ -360,7 +371,7 @@ class PromotedCells(ThresholdSource):
                 others, _ = _without(stored.cell, kind)
                 yield threshold, gather_proofs(cell, others, stored.symmetry, by_square[square])
 
-    def _tried(self, home: Cell, stored: "StoredImage") -> Iterator[tuple[int, Threshold, dict[int, Words]]]:
+    def _tried(self, home: Cell, stored: "_StoredImage") -> Iterator[tuple[int, Threshold, dict[int, Words]]]:
         """Yield what has been tried for the home of a promotion: the kind of the promoted man, the threshold
         as seen in the home, and the proved positions by square."""
         for (kind, threshold), by_square in self._proofs[stored.cell].items():
@@ -378,7 +389,7 @@ class PromotedCells(ThresholdSource):
         slot = position.image(stored.symmetry).slot
         square = IMAGE[stored.symmetry][home.frozen[0].square]
         for _, threshold, by_square in self._tried(home, stored):
-            if int(by_square[square][slot >> 6]) >> (slot & 63) & 1:
+            if has_bit(by_square[square], slot):
                 bounds[threshold.end] = threshold.better(bounds[threshold.end])
         return Interval(*bounds)
 
@@ -390,17 +401,17 @@ def _without(cell: Cell, kind: int) -> tuple[list[Man], Man]:
     return others, promoted
 
 
-class StoredImage(NamedTuple):
+class _StoredImage(NamedTuple):
     """A stored whole cell, and the symmetry that maps the positions after a promotion to its positions."""
 
     cell: Cell
     symmetry: int
 
 
-def stored_image(stored: Container[Cell], whole: Cell | None, promoter: Side) -> StoredImage | None:
+def _stored_image(stored: Container[Cell], whole: Cell | None, promoter: Side) -> _StoredImage | None:
     """Return the stored image of a whole cell after a promotion by one side; None if none is stored."""
     if whole is not None:
         for symmetry in promoter_symmetries(promoter):
             if (cell := whole.image(symmetry)) in stored:
-                return StoredImage(cell, symmetry)
+                return _StoredImage(cell, symmetry)
     return None

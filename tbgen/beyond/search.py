@@ -276,30 +276,25 @@ class Search:
         """
         self._ledger.set_question(question)
         for play in plays:
-            homes = [home for home in play.entered_from if self._next_allowed_task(home) is not None]
-            for home in sorted(homes, key=is_queening, reverse=True):
-                if self._try_promotion(home):
+            allowed = (h for h in play.entered_from if h not in self._ledger.homes_refused_for_thresholds)
+            tasks = [(home, task) for home in allowed if (task := self.next_promotion_task(home)) is not None]
+            for home, task in sorted(tasks, key=lambda each: is_queening(each[0]), reverse=True):
+                if self._try_promotion(home, task):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_cells_above(home), play)
                     return True
         return False
 
-    def _next_allowed_task(self, home: Cell) -> PromotionTask | None:
-        refused = home in self._ledger.homes_refused_for_thresholds
-        return None if refused else self.next_promotion_task(home)
-
     def next_promotion_task(self, home: Cell) -> PromotionTask | None:
         """Return what to try next in the whole cells for the home of a promotion, if anything."""
         return self.exits.promotions.next_task(home, self._ledger.question_thresholds(home))
 
-    def _try_promotion(self, home: Cell) -> bool:
-        """Try a threshold in the whole cells for the home of a promotion; return whether this succeeded.
+    def _try_promotion(self, home: Cell, task: PromotionTask) -> bool:
+        """Carry out a task for the home of a promotion; return whether this succeeded.
 
         If it did not, the home is refused.
         """
-        task = self.next_promotion_task(home)
         meter = self._meter
-        assert task is not None, home
         seconds, memory = wholes_cost(task.cells, self.exits.wins.mobile_count, meter.threads)
         try:
             meter.require_seconds(seconds)

@@ -40,8 +40,6 @@ _MAX_RANKED_BYTES: Final = 1 << 30
 """Maximum memory of the solutions with ranks. The others answer only for fresh states."""
 _MAX_RANKS_BYTES: Final = 1 << 29
 """Maximum memory of the ranks of cells, which further thresholds need."""
-
-
 _NO_SOLUTIONS: Final[Mapping[Threshold, ThresholdSolution]] = {}
 
 
@@ -125,7 +123,8 @@ class ThresholdCells(ThresholdSource):
         Those on disk are read when they are first needed.
         """
         if self._kept is not None and cell.size >= MIN_KEPT_SLOTS and cell not in self._solutions:
-            self._solutions[cell] = {each.threshold: each for each in self._read(self._kept, cell)}
+            found = {each.threshold: each for each in self._read(self._kept, cell)}
+            self._solutions.setdefault(cell, found)  # another thread may have added a solution
         return self._solutions.get(cell, _NO_SOLUTIONS)
 
     @staticmethod

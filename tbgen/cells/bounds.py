@@ -185,7 +185,7 @@ class BoundsGame:
         """
         with self._workspace() as workspace:
             phase = workspace.phase
-            (exits, _) = spare_memory(workspace)
+            exits, _ = spare_memory(workspace)
             words = workspace.frame.words
             men = make_men()
             mark_legal(workspace.frame, phase.legal, men, 0, words)

@@ -19,7 +19,7 @@ from tbgen.cells.kernels.threshold import FIRST_RANK, Attractors, ExitScratch
 from tbgen.cells.kernels.values import mark_proved
 from tbgen.cells.routes import Route
 from tbgen.compiler.jit import python_of
-from tbgen.index.arrays import equal_parts
+from tbgen.index.arrays import equal_parts, has_bit
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.best_exits import GOOD_EXIT
 from tbgen.moves.kernels.frame import mark_legal
@@ -77,7 +77,7 @@ class ThresholdSolution(NamedTuple):
         :param accrued: the accrued score, whose rank is at most the position rank; None if it is the position
             score. ``joined`` must then be known.
         """
-        proved = bool(int(self.proved[side, slot >> 6]) >> (slot & 63) & 1)
+        proved = has_bit(self.proved[side], slot)
         attacker, _ = _attacker_of(self.threshold)
         if accrued is None or not self.depends_on(accrued):
             return proved

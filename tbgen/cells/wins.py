@@ -20,7 +20,7 @@ from tbgen.cells.cell import PAWN, Cell, man_of
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.kernels.wins import WinSearch, find_capture_wins, find_lost_positions, record_wins
 from tbgen.compiler.jit import python_of
-from tbgen.index.arrays import equal_parts
+from tbgen.index.arrays import equal_parts, has_bit
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
 from tbgen.moves.kernels.frame import mark_legal
 from tbgen.moves.kernels.moves import move_buffer
@@ -54,7 +54,7 @@ class Wins:
 
     def is_won(self, side: Side, slot: int) -> bool:
         """Return whether White wins the position of a slot with ``side`` to move."""
-        return bool(int(self.won[side, slot >> 6]) >> (slot & 63) & 1)
+        return has_bit(self.won[side], slot)
 
 
 WinLookup: TypeAlias = Callable[[Cell, Side], Words | None]

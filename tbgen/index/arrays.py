@@ -149,6 +149,15 @@ def parts_of_size(start: int, end: int, size: int) -> list[Part]:
     return list(pairwise([*range(start, end, size), end]))
 
 
+def has_bit(words: NDArray[np.uint64], slot: int) -> bool:
+    """Return whether the bit of a slot is set in an array of words, 64 slots each.
+
+    >>> has_bit(np.array([0, 4], np.uint64), 66)
+    True
+    """
+    return bool(int(words[slot >> 6]) >> (slot & 63) & 1)
+
+
 def _phases(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the phases for the squares of pawns; -1 if the placement is not canonical."""
     sorted_squares = np.hstack(

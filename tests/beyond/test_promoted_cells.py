@@ -214,6 +214,24 @@ def test_an_interrupted_cell_is_not_kept(known: ExitBounds) -> None:
     assert not promoted.knows(route)
 
 
+def test_looking_ahead_finds_what_is_proved_later(known: ExitBounds) -> None:
+    """After Black's pawn move, White proves more by a promotion once the whole cells have been solved."""
+    board = chess.Board("8/P6k/8/8/5p2/8/8/6K1 b - - 0 1")
+    after = Cell.of_board(chess.Board("8/P6k/8/8/8/5p2/8/6K1 w - - 0 1"), [chess.G1, chess.H7])
+    routes = list(routes_of(lineup_of_cell(Cell.of_board(board, mobile_squares(board)))))
+    (step,) = (route for route in routes if route.destination == after)
+    threshold = Threshold(LOWER, Code(3))
+
+    def proved_count() -> int:
+        proved = known.proofs(step, threshold)
+        return 0 if isinstance(proved, bool) else int(np.bitwise_count(proved).sum())
+
+    count = proved_count()
+    route = promotion(chess.Board("8/P6k/8/8/8/5p2/8/6K1 w - - 0 1"))
+    solve_all(known, route, [threshold])
+    assert proved_count() > count
+
+
 PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
 
 
