@@ -220,15 +220,16 @@ def test_looking_ahead_finds_what_is_proved_later(known: ExitBounds) -> None:
     after = Cell.of_board(chess.Board("8/P6k/8/8/8/5p2/8/6K1 w - - 0 1"), [chess.G1, chess.H7])
     routes = list(routes_of(lineup_of_cell(Cell.of_board(board, mobile_squares(board)))))
     (step,) = (route for route in routes if route.destination == after)
-    threshold = Threshold(LOWER, Code(3))
+    weak, strong = Threshold(LOWER, Code(5)), Threshold(LOWER, Code(3))
 
     def proved_count() -> int:
-        proved = known.proofs(step, threshold)
+        proved = known.proofs(step, strong)
         return 0 if isinstance(proved, bool) else int(np.bitwise_count(proved).sum())
 
-    count = proved_count()
     route = promotion(chess.Board("8/P6k/8/8/8/5p2/8/6K1 w - - 0 1"))
-    solve_all(known, route, [threshold])
+    solve_all(known, route, [weak])
+    count = proved_count()
+    solve_all(known, route, [strong])
     assert proved_count() > count
 
 
