@@ -50,8 +50,8 @@ class CellSolver:
         prover: "Prover | None" = None,
     ) -> None:
         self._exits, self._root, self._meter, self._prover = exits, root, meter, prover
-        self.layers = CellLayers(exits, meter, root, None if prover is None else prover.prove_layer)
-        self.ledger = Ledger(exits, root, use_thresholds=prover is None)
+        self.layers = CellLayers(exits, meter, root, prover)
+        self.ledger = Ledger(exits, root)
 
     def is_complete(self, cell: Cell) -> bool:
         """Return whether a cell and the small cells that it depends on are solved.
@@ -241,7 +241,9 @@ class CellSolver:
         start = time.perf_counter()
         repeated = {cell: self._exits.has_solved(cell) for cell in asked}
         try:
-            self._exits.threshold_cells.solve(asked, self._exits.proofs, self._meter.threads)
+            solutions = self._exits.threshold_cells.solve(
+                asked, self._exits.proofs, self._meter.threads, with_rounds=self._prover is not None
+            )
         except MemoryError:  # the system has less memory than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
         seconds = (time.perf_counter() - start) / max(len(asked), 1)
@@ -251,6 +253,10 @@ class CellSolver:
             once = seconds / share
             self._meter.record_cell(slots, repeated[cell], once, once, count=slots / cell.size)
             self.ledger.add_thresholds(cell, thresholds)
+        if self._prover is not None:
+            cells = [cell for cell, thresholds in asked.items() for _ in thresholds]
+            for cell, solution in zip(cells, solutions, strict=True):
+                self._prover.prove_threshold(cell, solution)
         return bool(asked)
 
     def _games_of(self, task: CellTask) -> Games:

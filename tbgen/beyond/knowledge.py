@@ -12,7 +12,7 @@ game then has only one solution.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import chess
 import numpy as np
@@ -47,6 +47,9 @@ from tbgen.index.layout import MIRROR_RANKS, Side
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
 from tbgen.system.memory import resident_memory, trim_memory
+
+if TYPE_CHECKING:
+    from tbgen.beyond.proof import Prover
 
 _Versions: TypeAlias = tuple[int, int, tuple[tuple[int, int, int], ...]]
 """The versions of what a block was computed from: those of the forced mates and of the thresholds after
@@ -283,10 +286,6 @@ class UnmadeLayerError(Exception):
     """Raised if a layer has not been made and its cell is too large to make it now."""
 
 
-_LayerCallback: TypeAlias = Callable[[Bounds, Bounds, GScore], None]
-"""Function called with the fresh bounds of a cell, the layer made from them, and the accrued score."""
-
-
 class CellLayers:
     """Makes layers, and keeps them and the games that make them.
 
@@ -295,16 +294,16 @@ class CellLayers:
     layers are proved, games are not kept, so that a layer and its proof use the current bounds of the exits.
 
     :param root: the cell whose games are kept longest. The games of one other cell are kept as well.
-    :param on_layer: called after each layer has been made; None for no call.
+    :param prover: proves each layer, and each threshold that is tried again. None if nothing is to be proved.
     """
 
-    def __init__(self, exits: ExitBounds, meter: Meter, root: Cell, on_layer: _LayerCallback | None) -> None:
-        self._exits, self._meter, self._root, self._on_layer = exits, meter, root, on_layer
+    def __init__(self, exits: ExitBounds, meter: Meter, root: Cell, prover: "Prover | None") -> None:
+        self._exits, self._meter, self._root, self._prover = exits, meter, root, prover
         self._layers: dict[tuple[Cell, Code], tuple[int, Bounds]] = {}
         """Maps a cell and an accrued score to the version of the cell's fresh bounds, and the layer."""
         self._games: dict[Cell, Games] = {}
         """Maps a cell to its games; the root is last."""
-        self._keeps_games = on_layer is None
+        self._keeps_games = prover is None
         self.max_slots = 64**MAX_MOBILE
         """Maximum number of slots of a cell for which missing layers are made."""
 
@@ -330,8 +329,8 @@ class CellLayers:
             score = GScore.from_code(accrued)
             layer = games.accrued_bounds(fresh, score)
             self._layers[key] = self._exits.cells.version(fresh.cell), layer
-            if self._on_layer is not None:
-                self._on_layer(fresh, layer, score)
+            if self._prover is not None:
+                self._prover.prove_layer(fresh, layer, score)
         return self._layers[key][1]
 
     def is_proved(
@@ -357,7 +356,14 @@ class CellLayers:
         if ranked is None:
             if self._meter.seconds_left <= 0:
                 return False
-            (ranked,) = thresholds.solve({cell: [threshold]}, self._exits.proofs, self._meter.threads)
+            (ranked,) = thresholds.solve(
+                {cell: [threshold]},
+                self._exits.proofs,
+                self._meter.threads,
+                with_rounds=self._prover is not None,
+            )
+            if self._prover is not None:
+                self._prover.prove_threshold(cell, ranked)
         return ranked.is_proved(*place, accrued)
 
     def replace_games(self, games: Games) -> None:

@@ -47,7 +47,8 @@ class ForwardProof:
 
     :ivar cells: number of proved solutions of cells. A cell that was solved twice counts twice.
     :ivar states: number of states proved from their successors, in the lower and the upper game.
-    :ivar sampled: number of the ``cells`` that are large; in these, one position in 64 was proved.
+    :ivar sampled: number of the ``cells`` that are large or were solved for thresholds; in these, only a
+        random sample of the positions was proved.
     """
 
     cells: int = 0
@@ -62,7 +63,6 @@ class Ledger:
 
     :param exits: the tables, and the solutions of earlier searches.
     :param root: the cell of the state.
-    :param use_thresholds: whether thresholds may be tried. A proof needs solutions for all scores.
     :ivar last_number: number of the last solution. Searches for forced mates and solutions of whole cells are
         also numbered.
     :ivar asks_threshold: whether the question has only two scores, so that thresholds of cells answer it.
@@ -71,8 +71,8 @@ class Ledger:
     :ivar homes_refused_for_thresholds: homes of promotions whose thresholds need too much time or memory.
     """
 
-    def __init__(self, exits: ExitBounds, root: Cell, *, use_thresholds: bool) -> None:
-        self._exits, self._root, self._use_thresholds = exits, root, use_thresholds
+    def __init__(self, exits: ExitBounds, root: Cell) -> None:
+        self._exits, self._root = exits, root
         self._question = ALL_SCORES
         self.asks_threshold = False
         self._scores_by_cell: dict[Cell, Interval] = {}
@@ -100,8 +100,8 @@ class Ledger:
 
         :param use_thresholds: whether thresholds, which give no depths, may answer the question.
         """
-        self._question = interval if self._use_thresholds else ALL_SCORES
-        self.asks_threshold = use_thresholds and self._use_thresholds and len(interval.codes()) == 2
+        self._question = interval
+        self.asks_threshold = use_thresholds and len(interval.codes()) == 2
         self._scores_by_cell.clear()
 
     def questions(self, interval: Interval, accrued: Code) -> Iterator[Interval]:
@@ -114,8 +114,6 @@ class Ledger:
 
         :param interval: the interval in which the value lies.
         """
-        if not self._use_thresholds:
-            return
         codes = interval.codes()
         places = list[int]()
         if accrued in codes:

@@ -274,6 +274,8 @@ class Search:
         :param plays: the play that keeps the bounds apart, narrow and wide.
         :returns: whether a threshold was tried within time and memory.
         """
+        if self._prover is not None:
+            return False
         self._ledger.set_question(question)
         for play in plays:
             allowed = (h for h in play.entered_from if h not in self._ledger.homes_refused_for_thresholds)

@@ -144,12 +144,18 @@ class ThresholdCells(ThresholdSource):
         return self._versions.get(cell.canonical()[0], 0)
 
     def solve(
-        self, asked: Mapping[Cell, Iterable[Threshold]], proofs: ProofLookup, threads: int = 1
+        self,
+        asked: Mapping[Cell, Iterable[Threshold]],
+        proofs: ProofLookup,
+        threads: int = 1,
+        *,
+        with_rounds: bool = False,
     ) -> list[ThresholdSolution]:
         """Find, keep and return the positions of canonical cells for which thresholds are proved.
 
         :param asked: the thresholds by cell; no cell may depend on another.
         :param threads: number of threads that share the work.
+        :param with_rounds: whether the result contains ``ThresholdSolution.rounds``, which are not kept.
         """
         questions = [(cell, threshold) for cell, thresholds in asked.items() for threshold in thresholds]
         ranks = {
@@ -163,14 +169,20 @@ class ThresholdCells(ThresholdSource):
             cell, threshold = question
             frame = frame_of_cell(cell)
             return solve_threshold(
-                frame, ranks[cell], routes_of(frame), threshold, proofs, threads // at_once
+                frame,
+                ranks[cell],
+                routes_of(frame),
+                threshold,
+                proofs,
+                threads // at_once,
+                with_rounds=with_rounds,
             )
 
         slots = sum(cell.size for cell in asked)
         with threaded_map(at_once, slots) as thread_map:
             solutions = list(thread_map(solve, questions))
         for (cell, _), solution in zip(questions, solutions, strict=True):
-            self.add(cell, solution)
+            self.add(cell, solution.without_rounds)
             if self._kept is not None and cell.size >= MIN_KEPT_SLOTS:
                 self._kept.put(cell, pack_threshold(self.solution(cell, solution.threshold)))
         return solutions

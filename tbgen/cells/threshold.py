@@ -6,7 +6,7 @@ whether the threshold is proved. What is not known after a move out of the cell 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tbgen.cells.bounds import LOWER, Block, part_of
 from tbgen.cells.cell import MAX_MOBILE, Cell
 from tbgen.cells.frames import ARRAY_MEMORY, CellFrame, pool_of_proofs, threaded_map
 from tbgen.cells.kernels import threshold as kernels
-from tbgen.cells.kernels.threshold import FIRST_RANK, Attractors, ExitScratch
+from tbgen.cells.kernels.threshold import FIRST_RANK, Attractors, ExitScratch, Rounds
 from tbgen.cells.kernels.values import mark_proved
 from tbgen.cells.routes import Route
 from tbgen.compiler.jit import python_of
@@ -53,6 +53,9 @@ class Threshold(NamedTuple):
         return self.bound if Threshold(self.end, code).follows_from(self.bound) else code
 
 
+_NO_ROUNDS: Final[Rounds] = np.zeros((2, 0), np.uint32)
+
+
 class ThresholdSolution(NamedTuple):
     """The positions of a cell for which a threshold is proved."""
 
@@ -61,11 +64,23 @@ class ThresholdSolution(NamedTuple):
     """uint64 (2, words): the positions, fresh, one bit for each slot, by side to move."""
     joined: Codes
     """uint8 (2, slots): the rank at which each position has joined an attractor; (2, 0) if not known."""
+    rounds: Rounds = _NO_ROUNDS
+    """uint32 (2, slots): the round in which each position has joined an attractor, for proofs; (2, 0) if not
+    known.
+
+    The side whose attractor it is can answer every quiet move of a position in which the opponent is to move:
+    it can win outside the cell, move to a position that has been settled at a smaller rank, or to one with
+    the opponent to move that has joined in an earlier round or, in the same round, in an earlier word."""
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self.proved.nbytes + self.joined.nbytes
+        return self.proved.nbytes + self.joined.nbytes + self.rounds.nbytes
+
+    @property
+    def without_rounds(self) -> "ThresholdSolution":
+        """The same solution without ``rounds``."""
+        return self._replace(rounds=_NO_ROUNDS)
 
     def depends_on(self, accrued: Code) -> bool:
         """Return whether the solution about a state with the accrued score may differ from the fresh one."""
@@ -187,6 +202,7 @@ def solve_threshold(
     threads: int = 1,
     *,
     with_ranks: bool = True,
+    with_rounds: bool = False,
     poll: Callable[[], object] = lambda: None,
 ) -> ThresholdSolution:
     """Find the positions of a cell for which a threshold is proved.
@@ -196,9 +212,10 @@ def solve_threshold(
     :param proofs: returns after which moves out of the cell the threshold is proved.
     :param threads: number of threads that look up and find the exits.
     :param with_ranks: whether to find ``ThresholdSolution.joined``.
+    :param with_rounds: whether to find ``ThresholdSolution.rounds``.
     :param poll: called before each step. An exception that it raises ends the work.
     """
-    search = _search_of(frame, ranks, with_ranks)
+    search = _search_of(frame, ranks, with_ranks, with_rounds)
     _join_exits(search, frame, routes, threshold, proofs, threads)
     attacker, last_rank = _attacker_of(threshold)
     if last_rank == 0:
@@ -216,7 +233,7 @@ def solve_threshold(
     won[defender] = search.escapes[defender] & ~search.open[defender]
     if attacker != threshold.prover:
         np.bitwise_xor(search.legal, won, out=won)
-    return ThresholdSolution(threshold, won, search.joined)
+    return ThresholdSolution(threshold, won, search.joined, search.rounds)
 
 
 def _join_exits(
@@ -265,7 +282,7 @@ def _extend(search: Attractors, attacker: Side, last_rank: int, poll: Callable[[
     kernels.attract(search, attacker, last_rank + 1, False)
 
 
-def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool) -> Attractors:
+def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool, with_rounds: bool) -> Attractors:
     """Return the data of a threshold about a cell, in which the sets are undefined."""
     words = frame.frame.words
     open_, escapes, settled = (ARRAY_MEMORY.empty((2, words), np.uint64) for _ in range(3))
@@ -279,6 +296,8 @@ def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool) -> Attracto
         settled=settled,
         marks=np.zeros((2, -(-words // 64)), np.uint64),
         joined=joined,
+        rounds=np.zeros((2, frame.size), np.uint32) if with_rounds else _NO_ROUNDS,
+        round=np.zeros(1, np.int64),
         buffer=python_of(move_buffer)(MAX_WORD_MOVES),
         earlier_buffer=python_of(move_buffer)(MAX_WORD_MOVES),
     )

@@ -82,7 +82,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
             meter = Meter(budget)
             before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
             root = CellPosition(before, int(before.kings)).cell.canonical()[0]
-            ledger = Ledger(known, root, use_thresholds=True)
+            ledger = Ledger(known, root)
             ledger.homes_refused_for_mates |= set(given_up)
             chooser = Chooser(known, meter, root, ledger)
             play = Play(States(known, CellLayers(known, meter, root, None)))

@@ -111,7 +111,7 @@ def test_questions_take_turns(small: Path) -> None:
     interval = Interval(Code(255), Code(24))
     with tbgen.open_tablebase(small) as opened:
         known = ExitBounds(Tables(opened), SolvedCells())
-        ledger = Ledger(known, cell_of(chess.Board(RACE)), use_thresholds=True)
+        ledger = Ledger(known, cell_of(chess.Board(RACE)))
         first = [next(ledger.questions(interval, Code(23))) for _ in range(13)]
         assert [len(set(first[start : start + 4])) for start in (0, 4, 8)] == [1, 1, 1]
         assert len(set(first)) == 3

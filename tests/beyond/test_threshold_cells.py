@@ -1,6 +1,7 @@
 """Thresholds about cells as an exit source, compared with blocks and with games made at the same moment."""
 
 import random
+from collections.abc import Callable
 from itertools import chain, product
 from pathlib import Path
 
@@ -10,23 +11,34 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
+from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
+from tbgen.beyond.sampled_proofs import ThresholdProof
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
 from tbgen.beyond.structures import cells_below
 from tbgen.beyond.table_source import Tables
 from tbgen.beyond.threshold_cells import ThresholdCells
 from tbgen.board.score import NONE, Code, GScore
-from tbgen.cells.bounds import ENDS, LOWER, NO_RANK, WORST, BoundsGame, CallbackBoundsSource, pools_of_ends
+from tbgen.cells.bounds import (
+    ENDS,
+    LOWER,
+    NO_RANK,
+    WORST,
+    BoundsGame,
+    CallbackBoundsSource,
+    pools_of_ends,
+)
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.interval import Interval
+from tbgen.cells.kernels.threshold import FIRST_RANK
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after
+from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after, rank_cell
 from tbgen.index.layout import SIDES
 from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive
@@ -62,7 +74,8 @@ def flags(proofs: Words | bool, size: int) -> np.ndarray:
 
 
 def check_threshold(known: ExitBounds, cell: Cell, threshold: Threshold, rng: random.Random) -> int:
-    """Prove a threshold, and compare it with the game of its end, and its exits with those of the game."""
+    """Try a threshold, prove states, and compare it with the game of its end, and its exits with those of the
+    game."""
     frame = frame_of_cell(cell)
     routes, end = list(routes_of(frame)), threshold.end
     for route in routes:
@@ -72,7 +85,8 @@ def check_threshold(known: ExitBounds, cell: Cell, threshold: Threshold, rng: ra
             flags(each, route.subcell.size) for each in (known.proofs(route, threshold), implied)
         )
         assert np.array_equal(found & legal, expected & legal), (route, threshold)
-    (solution,) = known.threshold_cells.solve({cell: [threshold]}, known.proofs)
+    (solution,) = known.threshold_cells.solve({cell: [threshold]}, known.proofs, with_rounds=True)
+    assert ThresholdProof(cell, solution, known).prove_some(rng, 30) or not solution.proved.any()
     (pool,) = pools_of_ends(frame, routes, CallbackBoundsSource(known.block, known.bound), [end])
     game = BoundsGame(frame, pool)
     fresh, ranks = game.solve().value, game.ranks()
@@ -105,6 +119,31 @@ def test_exits_and_solutions_are_those_of_games(seed: int, small: Path) -> None:
                 for each in (threshold, threshold.swapped):
                     proved += check_threshold(known, cell, each, rng) if each.bound != WORST[each.end] else 0
     assert proved
+
+
+WRONG: list[Callable[[ThresholdSolution, Words], ThresholdSolution]] = [
+    lambda found, legal: found._replace(proved=legal),
+    lambda found, legal: found._replace(joined=np.minimum(found.joined, FIRST_RANK)),
+    lambda found, legal: found._replace(rounds=found.rounds * 0),
+]
+"""Too many positions, too early ranks, and no order."""
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("threshold", [Threshold(LOWER, Code(9)), Threshold(LOWER, Code(246))])
+def test_wrong_thresholds_are_not_proved(
+    threshold: Threshold, wrong: Callable[[ThresholdSolution, Words], ThresholdSolution], small: Path
+) -> None:
+    """The prover holds the first threshold, and the opponent the second."""
+    board = chess.Board("8/8/8/4k3/7p/8/1P6/1K1R4 w - - 0 1")
+    cell = Cell.of_board(board, mobile_squares(board)).canonical()[0]
+    legal = rank_cell(frame_of_cell(cell)).legal
+    with tbgen.open_tablebase(small) as tables:
+        known = ExitBounds(Tables(tables), SolvedCells())
+        (found,) = known.threshold_cells.solve({cell: [threshold]}, known.proofs, with_rounds=True)
+        assert ThresholdProof(cell, found, known).prove_some(random.Random(0)) > 0
+        with pytest.raises(WrongBoundError, match=r"the lower bound -?G4\.5 is not proved"):
+            ThresholdProof(cell, wrong(found, legal), known).prove_some(random.Random(0))
 
 
 def test_blocks_and_single_positions_say_the_same(small: Path) -> None:
@@ -217,7 +256,7 @@ def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_solving_asks_thresholds(small: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of small cells, too: the answers agree with tables, and a solution counts as an eighth of a cell."""
+    """Of small cells, too: answers agree with tables and are proved. A solution counts as 1/8 of a cell."""
     tried: list[ThresholdSolution] = []
     right = ThresholdCells.add
 
@@ -232,6 +271,8 @@ def test_solving_asks_thresholds(small: Path, tables: Path, monkeypatch: pytest.
             ("8/6R1/8/8/6k1/7p/8/3K4 b - - 3 1", "G4.0"),
             ("8/8/1p6/8/8/1N6/K7/7k w - - 3 1", "G3.0"),
         ):
-            found = solve(fen, accrued, tables=small, budget=of_cells(12))
+            found = solve(fen, accrued, tables=small, budget=of_cells(12), verify=True)
             assert found.lower == full.probe(fen, accrued).value == found.upper
+            assert found.proof is not None
+            assert found.proof.sampled > 0
     assert {solution.threshold.end for solution in tried} == {*ENDS}

@@ -12,7 +12,7 @@ import tbgen
 from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.promoted_cells import WonCells
-from tbgen.beyond.proof import MAX_PROVED_WINS, prove_wins
+from tbgen.beyond.sampled_proofs import MAX_PROVED_WINS, prove_wins
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables

@@ -5,6 +5,10 @@ with a good result, are extended from rank to rank. Section 12 of docs/theory.md
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, jit, kernel
 from tbgen.compiler.structs import Struct
@@ -23,6 +27,8 @@ from tbgen.moves.kernels.moves import (
 from tbgen.moves.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of, put
 from tbgen.moves.structs import Exits, Frame, Men, Pool
 
+Rounds: TypeAlias = NDArray[np.uint32]
+"""Numbers of rounds."""
 NEVER = 255
 """Element of ``Attractors.joined`` of a position that has joined neither attractor."""
 FIRST_RANK = 2
@@ -49,6 +55,10 @@ class Attractors(Struct):
     """uint64 (2, words / 64): by attacker, the words with the defender to move that must be examined."""
     joined: Codes
     """uint8 (2, slots): the rank at which each position has joined an attractor; (2, 0) if not wanted."""
+    rounds: Rounds
+    """uint32 (2, slots): the round in which each position has joined an attractor; (2, 0) if not wanted."""
+    round: Ints
+    """int64 (1,): the number of the current round. Rounds are numbered through all ranks."""
     buffer: MoveBuffer
     """Buffer for the moves of a word."""
     earlier_buffer: MoveBuffer
@@ -148,9 +158,11 @@ def find_exits(search: Attractors, pool: Pool, scratch: ExitScratch, start: int,
 
 @inlined
 def _join(search: Attractors, side: int, word: int, bits: Word, rank: int) -> None:
-    """Record the rank at which positions with ``side`` to move join an attractor."""
+    """Record the rank and the round at which positions with ``side`` to move join an attractor."""
     if search.joined.shape[1]:
         put(search.joined[side], word * 64, bits, rank)
+    if search.rounds.shape[1]:
+        put(search.rounds[side], word * 64, bits, search.round[0])
 
 
 @inlined
@@ -239,21 +251,24 @@ def _examine(
 
 @jit
 def attract_densely(search: Attractors, attacker: int, rank: int, mates_only: bool) -> None:
-    """Extend an attractor at first: examine all words twice, and mark the words that :func:`attract` has to
-    examine again.
+    """Extend an attractor at first: examine all words in two rounds, and mark the words that :func:`attract`
+    has to examine again.
 
     :param mates_only: whether stalemates with the defender to move are no success of the attacker.
     """
     for marking in (False, True):
+        search.round[0] += 1
         for word in range(search.frame.words):
             _examine(search, attacker, word, rank, mates_only, marking)
 
 
 @jit
 def attract(search: Attractors, attacker: int, rank: int, mates_only: bool) -> None:
-    """Extend an attractor until no marked word remains."""
+    """Extend an attractor until no marked word remains. In each round, words are examined in order, each at
+    most once."""
     marks, any_marked = search.marks[attacker], True
     while any_marked:
+        search.round[0] += 1
         any_marked = False
         for group in range(len(marks)):
             marked = marks[group]
