@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.choices import MAX_SMALL_SLOTS, MIN_COST_SLOTS, CellTask
-from tbgen.beyond.knowledge import CellLayers, ExitBounds
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import CellLayers
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.structures import height, homes_of
 from tbgen.cells.bounds import ENDS, Block, CallbackBoundsSource, UnstorableCellError, require_storable

@@ -16,9 +16,10 @@ import chess
 
 from tbgen.beyond.budget import memory_needed
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried_score
+from tbgen.beyond.layers import UnmadeLayerError
 from tbgen.beyond.play import followed_moves
 from tbgen.beyond.search import Search
+from tbgen.beyond.state_bounds import best_of, carried_score
 from tbgen.beyond.structures import cells_below, seconds_to_solve, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST

@@ -20,8 +20,10 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.beyond.forcing import ForcingProof
-from tbgen.beyond.knowledge import ExitBounds, UnmadeLayerError, carried_score
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import UnmadeLayerError
 from tbgen.beyond.search import Search
+from tbgen.beyond.state_bounds import carried_score
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, fold, signed_of, to_gscore, to_signed
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import chess
 
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import States, best_of, carried_score
+from tbgen.beyond.state_bounds import States, best_of, carried_score
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step

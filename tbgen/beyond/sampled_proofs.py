@@ -22,7 +22,8 @@ import chess
 import numpy as np
 
 from tbgen.beyond.cell_proof import REMEDY, WrongBoundError
-from tbgen.beyond.knowledge import ExitBounds, carried_score
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.state_bounds import carried_score
 from tbgen.board.score import Code, GScore
 from tbgen.cells.cell import Cell, CellPosition, Step, side_of
 from tbgen.cells.kernels.threshold import FIRST_RANK

@@ -27,9 +27,10 @@ from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import ExitBounds, States, image_score, proved_keys
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
 from tbgen.beyond.promoted_cells import PromotionTask
+from tbgen.beyond.state_bounds import States, image_score, proved_keys
 from tbgen.beyond.structures import height, is_queening, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, UnstorableCellError

@@ -11,7 +11,8 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, OutOfBudgetError, Stop, memory_needed
-from tbgen.beyond.knowledge import CellLayers, ExitBounds
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import CellLayers
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables

@@ -13,13 +13,15 @@ import tbgen
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import MIN_COST_SLOTS, CellTask, Choice, Chooser
-from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import CellLayers
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
 from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
+from tbgen.beyond.state_bounds import States
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
 from tbgen.cells.cell import Cell, CellPosition

@@ -17,7 +17,8 @@ from tbgen.beyond import solved_cells
 from tbgen.beyond.budget import Budget, Meter
 from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.kept import KeptCells
-from tbgen.beyond.knowledge import CellLayers, ExitBounds
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import CellLayers
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import make_exit_bounds
 from tbgen.beyond.table_source import Tables

@@ -7,8 +7,8 @@ import chess
 
 from tbgen.beyond import solution
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import States
 from tbgen.beyond.play import Play, PlayFollower, followed_moves
+from tbgen.beyond.state_bounds import States
 from tbgen.board.score import Code
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.interval import ALL_SCORES, Interval

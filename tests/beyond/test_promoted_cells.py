@@ -42,7 +42,7 @@ def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) ->
         "cells.cell",
         "cells.threshold",
         "beyond.gaps",
-        "beyond.knowledge",
+        "beyond.layers",
         "beyond.statements",
     ):
         monkeypatch.setattr(f"tbgen.{module}.MAX_MOBILE", mobile)

@@ -7,9 +7,11 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
-from tbgen.beyond.knowledge import CellLayers, ExitBounds, States, proved_keys
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import CellLayers
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
+from tbgen.beyond.state_bounds import States, proved_keys
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import GScore
 from tbgen.cells.cell import CellPosition
@@ -45,7 +47,7 @@ def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [100, *exhaustive([10_000])])
 def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All values are available, however many positions have to be examined."""
-    monkeypatch.setattr("tbgen.beyond.knowledge._MAX_EXAMINED_POSITIONS", most)
+    monkeypatch.setattr("tbgen.beyond.state_bounds._MAX_EXAMINED_POSITIONS", most)
     values, play, depth = settled(BLOCKED, small)
     assert (values, play) == (True, most > 100)
     assert depth is not None
@@ -53,7 +55,7 @@ def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.M
 
 def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a layer would have to be made, the bound counts as the accrued score; else it is looked up."""
-    monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
+    monkeypatch.setattr("tbgen.beyond.state_bounds._MIN_GUESSED_SLOTS", 0)
     board = chess.Board(LOCKED)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     root = root.image(root.cell.canonical()[1])

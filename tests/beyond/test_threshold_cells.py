@@ -14,10 +14,12 @@ from tbgen.beyond.budget import Budget, Meter
 from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import CellTask
-from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
+from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.layers import CellLayers
 from tbgen.beyond.sampled_proofs import ThresholdProof
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
+from tbgen.beyond.state_bounds import States
 from tbgen.beyond.structures import cells_below
 from tbgen.beyond.table_source import Tables
 from tbgen.beyond.threshold_cells import ThresholdCells
@@ -236,7 +238,7 @@ def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> 
         known = ExitBounds(Tables(tables), SolvedCells())
         layers = CellLayers(known, Meter(Budget()), cell, None)
         states = States(known, layers), States(known, layers, guess=True)
-        monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
+        monkeypatch.setattr("tbgen.beyond.state_bounds._MIN_GUESSED_SLOTS", 0)
         thresholds = [Threshold(end, code) for end, code in product(ENDS, CODES) if code != WORST[end]]
         known.threshold_cells.solve({cell: thresholds}, known.proofs)
         kept = known.threshold_cells.solution(cell, thresholds[0]).joined
