@@ -26,7 +26,7 @@ from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.cells.frames import CellFrame, frame_of_cell
 from tbgen.cells.interval import Interval
 from tbgen.cells.routes import Route, home_of_route, routes_of
-from tbgen.cells.threshold import Threshold, can_ask, find_good_exits, proved_after
+from tbgen.cells.threshold import Threshold, can_prove_thresholds, find_good_exits, proved_after
 from tbgen.index.layout import Side
 from tbgen.moves.kernels.words import Words
 from tbgen.store.cache import LruCache
@@ -124,7 +124,7 @@ class ExitBounds:
     def _lookahead_proofs(self, route: Route, threshold: Threshold) -> Words | bool:
         """Return after which moves of a route the prover can prove a threshold by a capture or pawn move."""
         cell, end = route.destination, threshold.end
-        if not can_ask(cell):
+        if not can_prove_thresholds(cell):
             block = self._lookahead_block(route, end)
             return proved_after(route, threshold, block, WORST[end])
         frame = frame_of_cell(cell)

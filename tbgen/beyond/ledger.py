@@ -20,7 +20,7 @@ from tbgen.board.score import Code, rank_of_code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.interval import ALL_SCORES, Interval
-from tbgen.cells.threshold import Threshold, can_ask
+from tbgen.cells.threshold import Threshold, can_prove_thresholds
 from tbgen.index.layout import MIRROR_FILES
 
 _MIN_THRESHOLD_SLOTS: Final = 64**4
@@ -157,7 +157,7 @@ class Ledger:
 
         :param ends: the ends of the thresholds.
         """
-        may_ask = self.asks_threshold and cell.size >= _MIN_THRESHOLD_SLOTS and can_ask(cell)
+        may_ask = self.asks_threshold and cell.size >= _MIN_THRESHOLD_SLOTS and can_prove_thresholds(cell)
         return self.question_thresholds(cell, ends) if may_ask else ()
 
     def question_thresholds(self, cell: Cell, ends: Sequence[int] = ENDS) -> tuple[Threshold, ...]:

@@ -48,7 +48,7 @@ from tbgen.cells.cell import (
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.threshold import ProofLookup, Threshold, ThresholdSolution, rank_cell, solve_threshold
+from tbgen.cells.threshold import ProofLookup, Threshold, ThresholdSolution, find_cell_ranks, solve_threshold
 from tbgen.cells.wins import Wins, cell_after_step, solve_wins, without_man, without_pawn
 from tbgen.index.arrays import has_bit
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
@@ -324,12 +324,12 @@ class PromotedCells(ThresholdSource):
             frame = frame_of_cell(cell)
             solution = solve_threshold(
                 frame,
-                rank_cell(frame, threads),
+                find_cell_ranks(frame, threads),
                 routes_of(frame),
                 task.threshold,
                 proofs_of,
                 threads,
-                with_ranks=False,
+                with_joined=False,
                 poll=poll,
             )
             for side in SIDES:

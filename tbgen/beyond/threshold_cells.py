@@ -29,7 +29,7 @@ from tbgen.cells.threshold import (
     ProofLookup,
     Threshold,
     ThresholdSolution,
-    rank_cell,
+    find_cell_ranks,
     solve_threshold,
 )
 from tbgen.index.layout import MIRROR_RANKS, SIDES
@@ -159,7 +159,7 @@ class ThresholdCells(ThresholdSource):
         """
         questions = [(cell, threshold) for cell, thresholds in asked.items() for threshold in thresholds]
         ranks = {
-            cell: self._ranks.get_or_make(cell, partial(rank_cell, frame_of_cell(cell), threads))
+            cell: self._ranks.get_or_make(cell, partial(find_cell_ranks, frame_of_cell(cell), threads))
             for cell in asked
         }
 

@@ -14,7 +14,7 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.kernels.values import gather, gather_bits, mark_proved
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.threshold import Threshold, find_good_exits, rank_cell, solve_threshold
+from tbgen.cells.threshold import Threshold, find_cell_ranks, find_good_exits, solve_threshold
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import WHITE_TO_MOVE
@@ -51,7 +51,7 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
             solve_wins(queen_cell, lambda *_: None)
             queen_frame = frame_of_cell(queen_cell)
             solution = solve_threshold(
-                queen_frame, rank_cell(queen_frame), [], Threshold(LOWER, Code(5)), lambda *_: False
+                queen_frame, find_cell_ranks(queen_frame), [], Threshold(LOWER, Code(5)), lambda *_: False
             )
             find_good_exits(queen_frame, {}, WHITE_TO_MOVE)
             words, numbers = solution.proved[0], np.zeros(1, np.int64)

@@ -1,4 +1,4 @@
-"""Thresholds of a cell: for which of its positions is a certain score a bound of the value at one end?
+"""Thresholds of a cell: the search for the positions in which a given score is a bound of the value.
 
 The *prover* of a threshold is White at the lower end and Black at the upper end. A bit for each position says
 whether the threshold is proved. What is not known after a move out of the cell counts against the prover.
@@ -29,7 +29,7 @@ from tbgen.moves.structs import Exits, make_men
 
 
 class Threshold(NamedTuple):
-    """A score of which is asked for which positions it is a bound of the value at one end."""
+    """A score and an end. The question is in which positions the score bounds the value at this end."""
 
     end: int
     bound: Code
@@ -83,7 +83,8 @@ class ThresholdSolution(NamedTuple):
         return self._replace(rounds=_NO_ROUNDS)
 
     def depends_on(self, accrued: Code) -> bool:
-        """Return whether the solution about a state with the accrued score may differ from the fresh one."""
+        """Return whether the answer for a state with this accrued score may differ from that for the fresh
+        state."""
         return rank_of_code(accrued) <= _attacker_of(self.threshold)[1]
 
     def is_proved(self, side: Side, slot: int, accrued: Code | None = None) -> bool:
@@ -96,24 +97,25 @@ class ThresholdSolution(NamedTuple):
         attacker, _ = _attacker_of(self.threshold)
         if accrued is None or not self.depends_on(accrued):
             return proved
-        is_early = self.joined[side, slot] <= rank_of_code(accrued)
-        is_attackers = proved == (attacker == self.threshold.prover)
+        is_early = bool(self.joined[side, slot] <= rank_of_code(accrued))
+        favours_attacker = proved == (attacker == self.threshold.prover)
         attacker_holds = (accrued < NONE) == (attacker == WHITE_TO_MOVE)
-        wins = not is_early or is_attackers if attacker_holds else is_early and is_attackers
-        return bool(wins) == (attacker == self.threshold.prover)
+        attacker_wins = favours_attacker if is_early else attacker_holds
+        return attacker_wins == (attacker == self.threshold.prover)
 
 
 def _attacker_of(threshold: Threshold) -> tuple[Side, int]:
-    """Return the side whose attractor decides a threshold, and the greatest rank of its good scores."""
-    own = threshold.bound if threshold.end == LOWER else 255 - threshold.bound
-    return (threshold.prover, own) if own < NONE else (SIDES[1 - threshold.prover], 254 - own)
+    """Return the side whose attractor decides a threshold, and the greatest rank of the scores that it
+    wants."""
+    code = threshold.bound if threshold.end == LOWER else 255 - threshold.bound
+    return (threshold.prover, code) if code < NONE else (SIDES[1 - threshold.prover], 254 - code)
 
 
 class CellRanks(NamedTuple):
     """The legal positions of a cell and their ranks, which do not depend on thresholds.
 
-    In a cell with more mobile men than an ordinary one, the ranks would take too much memory. They are then
-    missing here and found for each threshold, as far as it depends on them.
+    With more than ``MAX_MOBILE`` mobile men, the ranks would take too much memory. They are then missing here
+    and found anew for each threshold, up to the rank that matters.
     """
 
     legal: Words
@@ -133,7 +135,7 @@ ProofLookup: TypeAlias = Callable[[Route, Threshold], Words | bool]
 block, one bit for each slot, at least 64 bits; or True or False for all positions."""
 
 
-def can_ask(cell: Cell) -> bool:
+def can_prove_thresholds(cell: Cell) -> bool:
     """Return whether thresholds of a cell can be proved: its bit man is mobile."""
     return any(man.piece for man in cell.mobile)
 
@@ -154,7 +156,7 @@ def proved_after(route: Route, threshold: Threshold, block: Block | None, bound:
     return words
 
 
-def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
+def find_cell_ranks(frame: CellFrame, threads: int = 1) -> CellRanks:
     """Return the legal positions of a cell and, if it is an ordinary cell, their ranks."""
     words = frame.frame.words
     legal: Words = ARRAY_MEMORY.empty((2, words), np.uint64)
@@ -162,11 +164,12 @@ def rank_cell(frame: CellFrame, threads: int = 1) -> CellRanks:
         parts = equal_parts(words, threads)
         list(thread_map(lambda part: mark_legal(frame.frame, legal, make_men(), *part), parts))
     slices = SLICES if len(frame.cell.mobile) <= MAX_MOBILE else 0
-    return CellRanks(legal, _count_moves(frame, legal, legal, slices, threads))
+    return CellRanks(legal, _find_ranks(frame, legal, legal, slices, threads))
 
 
 def find_good_exits(frame: CellFrame, proofs: Mapping[int, Words | bool], side: Side) -> Words:
-    """Return the positions of a cell in which a side to move can prove a threshold by a move out of the cell.
+    """Return the positions of a cell in which ``side`` is to move and can prove a threshold by a move out of
+    the cell.
 
     :param proofs: maps route numbers to the positions for which the threshold is proved after the route.
     :returns: uint64 (words,), one bit for each slot.
@@ -179,17 +182,18 @@ def find_good_exits(frame: CellFrame, proofs: Mapping[int, Words | bool], side: 
     return marked
 
 
-def _count_moves(frame: CellFrame, legal: Words, among: Words, slices: int, threads: int) -> Words:
+def _find_ranks(frame: CellFrame, legal: Words, among: Words, slices: int, threads: int) -> Words:
     """Return the ranks of the positions ``among`` the legal ones of a cell, as ``Attractors.rank_bits``.
 
     :param slices: number of bits of a rank. Ranks that need more bits become the greatest possible.
     """
     rank_bits: Words = ARRAY_MEMORY.empty((*legal.shape, slices), np.uint64)
     pool = pool_of_proofs(frame, {}, WHITE_TO_MOVE)
-    with threaded_map(threads, frame.size) as thread_map:
+    if slices:
         arguments = frame.frame, pool, legal, among, rank_bits
-        parts = equal_parts(frame.frame.words, threads) if slices else []
-        list(thread_map(lambda part: kernels.count_moves(*arguments, _exit_scratch(), *part), parts))
+        with threaded_map(threads, frame.size) as thread_map:
+            parts = equal_parts(frame.frame.words, threads)
+            list(thread_map(lambda part: kernels.count_moves(*arguments, _exit_scratch(), *part), parts))
     return rank_bits
 
 
@@ -201,39 +205,39 @@ def solve_threshold(
     proofs: ProofLookup,
     threads: int = 1,
     *,
-    with_ranks: bool = True,
+    with_joined: bool = True,
     with_rounds: bool = False,
     poll: Callable[[], object] = lambda: None,
 ) -> ThresholdSolution:
     """Find the positions of a cell for which a threshold is proved.
 
-    :param ranks: the result of :func:`rank_cell`.
+    :param ranks: the result of :func:`find_cell_ranks`.
     :param routes: all routes out of the cell.
     :param proofs: returns after which moves out of the cell the threshold is proved.
     :param threads: number of threads that look up and find the exits.
-    :param with_ranks: whether to find ``ThresholdSolution.joined``.
+    :param with_joined: whether to find ``ThresholdSolution.joined``.
     :param with_rounds: whether to find ``ThresholdSolution.rounds``.
     :param poll: called before each step. An exception that it raises ends the work.
     """
-    search = _search_of(frame, ranks, with_ranks, with_rounds)
+    search = _search_of(frame, ranks, with_joined, with_rounds)
     _join_exits(search, frame, routes, threshold, proofs, threads)
     attacker, last_rank = _attacker_of(threshold)
     if last_rank == 0:
-        search = _with_ranks(search, frame, search.legal, last_rank, threads)
+        search = _add_rank_bits(search, frame, search.legal, last_rank, threads)
     for side in SIDES if last_rank >= FIRST_RANK else (attacker,):
         poll()
         kernels.attract_densely(search, side, FIRST_RANK, last_rank == 0)
         kernels.attract(search, side, FIRST_RANK, last_rank == 0)
     if last_rank >= FIRST_RANK:
-        search = _with_ranks(search, frame, search.open, last_rank, threads)
+        search = _add_rank_bits(search, frame, search.open, last_rank, threads)
         _extend(search, attacker, last_rank, poll)
-    won = search.settled
+    proved = search.settled  # no longer needed
     defender = 1 - attacker
-    won[attacker] = search.legal[attacker] & ~search.escapes[attacker]
-    won[defender] = search.escapes[defender] & ~search.open[defender]
+    proved[attacker] = search.legal[attacker] & ~search.escapes[attacker]
+    proved[defender] = search.escapes[defender] & ~search.open[defender]
     if attacker != threshold.prover:
-        np.bitwise_xor(search.legal, won, out=won)
-    return ThresholdSolution(threshold, won, search.joined, search.rounds)
+        np.bitwise_xor(search.legal, proved, out=proved)
+    return ThresholdSolution(threshold, proved, search.joined, search.rounds)
 
 
 def _join_exits(
@@ -248,20 +252,20 @@ def _join_exits(
     routes = list(routes)
     with threaded_map(threads, frame.size) as thread_map:
         found = thread_map(lambda route: proofs(route, threshold), routes)
-        by_number = dict(zip((route.number for route in routes), found, strict=True))
-        pool = pool_of_proofs(frame, by_number, threshold.prover)
+        numbers = (route.number for route in routes)
+        pool = pool_of_proofs(frame, dict(zip(numbers, found, strict=True)), threshold.prover)
         parts = equal_parts(frame.frame.words, threads)
         list(thread_map(lambda part: kernels.find_exits(search, pool, _exit_scratch(), *part), parts))
 
 
-def _with_ranks(
+def _add_rank_bits(
     search: Attractors, frame: CellFrame, among: Words, last_rank: int, threads: int
 ) -> Attractors:
     """Return a search that has the ranks up to ``last_rank`` of the positions ``among`` the legal ones."""
     if search.rank_bits.size:
         return search
     slices = max((last_rank + 1).bit_length(), 2)
-    return replace(search, rank_bits=_count_moves(frame, search.legal, among, slices, threads))
+    return replace(search, rank_bits=_find_ranks(frame, search.legal, among, slices, threads))
 
 
 def _extend(search: Attractors, attacker: Side, last_rank: int, poll: Callable[[], object]) -> None:
@@ -282,11 +286,11 @@ def _extend(search: Attractors, attacker: Side, last_rank: int, poll: Callable[[
     kernels.attract(search, attacker, last_rank + 1, False)
 
 
-def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool, with_rounds: bool) -> Attractors:
-    """Return the data of a threshold about a cell, in which the sets are undefined."""
+def _search_of(frame: CellFrame, ranks: CellRanks, with_joined: bool, with_rounds: bool) -> Attractors:
+    """Return the data of a search, with uninitialised sets."""
     words = frame.frame.words
     open_, escapes, settled = (ARRAY_MEMORY.empty((2, words), np.uint64) for _ in range(3))
-    joined: Codes = ARRAY_MEMORY.empty((2, frame.size if with_ranks else 0), np.uint8)
+    joined: Codes = ARRAY_MEMORY.empty((2, frame.size if with_joined else 0), np.uint8)
     return Attractors(
         frame=frame.frame,
         legal=ranks.legal,
@@ -304,6 +308,8 @@ def _search_of(frame: CellFrame, ranks: CellRanks, with_ranks: bool, with_rounds
 
 
 def _exit_scratch() -> ExitScratch:
-    no_exits = Exits(np.empty(0, np.uint8), np.empty(0, np.uint16), np.empty(0, np.uint16))
-    slices = np.zeros(GOOD_EXIT + 1, np.uint64)
-    return ExitScratch(no_exits, make_men(), slices)
+    return ExitScratch(
+        exits=Exits(np.empty(0, np.uint8), np.empty(0, np.uint16), np.empty(0, np.uint16)),
+        men=make_men(),
+        slices=np.zeros(GOOD_EXIT + 1, np.uint64),
+    )

@@ -40,7 +40,13 @@ from tbgen.cells.interval import Interval
 from tbgen.cells.kernels.threshold import FIRST_RANK
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.threshold import Threshold, ThresholdSolution, can_ask, proved_after, rank_cell
+from tbgen.cells.threshold import (
+    Threshold,
+    ThresholdSolution,
+    can_prove_thresholds,
+    find_cell_ranks,
+    proved_after,
+)
 from tbgen.index.layout import SIDES
 from tbgen.moves.kernels.words import Words
 from tests.support.exhaustive import exhaustive
@@ -65,7 +71,7 @@ def cells_of_random_board(rng: random.Random, known: ExitBounds) -> list[Cell]:
     pieces = list(mobile_squares(board))
     root = Cell.of_board(board, rng.sample(pieces, min(len(pieces), 3))).canonical()[0]
     below = list(cells_below(root, known.has_table_of, promotions=rng.random() < 0.5, limit=30))
-    cells = [cell for cell in below if can_ask(cell) and cell.size <= 64**3][-5:]
+    cells = [cell for cell in below if can_prove_thresholds(cell) and cell.size <= 64**3][-5:]
     return cells if rng.random() < 0.6 else cells[::-1]
 
 
@@ -139,7 +145,7 @@ def test_wrong_thresholds_are_not_proved(
     """The prover holds the first threshold, and the opponent the second."""
     board = chess.Board("8/8/8/4k3/7p/8/1P6/1K1R4 w - - 0 1")
     cell = Cell.of_board(board, mobile_squares(board)).canonical()[0]
-    legal = rank_cell(frame_of_cell(cell)).legal
+    legal = find_cell_ranks(frame_of_cell(cell)).legal
     with tbgen.open_tablebase(small) as tables:
         known = ExitBounds(Tables(tables), SolvedCells())
         (found,) = known.threshold_cells.solve({cell: [threshold]}, known.proofs, with_rounds=True)

@@ -14,9 +14,9 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.threshold import (
     Threshold,
     ThresholdSolution,
-    can_ask,
+    can_prove_thresholds,
+    find_cell_ranks,
     proved_after,
-    rank_cell,
     solve_threshold,
 )
 from tbgen.index.layout import SIDES
@@ -67,7 +67,7 @@ def test_thresholds_are_those_of_all_scores(end: int, seed: int, exits: MadeUp) 
     """All fresh states, and some states with every accrued score of either holder. What is not known after a
     move counts against the threshold."""
     rng, asked, proved = random.Random(seed), 0, 0
-    cell = next(cell for cell in cells(seed, 20) if can_ask(cell))
+    cell = next(cell for cell in cells(seed, 20) if can_prove_thresholds(cell))
     frame = frame_of_cell(cell)
     routes = list(routes_of(frame))
     (pool,) = pools_of_ends(frame, routes, exits, [end])
@@ -92,7 +92,7 @@ def test_thresholds_are_those_of_all_scores(end: int, seed: int, exits: MadeUp) 
         threshold = Threshold(end, Code(bound))
         if bound == WORST[end]:
             continue
-        solution = solve_threshold(frame, rank_cell(frame), routes, threshold, proofs)
+        solution = solve_threshold(frame, find_cell_ranks(frame), routes, threshold, proofs)
         assert np.array_equal(proved_slots(solution), follows(fresh.value, threshold)), threshold
         for score, layer in layers.items():
             expected = follows(np.where(layer == NONE, fresh.value, layer), threshold)
