@@ -19,11 +19,11 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.layers import UnmadeLayerError
 from tbgen.beyond.play import followed_moves
 from tbgen.beyond.search import Search
-from tbgen.beyond.state_bounds import best_of, carried_score
+from tbgen.beyond.state_bounds import best_of
 from tbgen.beyond.structures import cells_below, seconds_to_solve, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST
-from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, Step
+from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, CellState, Step
 from tbgen.costs import seconds_of
 
 _MAX_EXAMINED_STATES: Final = 200
@@ -111,19 +111,19 @@ class Gaps:
         """Seconds and bytes for the cell of each kind of gap."""
         self._solvable_cells: dict[Cell, None] = {}
         """Cells of the gaps that could be solved, in the order in which they were found."""
-        self._queue: list[tuple[int, int, int, CellPosition, Code]] = []
+        self._queue: list[tuple[int, int, int, CellState]] = []
         """Priority queue of the states to examine. An entry has the priority, the insertion order, the number
-        of deviations from the best moves, the position and its accrued score."""
+        of deviations from the best moves, and the state."""
         self._seen: set[tuple[str, int, Code]] = set()
         self._state_counts = Counter[Cell]()
         """Number of states found in each cell. The more states a cell has, the later its next states come."""
-        if search.position.cell in search.exits.cells:
-            self._add_state(0, search.position, search.accrued)
+        if search.state.cell in search.exits.cells:
+            self._add_state(0, search.state)
         for _ in range(_MAX_EXAMINED_STATES):
             if not self._queue:
                 break
-            *_, deviations, position, accrued = heappop(self._queue)
-            self._examine(position, accrued, deviations)
+            *_, deviations, state = heappop(self._queue)
+            self._examine(state, deviations)
 
     def gaps(self) -> tuple[Gap, ...]:
         """Return the gaps, ordered by the number of positions, the most frequent gap first."""
@@ -147,48 +147,52 @@ class Gaps:
     def _is_available(self, cell: Cell) -> bool:
         return self._search.exits.has_solved(cell) or self._search.exits.has_table_of(cell)
 
-    def _examine(self, position: CellPosition, accrued: Code, deviations: int) -> None:
+    def _examine(self, state: CellState, deviations: int) -> None:
         """Follow the moves of a state that make its bounds differ, and record those that are gaps."""
-        bounds = self._search.probe(position, accrued).bounds
+        position = state.position
+        bounds = self._search.probe(state).bounds
         if bounds.clamped(self._bounds).exact:
             return
-        scores, moves = dict[chess.Move, Code](), list[tuple[Step, Answer]]()
+        states = dict[chess.Move, CellState]()
+        moves = list[tuple[Step, Answer]]()
         for step in position.moves():
-            scores[step.move], answer = self._score_and_bounds_after(step, accrued)
+            states[step.move], answer = self._state_and_bounds_after(state, step)
             moves.append((step, answer))
-        if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.is_inside):
+        if all(states[step.move].accrued == state.after(step).accrued for step, _ in moves if step.is_inside):
             bounds = bounds.intersection(best_of([answer.bounds for _, answer in moves], position.board))
         for step, _ in followed_moves(moves, bounds, position.board, self._bounds):
             if step.is_inside or (
                 step.zeroing and self._search.exits.has_solved(step.after.cell.canonical()[0])
             ):
-                self._add_state(deviations, step.after, scores[step.move])
+                self._add_state(deviations, states[step.move])
             else:
                 self._record_gap(position, step)
             deviations += 1
 
-    def _score_and_bounds_after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
-        """Return the accrued score after a move, and the bounds of the state after the move.
+    def _state_and_bounds_after(self, state: CellState, step: Step) -> tuple[CellState, Answer]:
+        """Return the state after a move, and its bounds.
 
-        If the bounds require a layer that has not been made, the bounds of the fresh state are returned.
+        If the bounds require a layer that has not been made, the fresh state and its bounds are returned.
         """
-        score = step.after.position_score
+        after = state.after(step)
         if step.zeroing:
-            return score, Answer(self._search.exits.fresh_bounds(step.after))
+            return after, Answer(self._search.exits.fresh_bounds(step.after))
         if not step.is_inside:
-            return accrued, Answer(WORST)
+            return after, Answer(WORST)
         with suppress(UnmadeLayerError):
-            return carried_score(step, accrued), self._search.probe(step.after, carried_score(step, accrued))
-        return score, self._search.probe(step.after, score)
+            return after, self._search.probe(after)
+        fresh = CellState.fresh(step.after)
+        return fresh, self._search.probe(fresh)
 
-    def _add_state(self, deviations: int, position: CellPosition, accrued: Code) -> None:
+    def _add_state(self, deviations: int, state: CellState) -> None:
         """Add a state to the queue, unless it was added before."""
-        key = position.board.epd(), position.mobile, accrued
+        position = state.position
+        key = position.board.epd(), position.mobile, state.accrued
         if key not in self._seen:
             self._seen.add(key)
             self._state_counts[position.cell] += 1
             priority = deviations + self._state_counts[position.cell]
-            heappush(self._queue, (priority, len(self._seen), deviations, position, accrued))
+            heappush(self._queue, (priority, len(self._seen), deviations, state))
 
     def _record_gap(self, position: CellPosition, step: Step) -> None:
         """Record that a move leads to a position without an exact value."""

@@ -6,7 +6,7 @@ from tbgen.beyond.budget import Meter
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.board.score import Code, GScore
 from tbgen.cells.bounds import Bounds
-from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, side_of
+from tbgen.cells.cell import MAX_MOBILE, Cell, CellState
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.games import Games
 from tbgen.cells.threshold import Threshold
@@ -70,26 +70,22 @@ class CellLayers:
                 self._prover.prove_layer(fresh, layer, score)
         return self._layers[key][1]
 
-    def is_proved(
-        self, position: CellPosition, threshold: Threshold, accrued: Code | None, *, guess: bool = False
-    ) -> bool:
+    def is_proved(self, state: CellState, threshold: Threshold, *, guess: bool = False) -> bool:
         """Return whether a threshold that has been tried in a canonical cell is proved for a state.
 
         If the ranks of a threshold are not kept, the threshold is tried again. If no time remains, it counts
         as not proved.
 
-        :param accrued: the accrued score; None if it is the position score.
         :param guess: whether to guess, rather than to try the threshold again.
         """
-        cell = position.cell
+        cell, side, slot = state.position.key
         thresholds = self._exits.threshold_cells
-        side, slot = side_of(position.board), position.slot
         solution = thresholds.solution(cell, threshold)
-        if accrued is None or not solution.depends_on(accrued):
+        if state.is_fresh or not solution.depends_on(state.accrued):
             return solution.is_proved(side, slot)
         ranked = thresholds.ranked(cell, threshold)
         if ranked is None and guess:
-            return threshold.follows_from(accrued)
+            return threshold.follows_from(state.accrued)
         if ranked is None:
             if self._meter.seconds_left <= 0:
                 return False
@@ -101,7 +97,7 @@ class CellLayers:
             )
             if self._prover is not None:
                 self._prover.prove_threshold(cell, ranked)
-        return ranked.is_proved(side, slot, accrued)
+        return ranked.is_proved(side, slot, state.accrued)
 
     def replace_games(self, games: Games) -> None:
         """Drop the layers of a cell that has just been solved, and keep its games for new layers."""

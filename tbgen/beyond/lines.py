@@ -23,11 +23,10 @@ from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.layers import UnmadeLayerError
 from tbgen.beyond.search import Search
-from tbgen.beyond.state_bounds import carried_score
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, fold, signed_of, to_gscore, to_signed
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
-from tbgen.cells.cell import CellPosition, Step
+from tbgen.cells.cell import CellPosition, CellState, Step
 from tbgen.errors import MissingLayerError, MissingTableError
 from tbgen.probe.moves import LinePly
 
@@ -74,8 +73,8 @@ class _LineMove(NamedTuple):
     """A move, and one bound of the state after the move."""
 
     step: Step
-    accrued: Code
-    """The accrued score after the move."""
+    after: CellState
+    """The state after the move."""
     goal: _LineGoal
     """The bound after the move, with its depth."""
 
@@ -121,52 +120,49 @@ class LineMaker:
         if (proof := self.proofs[end]) is not None:
             return self._forcing_line(self.accrued, proof)
         black, white = (UPPER, LOWER) if self.exact else (end, end)
-        return self._line_from_searches(self.accrued, black, white, find_depths)
+        return self._line_from_searches(black, white, find_depths)
 
-    def _line_from_searches(
-        self, accrued: Code, black_end: int, white_end: int, find_depths: bool
-    ) -> Iterator[PlanMove]:
+    def _line_from_searches(self, black_end: int, white_end: int, find_depths: bool) -> Iterator[PlanMove]:
         """Yield the line in which both sides choose moves by bounds.
 
         :param black_end: ``LOWER`` or ``UPPER``: the bounds by which Black chooses.
         :param white_end: ``LOWER`` or ``UPPER``: the bounds by which White chooses.
         """
-        positions = {end: self.searches[end].position for end in (black_end, white_end)}
+        ends = (black_end, white_end)
+        states = {end: CellState(self.searches[end].state.position, self.accrued) for end in ends}
         seen: set[tuple[str, Code]] = set()
         while True:
-            board = positions[white_end].board
-            for each, position in positions.items() if find_depths else ():
-                self.searches[each].find_depths(position)
-            end = white_end if board.turn else black_end
-            state = board.epd(), accrued
-            goal = self._goal(positions[white_end], accrued, white_end)
-            if state in seen or goal.value == accrued or goal.depth == _UNKNOWN_DEPTH:
+            if find_depths:
+                for end, state in states.items():
+                    self.searches[end].find_depths(state.position)
+            board = states[white_end].position.board
+            accrued = states[white_end].accrued
+            goal = self._goal(states[white_end], white_end)
+            key = board.epd(), accrued
+            if key in seen or goal.value == accrued or goal.depth == _UNKNOWN_DEPTH:
                 return
-            seen.add(state)
-            if self._exits.tables.has_cell(positions[end].cell):
+            seen.add(key)
+            mover_end = white_end if board.turn else black_end
+            if self._exits.tables.has_cell(states[mover_end].cell):
                 yield from self._line_in_tables(board, GScore.from_code(accrued))
                 return
-            if not all(
-                self._exits.has_solved(position.cell.canonical()[0]) for position in positions.values()
-            ):
+            if not all(self._exits.has_solved(state.cell.canonical()[0]) for state in states.values()):
                 return
-            best_move = self._best_move(positions[end], accrued, end)
-            move = best_move.step.move
-            claims = self._bounds_by_end(positions, accrued)
-            steps = {each: self._find_step(position, move) for each, position in positions.items()}
-            inside = {each: step.after for each, step in steps.items() if step.is_inside}
-            bounds_after = self._bounds_by_end(inside, best_move.accrued)
-            if any(_is_worse(bounds_after[each], claims[each], each) for each in bounds_after):
+            move = self._best_move(states[mover_end], mover_end).step.move
+            steps = {end: self._find_step(state.position, move) for end, state in states.items()}
+            after = {end: states[end].after(step) for end, step in steps.items()}
+            inside = {end: after[end] for end, step in steps.items() if step.is_inside}
+            claims, claims_after = self._bounds_by_end(states), self._bounds_by_end(inside)
+            if any(_is_worse(claims_after[end], claims[end], end) for end in inside):
                 return  # a bound after the move is worse, so it does not prove the bound before it
-            accrued = best_move.accrued
-            yield PlanMove(move, board.san(move), GScore.from_code(accrued))
+            yield PlanMove(move, board.san(move), GScore.from_code(after[white_end].accrued))
             if not all(step.is_inside or step.zeroing for step in steps.values()):
                 return
-            positions = {each: step.after for each, step in steps.items()}
+            states = after
 
     def _forcing_line(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by forcing moves, with the continuation in tables."""
-        board = self.searches[LOWER].position.board.copy(stack=False)
+        board = self.searches[LOWER].state.position.board.copy(stack=False)
         score = signed_of(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
@@ -183,42 +179,43 @@ class LineMaker:
             for ply in self._exits.tables.tablebase.line(board, accrued):
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
-    def _bounds_by_end(self, positions: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
-        """Return, for each end, the lower or upper bound of the state at ``positions[end]``."""
-        return {end: self._goal(position, accrued, end).value for end, position in positions.items()}
+    def _bounds_by_end(self, states: dict[int, CellState]) -> dict[int, Code]:
+        """Return, for each end, the lower or upper bound of ``states[end]``."""
+        return {end: self._goal(state, end).value for end, state in states.items()}
 
     def _find_step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
 
-    def _best_move(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
+    def _best_move(self, state: CellState, end: int) -> _LineMove:
         """Return the best move of a state according to the lower or upper bounds after its moves.
 
         Among moves with the best bound, the mover prefers the smallest depth if the bound is better than the
         accrued score, and otherwise the greatest depth.
         """
         choices = []
-        for step in position.moves():
-            score = step.after.position_score if step.zeroing else carried_score(step, accrued)
+        for step in state.position.moves():
+            after = state.after(step)
             has_goal = step.is_inside or step.zeroing
-            goal = self._goal(step.after, score, end) if has_goal else _LineGoal(WORST[end], 0)
-            choices.append(_LineMove(step, score, goal))
-        white = position.board.turn
+            goal = self._goal(after, end) if has_goal else _LineGoal(WORST[end], 0)
+            choices.append(_LineMove(step, after, goal))
+        white = state.position.board.turn
         value = (min if white else max)(choice.goal.value for choice in choices)
-        sign = 1 if white == (value < accrued) else -1
+        sign = 1 if white == (value < state.accrued) else -1
         ties = (choice for choice in choices if choice.goal.value == value)
         return min(ties, key=lambda tie: (sign * tie.goal.depth, _uci_for_mover(tie.step.move, white)))
 
-    def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
+    def _goal(self, state: CellState, end: int) -> _LineGoal:
         """Return the lower or upper bound of a state, with its depth."""
+        position, accrued = state
         if position.is_over:
             return _LineGoal(position.position_score, 0)
         if self._exits.tables.has_cell(position.cell):
             result = self._exits.tables.tablebase.probe(position.board, GScore.from_code(accrued))
             return _LineGoal(result.value.code, result.depth or 0)
         if position.board.has_legal_en_passant():
-            goal = self._best_move(position, accrued, end).goal
+            goal = self._best_move(state, end).goal
             return _LineGoal(goal.value, 0 if goal.value == accrued else min(goal.depth + 1, _UNKNOWN_DEPTH))
-        value, depths = self.searches[end].probe(position, accrued)
+        value, depths = self.searches[end].probe(state)
         combined = value.intersection(self._exits.bounds_for_any_accrued(position))
         if combined[end] != value[end]:
             return _LineGoal(combined[end], _UNKNOWN_DEPTH)
@@ -268,7 +265,7 @@ def find_holds(search: Search) -> tuple[Hold, ...]:
 
     The result is empty unless exactly one man of each side is mobile.
     """
-    root = search.position
+    root = search.state.position
     white_mobile = root.mobile & root.board.occupied_co[chess.WHITE]
     if (
         root.is_over
@@ -277,35 +274,37 @@ def find_holds(search: Search) -> tuple[Hold, ...]:
         or root.cell not in search.exits.cells
     ):
         return ()
-    bounds = search.probe(root, search.accrued).bounds
+    bounds = search.probe(search.state).bounds
     return tuple(_find_hold(search, end, bounds[end]) for end in ENDS if bounds[end] != WORST[end])
 
 
 def _find_hold(search: Search, end: int, bound: Code) -> Hold:
     holder = chess.WHITE if end == LOWER else chess.BLACK
-    root, accrued = search.position, search.accrued
+    root = search.state
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
     distances: dict[chess.Square, int] = {}
-    queue, seen = deque([(root, accrued)]), {_state_key(root, accrued)}
+    queue = deque([root])
+    seen = {root.key}
     while queue:
-        position, score = queue.popleft()
+        state = queue.popleft()
+        position = state.position
         blocker, changer = _men_squares(position, holder)
         if position.board.turn != holder:
-            if changer not in squares and (depths := search.probe(position, score).depths) is not None:
+            if changer not in squares and (depths := search.probe(state).depths) is not None:
                 distances[changer] = depths[end]
             squares.setdefault(changer, {})[blocker] = None
         for step in position.moves():
             if not step.is_inside:
                 continue
-            accrued_after = carried_score(step, score)
-            key = _state_key(step.after, accrued_after)
-            if key not in seen:
-                seen.add(key)
-                value = search.probe(step.after, accrued_after).bounds[end]
-                if value <= bound if end == LOWER else value >= bound:
-                    queue.append((step.after, accrued_after))
+            after = state.after(step)
+            if after.key not in seen:
+                seen.add(after.key)
+                if not _is_worse(search.probe(after).bounds[end], bound, end):
+                    queue.append(after)
     blocker_squares = {square: tuple(blockers) for square, blockers in sorted(squares.items())}
-    return Hold(holder, GScore.from_code(bound), *_men_squares(root, holder), blocker_squares, distances)
+    return Hold(
+        holder, GScore.from_code(bound), *_men_squares(root.position, holder), blocker_squares, distances
+    )
 
 
 def _men_squares(position: CellPosition, holder: chess.Color) -> tuple[chess.Square, chess.Square]:
@@ -313,7 +312,3 @@ def _men_squares(position: CellPosition, holder: chess.Color) -> tuple[chess.Squ
     sides = (position.mobile & position.board.occupied_co[colour] for colour in (holder, not holder))
     blocker, changer = map(chess.msb, sides)
     return blocker, changer
-
-
-def _state_key(position: CellPosition, accrued: Code) -> tuple[int, ...]:
-    return position.board.turn, *position.board.occupied_co, accrued

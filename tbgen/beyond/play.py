@@ -21,19 +21,15 @@ from typing import TypeAlias
 import chess
 
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.state_bounds import States, best_of, carried_score
+from tbgen.beyond.state_bounds import States, best_of
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
-from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
+from tbgen.cells.cell import Cell, CellPosition, CellState, StateKey, Step
 from tbgen.cells.interval import FAR_DEPTH, Interval
 from tbgen.index.layout import MIRROR_RANKS
 
-State: TypeAlias = tuple[CellPosition, Code]
-"""A position of a canonical cell, and its accrued score."""
-_Key: TypeAlias = tuple[PositionKey, Code]
-"""The key of a position, and the accrued score."""
-_Entry: TypeAlias = tuple[int, int, CellPosition, Code]
-"""Entry of a priority queue: priority, order of insertion, position and accrued score."""
+_Entry: TypeAlias = tuple[int, int, CellState]
+"""Entry of a priority queue: priority, order of insertion, and state."""
 
 
 @dataclass
@@ -50,7 +46,7 @@ class Play:
     """
 
     bound_source: States
-    states: dict[Cell, list[State]] = field(default_factory=dict)
+    states: dict[Cell, list[CellState]] = field(default_factory=dict)
     unsolved_cells: dict[Cell, CellPosition] = field(default_factory=dict)
     entered_from: dict[Cell, dict[Cell, set[bool]]] = field(default_factory=dict)
     is_complete: bool = True
@@ -78,7 +74,6 @@ class Play:
 class PlayFollower:
     """Follows, from a state of a solved canonical cell, the play that makes its bounds differ.
 
-    :param accrued: the accrued score of the state.
     :param may_enter: returns whether to follow play inside a cell.
     :param wide: whether to follow wide play.
     :param scores_of: returns the scores that need to be distinguished in a cell.
@@ -87,24 +82,26 @@ class PlayFollower:
     def __init__(
         self,
         states: States,
-        position: CellPosition,
-        accrued: Code,
+        start: CellState,
         may_enter: Callable[[Cell], bool],
         wide: bool,
         scores_of: Callable[[Cell], Interval],
     ) -> None:
-        self._states, self._may_enter, self._wide, self._scores_of = states, may_enter, wide, scores_of
+        self._states = states
+        self._may_enter = may_enter
+        self._wide = wide
+        self._scores_of = scores_of
         self._play = Play(states)
-        self._deviations: dict[_Key, int] = {}
+        self._deviations: dict[StateKey, int] = {}
         """The smallest number of deviations with which each state has been found."""
-        self._examined: set[_Key] = set()
+        self._examined: set[StateKey] = set()
         """The states that have been examined."""
         self._by_plies: list[_Entry] = []
         """Priority queue of the states to examine, by plies to the nearest exit."""
         self._by_deviations: list[_Entry] = []
         """Priority queue of the same states, by deviations."""
         self._insertions = count()
-        self._add_state(0, 0, position, accrued)
+        self._add_state(0, 0, start)
 
     def follow(self, max_states: int, has_time: Callable[[], bool]) -> Play:
         """Continue to follow the play, and return it.
@@ -114,31 +111,33 @@ class PlayFollower:
         """
         while self._by_plies and len(self._examined) < max_states and has_time():
             # Each queue contains all states that remain to be examined.
-            *_, position, score = heappop(self._by_plies if len(self._examined) % 2 else self._by_deviations)
-            if (key := _state_key(position, score)) not in self._examined:
+            *_, state = heappop(self._by_plies if len(self._examined) % 2 else self._by_deviations)
+            if (key := state.key) not in self._examined:
                 self._examined.add(key)
-                self._examine(position, score, self._deviations[key])
-            while self._by_plies and _state_key(*self._by_plies[0][2:]) in self._examined:
+                self._examine(state, self._deviations[key])
+            while self._by_plies and self._by_plies[0][-1].key in self._examined:
                 heappop(self._by_plies)
         self._play.is_complete = not self._by_plies
         return self._play
 
-    def _examine(self, here: CellPosition, accrued: Code, deviations: int) -> None:
+    def _examine(self, state: CellState, deviations: int) -> None:
         """Record a state if its value is inexact, and add the states that play leads to from it."""
-        scores = self._scores_of(here.cell)
-        bounds = self._states.look_up(here, accrued).bounds
+        position = state.position
+        scores = self._scores_of(state.cell)
+        bounds = self._states.look_up(state).bounds
         if bounds.clamped(scores).exact:
             return
-        self._play.states.setdefault(here.cell, []).append((here, accrued))
-        moves = [(step, self._states.answer_after(step, accrued)) for step in here.moves()]
+        self._play.states.setdefault(state.cell, []).append(state)
+        moves = [(step, self._states.answer_after(state, step)) for step in position.moves()]
         # A bound may be better than the bounds of all moves if the ranks of a threshold are no longer kept.
-        bounds = bounds.intersection(best_of([then.bounds for _, then in moves], here.board))
-        for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, scores, wide=self._wide)):
+        bounds = bounds.intersection(best_of([answer.bounds for _, answer in moves], position.board))
+        followed = followed_moves(moves, bounds, position.board, scores, wide=self._wide)
+        for index, (step, answer) in enumerate(followed):
             if step.is_inside:
-                score = carried_score(step, accrued)
-                self._add_state(_plies_to_exit(then, score), deviations + i, step.after, score)
+                after = state.after(step)
+                self._add_state(_plies_to_exit(answer, after.accrued), deviations + index, after)
             elif step.zeroing:
-                self._add_after_exit(here.cell, step.after, deviations + i)
+                self._add_after_exit(state.cell, step.after, deviations + index)
 
     def _add_after_exit(self, cell: Cell, position: CellPosition, deviations: int) -> None:
         """Add the position after a move out of a cell.
@@ -151,23 +150,19 @@ class PlayFollower:
         if not self._may_enter(home):
             self._play.unsolved_cells.setdefault(home, position)
         else:
-            image = position.image(symmetry)
-            plies = _plies_to_exit(self._states.look_up(image, image.position_score), image.position_score)
-            self._add_state(plies, deviations, image, image.position_score)
+            image = CellState.fresh(position.image(symmetry))
+            plies = _plies_to_exit(self._states.look_up(image), image.accrued)
+            self._add_state(plies, deviations, image)
 
-    def _add_state(self, plies: int, deviations: int, position: CellPosition, accrued: Code) -> None:
-        key = _state_key(position, accrued)
+    def _add_state(self, plies: int, deviations: int, state: CellState) -> None:
+        key = state.key
         order = next(self._insertions)
         earlier = self._deviations.get(key)
         if earlier is None:
-            heappush(self._by_plies, (plies, order, position, accrued))
+            heappush(self._by_plies, (plies, order, state))
         if earlier is None or (deviations < earlier and key not in self._examined):
             self._deviations[key] = deviations
-            heappush(self._by_deviations, (deviations, order, position, accrued))
-
-
-def _state_key(position: CellPosition, accrued: Code) -> _Key:
-    return position.key, accrued
+            heappush(self._by_deviations, (deviations, order, state))
 
 
 def _plies_to_exit(answer: Answer, accrued: Code) -> int:
@@ -214,18 +209,19 @@ def followed_moves(
     return sorted((move for move in moves if is_followed(move[1].bounds)), key=lambda move: sort_key(move[1]))
 
 
-def ends_to_narrow(states: States, position: CellPosition, accrued: Code, scores: Interval) -> set[int]:
+def ends_to_narrow(states: States, state: CellState, scores: Interval) -> set[int]:
     """Return the ends at which solving the cell of a state again may narrow the bounds of the state.
 
     At such an end, the bounds after the moves imply a better bound, or the state has only the worst bound. In
     the latter case the cell may never have been solved at this end, and then the bounds after moves inside
     the cell imply nothing.
 
-    :param position: a position of a canonical cell.
+    :param state: a state of a canonical cell.
     :param scores: the scores that need to be distinguished in the cell.
     """
-    bounds = states.look_up(position, accrued).bounds
+    position = state.position
+    bounds = states.look_up(state).bounds
     clamped = bounds.clamped(scores)
-    best = best_of([states.answer_after(step, accrued).bounds for step in position.moves()], position.board)
+    best = best_of([states.answer_after(state, step).bounds for step in position.moves()], position.board)
     narrowed = clamped.intersection(best.clamped(scores))
     return {end for end in ENDS if narrowed[end] != clamped[end] or bounds[end] == WORST[end]}

@@ -23,9 +23,8 @@ import numpy as np
 
 from tbgen.beyond.cell_proof import REMEDY, WrongBoundError
 from tbgen.beyond.knowledge import ExitBounds
-from tbgen.beyond.state_bounds import carried_score
 from tbgen.board.score import Code, GScore
-from tbgen.cells.cell import Cell, CellPosition, Step, side_of
+from tbgen.cells.cell import Cell, CellPosition, CellState, Step, side_of
 from tbgen.cells.kernels.threshold import FIRST_RANK
 from tbgen.cells.threshold import ThresholdSolution
 from tbgen.cells.wins import Wins
@@ -135,8 +134,9 @@ class ThresholdProof:
             position = CellPosition(board, board.occupied & ~self.cell.standing_mask)
             rank = rng.randint(FIRST_RANK, max(FIRST_RANK, position.rank))
             for accrued in (position.position_score, Code(rng.choice((rank, 255 - rank)))):
-                if self._claims(position, accrued):
-                    self.prove_state(position, accrued)
+                state = CellState(position, accrued)
+                if self._claims(state):
+                    self.prove_state(state)
                     proved += 1
             if proved >= count:
                 break
@@ -153,57 +153,55 @@ class ThresholdProof:
                 yield SIDES[side], word << 6 | rng.choice(list(bits))
             yield rng.choice(SIDES), rng.randrange(self.cell.size)
 
-    def prove_state(self, position: CellPosition, accrued: Code) -> None:
+    def prove_state(self, state: CellState) -> None:
         """Prove one state of the set.
 
         :raises WrongBoundError: if it is not proved.
         """
-        threshold = self.solution.threshold
+        threshold, position = self.solution.threshold, state.position
         if position.is_over:
             if not threshold.follows_from(position.position_score):
-                raise self._error(position, accrued, "play is over")
+                raise self._error(state, "play is over")
             return
         if side_of(position.board) == threshold.prover:
-            if not any(self._holds_after(step, accrued) for step in position.moves()):
-                raise self._error(position, accrued, "no move keeps it")
+            if not any(self._holds_after(state, step) for step in position.moves()):
+                raise self._error(state, "no move keeps it")
             return
-        latest = None if threshold.follows_from(accrued) else self._turn(position)
+        latest = None if threshold.follows_from(state.accrued) else self._turn(position)
         for step in position.moves():
-            if not self._holds_after(step, accrued, latest):
-                raise self._error(
-                    position, accrued, f"it is not proved after {position.board.san(step.move)}"
-                )
+            if not self._holds_after(state, step, latest):
+                raise self._error(state, f"it is not proved after {position.board.san(step.move)}")
 
-    def _holds_after(self, step: Step, accrued: Code, latest: _Turn | None = None) -> bool:
+    def _holds_after(self, state: CellState, step: Step, latest: _Turn | None = None) -> bool:
         """Return whether the threshold holds after a move.
 
         :param latest: the position in which the prover next lets the opponent move must have joined the set
             before this, unless the accrued score changes; None if it does not matter.
         """
-        threshold, after = self.solution.threshold, step.after
+        threshold = self.solution.threshold
         if step.zeroing:
-            return threshold.follows_from(self.exits.fresh_bounds(after)[threshold.end])
+            return threshold.follows_from(self.exits.fresh_bounds(step.after)[threshold.end])
         if not step.is_inside:
             return False
-        carried = carried_score(step, accrued)
-        if not self._claims(after, carried):
+        after = state.after(step)
+        if not self._claims(after):
             return False
-        if latest is None or carried != accrued:
+        if latest is None or after.accrued != state.accrued:
             return True
-        if side_of(after.board) != threshold.prover:
-            return self._turn(after) < latest
-        return any(self._holds_after(reply, carried, latest) for reply in after.moves())
+        if side_of(after.position.board) != threshold.prover:
+            return self._turn(after.position) < latest
+        return any(self._holds_after(after, reply, latest) for reply in after.position.moves())
 
-    def _claims(self, position: CellPosition, accrued: Code) -> bool:
+    def _claims(self, state: CellState) -> bool:
         """Return whether a state belongs to the set."""
-        score = None if accrued == position.position_score else accrued
-        return self.solution.is_proved(side_of(position.board), position.slot, score)
+        _, side, slot = state.position.key
+        return self.solution.is_proved(side, slot, None if state.is_fresh else state.accrued)
 
     def _turn(self, position: CellPosition) -> _Turn:
         return int(self.solution.rounds[side_of(position.board), position.slot]), position.slot >> 6
 
-    def _error(self, position: CellPosition, accrued: Code, reason: str) -> WrongBoundError:
-        bound, score = (GScore.from_code(each) for each in (self.solution.threshold.bound, accrued))
+    def _error(self, state: CellState, reason: str) -> WrongBoundError:
+        bound, score = (GScore.from_code(code) for code in (self.solution.threshold.bound, state.accrued))
         name = ("lower", "upper")[self.solution.threshold.end]
         claim = f"with {score} accrued, the {name} bound {bound} is not proved"
-        return WrongBoundError(f"{position.board.fen()}: {claim}, {reason}; {REMEDY}")
+        return WrongBoundError(f"{state.position.board.fen()}: {claim}, {reason}; {REMEDY}")

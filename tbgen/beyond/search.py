@@ -30,11 +30,10 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
 from tbgen.beyond.promoted_cells import PromotionTask
-from tbgen.beyond.state_bounds import States, image_score, proved_keys
+from tbgen.beyond.state_bounds import States, proved_keys
 from tbgen.beyond.structures import height, is_queening, wholes_cost
-from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, UnstorableCellError
-from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
+from tbgen.cells.cell import Cell, CellPosition, CellState, PositionKey, Step
 from tbgen.cells.interval import Interval
 from tbgen.costs import seconds_of
 from tbgen.index.layout import IMAGE, MIRROR_RANKS
@@ -58,8 +57,7 @@ a state takes at most a tenth of the time for solving that many slots, layers in
 class Search:
     """Narrows the bounds of one state.
 
-    :param position: the position of the state.
-    :param accrued: code of its accrued score.
+    :param state: the state, whose cell need not be canonical.
     :param meter: what remains of the budget.
     :param progress: called with the current interval, the number of solutions, the number of cells that
         remain to be solved, and the estimated seconds for them; the last two are None if they are unknown.
@@ -69,19 +67,21 @@ class Search:
     def __init__(
         self,
         exits: ExitBounds,
-        position: CellPosition,
-        accrued: Code,
+        state: CellState,
         meter: Meter,
         progress: Callable[[Interval, int, int | None, float | None], None],
         prover: "Prover | None" = None,
     ) -> None:
-        self.exits, self._meter, self._progress, self._prover = exits, meter, progress, prover
-        self.position, self.accrued = position, accrued
-        self._cell, self._symmetry = position.cell.canonical()
+        self.exits = exits
+        self.state = state
+        self._meter = meter
+        self._progress = progress
+        self._prover = prover
+        self._cell, self._symmetry = state.cell.canonical()
+        self._root = state.image(self._symmetry)
+        """The state in the canonical cell."""
         self._solver = CellSolver(exits, self._cell, meter, prover)
         self.layers, self._ledger = self._solver.layers, self._solver.ledger
-        self._score = image_score(accrued, self._symmetry)
-        """The accrued score in the canonical cell."""
         self._states = States(exits, self.layers)
         scores_of = self._ledger.relevant_scores
         self._followed = States(exits, self.layers, scores_of=scores_of)
@@ -108,7 +108,7 @@ class Search:
 
         :raises UnstorableCellError: if the scores of the state's own cell cannot be stored.
         """
-        if self.exits.bounds_for_any_accrued(self.position).exact:
+        if self.exits.bounds_for_any_accrued(self.state.position).exact:
             return None
         try:
             if self._cell not in self.exits.cells and self._cell.size <= MAX_SMALL_SLOTS:
@@ -131,11 +131,12 @@ class Search:
 
     def answer(self, step: Step | None = None) -> Answer:
         """Return the bounds of the state, or of the state after one of its moves."""
+        accrued = self.state.accrued
         if step is None:
-            position, answer = self.position, self.probe(self.position, self.accrued)
+            position, answer = self.state.position, self.probe(self.state)
         else:
-            position, answer = step.after, self._states.answer_after(step, self.accrued)
-        if step is None and answer.bounds == (self.accrued, self.accrued):
+            position, answer = step.after, self._states.answer_after(self.state, step)
+        if step is None and answer.bounds == (accrued, accrued):
             answer = Answer(answer.bounds, (0, 0))
         elif answer.depth is not None and not self._has_proved_depth(position):
             answer = Answer(answer.bounds)
@@ -156,18 +157,18 @@ class Search:
         if not self._ledger.has_solved(self._cell):
             return False
         if self._proved_keys is None or self._proved_keys[0] != self.solve_count:
-            self._proved_keys = self.solve_count, proved_keys(self._states, self.exits, self.position)
+            self._proved_keys = self.solve_count, proved_keys(self._states, self.exits, self.state.position)
         return position.key in self._proved_keys[1]
 
-    def probe(self, position: CellPosition, accrued: Code) -> Answer:
+    def probe(self, state: CellState) -> Answer:
         """Return the bounds of any state."""
-        return self._states.answer(position, accrued)
+        return self._states.answer(state)
 
     def steps(self) -> Iterator[Step]:
         """Yield the moves of the state in the order in which they are generated in its canonical cell."""
         image = IMAGE[self._symmetry]
-        steps = {step.move: step for step in self.position.moves()}
-        for move in self.position.image(self._symmetry).board.legal_moves:
+        steps = {step.move: step for step in self.state.position.moves()}
+        for move in self._root.position.board.legal_moves:
             yield steps[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
     def find_depths(self, position: CellPosition) -> None:
@@ -201,7 +202,7 @@ class Search:
         :returns: whether any cell to solve was found.
         """
         plays = dict[Interval, list[Play]]()
-        for question in self._ledger.questions(self._interval, self._score):
+        for question in self._ledger.questions(self._interval, self._root.accrued):
             self._ledger.set_question(question)
             self._plays.clear()
             if self._narrow():
@@ -216,10 +217,9 @@ class Search:
 
     def _narrow(self) -> bool:
         """Solve cells that may narrow the bounds of the state; return whether any cell to solve was found."""
-        root = self.position.image(self._symmetry)
         ledger = self._ledger
         for wide, states in product((False, True), (self._guesses, self._followed)):
-            follower = PlayFollower(states, root, self._score, ledger.is_solved, wide, ledger.relevant_scores)
+            follower = PlayFollower(states, self._root, ledger.is_solved, wide, ledger.relevant_scores)
             max_states = 0
             exhausted = False
             is_first_try = ledger.asks_threshold and not ledger.is_retried
@@ -397,7 +397,7 @@ class Search:
         for state in play.states[cell] if stale else ():
             if ends == stale:
                 break
-            ends |= stale & ends_to_narrow(play.bound_source, *state, self._ledger.relevant_scores(cell))
+            ends |= stale & ends_to_narrow(play.bound_source, state, self._ledger.relevant_scores(cell))
         return tuple(sorted(ends))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:

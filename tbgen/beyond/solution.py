@@ -178,7 +178,7 @@ class BoundsCollector:
         The search does not run after an interrupt, or if the value has already been proved. If the search's
         cell cannot be solved, only the bounds that are available without the cell are added.
         """
-        is_over = search.position.is_over
+        is_over = search.state.position.is_over
         stop = None
         refusal = None
         with self._recording_interrupt():
@@ -277,7 +277,7 @@ class BoundsCollector:
             for move, then in ranked_moves
         )
         lower, upper = (
-            () if proof else tuple(chess.scan_forward(search.position.mobile))
+            () if proof else tuple(chess.scan_forward(search.state.position.mobile))
             for search, proof in zip(self.best_searches, self._forcing, strict=True)
         )
         accrued = GScore.from_code(self.accrued)
@@ -321,7 +321,7 @@ class BoundsCollector:
 
     def _add_gaps(self, solution: Solution) -> Solution:
         """Return a solution with the gaps of its interval, if only an interval is proved."""
-        if solution.value is not None or self.best_searches[LOWER].position.is_over:
+        if solution.value is not None or self.best_searches[LOWER].state.position.is_over:
             return solution
         self._allow_layers(_GAP_LAYER_SLOTS)
         gaps = Gaps(self.best_searches[LOWER], self._budget.memory, self._budget.threads)

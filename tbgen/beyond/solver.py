@@ -29,7 +29,7 @@ from tbgen.board.scoring import ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells import cell_warmup
 from tbgen.cells.bounds import WORST, UnstorableCellError
-from tbgen.cells.cell import Cell, CellPosition, mobile_squares
+from tbgen.cells.cell import Cell, CellPosition, CellState, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.interval import Interval
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError, quote, require_whole
@@ -214,7 +214,7 @@ def _solve_with_cells(
         collection.run_forcing(searches, report_turn, prover, limit, _FORCING_TIME_SHARE, add=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        collection.run_search(Search(exit_bounds, root, collection.accrued, meter, report, prover))
+        collection.run_search(Search(exit_bounds, CellState(root, collection.accrued), meter, report, prover))
         if collection.best.bounds.exact or collection.interrupt is not None:
             break
     if searches is not None:

@@ -18,7 +18,7 @@ from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.layers import CellLayers
 from tbgen.board.score import NONE, Code, rank_of_code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Bounds
-from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step, side_of
+from tbgen.cells.cell import Cell, CellPosition, CellState, PositionKey, Step
 from tbgen.cells.interval import ALL_SCORES, Interval
 from tbgen.cells.threshold import Threshold, ThresholdSolution
 from tbgen.index.layout import MIRROR_RANKS
@@ -62,10 +62,10 @@ class States:
         self._scores_of = scores_of
         self._relevant: dict[Cell, _RelevantThresholds] = {}
 
-    def answer(self, position: CellPosition, accrued: Code) -> Answer:
+    def answer(self, state: CellState) -> Answer:
         """Return the bounds of a state of any cell."""
-        _, symmetry = position.cell.canonical()
-        answer = self.look_up(position.image(symmetry), image_score(accrued, symmetry))
+        _, symmetry = state.cell.canonical()
+        answer = self.look_up(state.image(symmetry))
         return answer.swapped if symmetry & MIRROR_RANKS else answer
 
     @staticmethod
@@ -80,33 +80,33 @@ class States:
         """
         return rank_of_code(accrued) <= min(rank_of_code(score), rank_of_code(fresh))
 
-    def look_up(self, position: CellPosition, accrued: Code) -> Answer:
+    def look_up(self, state: CellState) -> Answer:
         """Return the bounds of a state of a canonical cell."""
+        position = state.position
         score = position.position_score
         if position.is_over:
             return Answer(Interval(score, score), (0, 0))
         if position.board.has_legal_en_passant():
-            intervals = [self.answer_after(step, score).bounds for step in position.moves()]
+            fresh_state = CellState.fresh(position)
+            intervals = [self.answer_after(fresh_state, step).bounds for step in position.moves()]
             return Answer(best_of(intervals, position.board))
-        fresh = self._exits.cells.get(position.cell)
+        fresh = self._exits.cells.get(state.cell)
         if fresh is None:
-            bounds = self._exits.fresh_bounds(position) if accrued == score else WORST
-            return Answer(self._with_thresholds(position, accrued, bounds))
-        answer = self._look_up_solved(position, accrued, fresh)
-        bounds = self._with_thresholds(position, accrued, answer.bounds)
-        if accrued == score and (after_promotion := self._exits.promotions.fresh_bounds(position)):
+            bounds = self._exits.fresh_bounds(position) if state.is_fresh else WORST
+            return Answer(self._with_thresholds(state, bounds))
+        answer = self._look_up_solved(state, fresh)
+        bounds = self._with_thresholds(state, answer.bounds)
+        if state.is_fresh and (after_promotion := self._exits.promotions.fresh_bounds(position)):
             bounds = bounds.intersection(after_promotion)
         return answer if bounds == answer.bounds else Answer(bounds)
 
-    def _with_thresholds(self, position: CellPosition, accrued: Code, interval: Interval) -> Interval:
+    def _with_thresholds(self, state: CellState, interval: Interval) -> Interval:
         """Return bounds of a state of a canonical cell, narrowed by the proved thresholds of the cell."""
         bounds = list(interval)
-        cell = position.cell
-        score = None if accrued == position.position_score else accrued
-        guess = self._guess and cell.size >= _MIN_GUESSED_SLOTS
-        for threshold in self._relevant_thresholds(cell):
+        guess = self._guess and state.cell.size >= _MIN_GUESSED_SLOTS
+        for threshold in self._relevant_thresholds(state.cell):
             if threshold.better(bounds[threshold.end]) != bounds[threshold.end] and self._layers.is_proved(
-                position, threshold, score, guess=guess
+                state, threshold, guess=guess
             ):
                 bounds[threshold.end] = threshold.bound
         return Interval(*bounds)
@@ -129,16 +129,17 @@ class States:
             self._relevant[cell] = entry = _RelevantThresholds(scores, tried, relevant)
         return entry.thresholds
 
-    def _look_up_solved(self, position: CellPosition, accrued: Code, fresh: Bounds) -> Answer:
+    def _look_up_solved(self, state: CellState, fresh: Bounds) -> Answer:
         """Return the bounds of a state of a canonical cell that follow from the fresh bounds of the cell."""
-        score = position.position_score
-        cell = position.cell
-        side = side_of(position.board)
-        slot = position.slot
+        cell, side, slot = state.position.key
+        accrued = state.accrued
+        score = state.position.position_score
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh
-            if accrued != score and self._may_differ(accrued, score, Code(int(fresh.value[end, side, slot]))):
+            if not state.is_fresh and self._may_differ(
+                accrued, score, Code(int(fresh.value[end, side, slot]))
+            ):
                 guess = self._guess and cell.size >= _MIN_GUESSED_SLOTS
                 if guess and not self._layers.is_made(cell, accrued):
                     ends.append(accrued)
@@ -150,31 +151,17 @@ class States:
             depths.append(int(bounds.depth[end, side, slot]))
         return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
 
-    def answer_after(self, step: Step, accrued: Code) -> Answer:
-        """Return the bounds of the state after a move.
-
-        :param accrued: the accrued score before the move.
-        """
+    def answer_after(self, state: CellState, step: Step) -> Answer:
+        """Return the bounds of the state after a move."""
         if step.zeroing:
             return Answer(self._exits.fresh_bounds(step.after))
-        return Answer(WORST) if not step.is_inside else self.answer(step.after, carried_score(step, accrued))
+        return self.answer(state.after(step)) if step.is_inside else Answer(WORST)
 
 
 def best_of(intervals: list[Interval], board: chess.Board) -> Interval:
     """Return the bounds of a state that follow from the bounds after all its moves."""
     best = min if board.turn else max
     return Interval(*(best(interval[end] for interval in intervals) for end in ENDS))
-
-
-def carried_score(step: Step, accrued: Code) -> Code:
-    """Return the accrued score after a quiet move, from the accrued score before the move."""
-    score = step.after.position_score
-    return score if rank_of_code(score) < rank_of_code(accrued) else accrued
-
-
-def image_score(accrued: Code, symmetry: int) -> Code:
-    """Return the accrued score in the image of a state under a symmetry."""
-    return Code(255 - accrued) if symmetry & MIRROR_RANKS else accrued
 
 
 def proved_keys(states: States, exits: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
@@ -189,7 +176,7 @@ def proved_keys(states: States, exits: ExitBounds, start: CellPosition) -> froze
         position = queue.pop()
         if position.is_over:
             continue
-        answer = states.answer(position, position.position_score)
+        answer = states.answer(CellState.fresh(position))
         if len(reached) > _MAX_EXAMINED_POSITIONS or answer.depth is None:
             return frozenset()
         for step in position.moves():

@@ -20,7 +20,7 @@ import chess
 from tbgen.board.kinds import KING, MEN_LETTERS, PIECE_ORDER
 from tbgen.board.material import Material
 from tbgen.board.rules import position_score
-from tbgen.board.score import Code, Rank
+from tbgen.board.score import Code, Rank, rank_of_code
 from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.position import PIECE_TYPES
@@ -373,3 +373,45 @@ class Step:
         if not cell.has_twins:
             return squares
         return [square for _, square in sorted(zip(cell.mobile, squares, strict=True))]
+
+
+StateKey: TypeAlias = tuple[PositionKey, Code]
+"""Identifies a state: the key of its position, and its accrued score."""
+
+
+class CellState(NamedTuple):
+    """A position of a cell, with its accrued score."""
+
+    position: CellPosition
+    accrued: Code
+
+    @classmethod
+    def fresh(cls, position: CellPosition) -> Self:
+        """Return the fresh state of a position."""
+        return cls(position, position.position_score)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of the position."""
+        return self.position.cell
+
+    @property
+    def key(self) -> StateKey:
+        """The key that identifies the state."""
+        return self.position.key, self.accrued
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the accrued score is the position score."""
+        return self.accrued == self.position.position_score
+
+    def image(self, symmetry: int) -> "CellState":
+        """Return the image of the state under a symmetry of ``SYMMETRIES``."""
+        accrued = Code(255 - self.accrued) if symmetry & MIRROR_RANKS else self.accrued
+        return CellState(self.position.image(symmetry), accrued)
+
+    def after(self, step: Step) -> "CellState":
+        """Return the state after a move."""
+        score = step.after.position_score
+        is_reset = step.zeroing or rank_of_code(score) < rank_of_code(self.accrued)
+        return CellState(step.after, score if is_reset else self.accrued)

@@ -18,7 +18,7 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import GScore, code_of, to_signed
 from tbgen.cells.bounds import Bounds
-from tbgen.cells.cell import Cell, CellPosition
+from tbgen.cells.cell import Cell, CellPosition, CellState
 from tbgen.cells.games import Games
 from tbgen.system.memory import resident_memory
 from tests.support.same_bounds import is_same
@@ -178,7 +178,7 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(tables: Path) -> No
 
         def search(most: int) -> Search:
             meter = Meter(of_cells(most))
-            return Search(known, position, accrued, meter, lambda *_: None)
+            return Search(known, CellState(position, accrued), meter, lambda *_: None)
 
         first = search(2)
         assert first.run() is Stop.CELLS

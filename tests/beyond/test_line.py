@@ -19,7 +19,7 @@ from tbgen.beyond.table_source import Tables
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.cells.bounds import ENDS
-from tbgen.cells.cell import CellPosition
+from tbgen.cells.cell import CellPosition, CellState
 from tbgen.games.referee import Arbiter
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
@@ -108,9 +108,9 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     root = CellPosition(board, int(squares))
     with tbgen.open_tablebase(small) as tables:
         known = ExitBounds(Tables(tables), SolvedCells())
-        search = Search(known, root, root.position_score, Meter(of_cells(1)), lambda *_: None)
+        search = Search(known, CellState.fresh(root), Meter(of_cells(1)), lambda *_: None)
         search.run()
-        answer = search.probe(root, root.position_score)
+        answer = search.probe(CellState.fresh(root))
         assert answer.depths is not None
         lines = LineMaker([search] * 2, root.position_score)
         for end in ENDS:
@@ -121,7 +121,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
             for ply in line[:-1]:
                 (step,) = (step for step in position.moves() if step.move == ply.move)
                 position = step.after
-                assert search.probe(position, ply.accrued.code).bounds[end] == answer.bounds[end]
+                assert search.probe(CellState(position, ply.accrued.code)).bounds[end] == answer.bounds[end]
 
 
 def test_lines_of_an_interval(small: Path) -> None:

@@ -10,7 +10,7 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.play import Play, PlayFollower, followed_moves
 from tbgen.beyond.state_bounds import States
 from tbgen.board.score import Code
-from tbgen.cells.cell import Cell, CellPosition
+from tbgen.cells.cell import Cell, CellPosition, CellState
 from tbgen.cells.interval import ALL_SCORES, Interval
 
 KINGS = chess.Board("8/8/3k4/8/8/3K4/8/8 w - - 0 1")
@@ -81,10 +81,10 @@ class MadeUpStates(States):
     def __init__(self, own: Answer, moves: Callable[[], Answer]) -> None:
         self._own, self._moves = own, moves
 
-    def look_up(self, position: CellPosition, accrued: Code) -> Answer:
+    def look_up(self, state: CellState) -> Answer:
         return self._own
 
-    def answer_after(self, step: object, accrued: Code) -> Answer:
+    def answer_after(self, state: CellState, step: object) -> Answer:
         return self._moves()
 
 
@@ -95,8 +95,8 @@ def play(own: Answer, moves: list[Answer], most: int) -> Play:
     def enters(cell: Cell) -> bool:
         return True
 
-    board = position(KINGS)
-    follower = PlayFollower(states, board, board.position_score, enters, False, lambda _: ALL_SCORES)
+    start = CellState.fresh(position(KINGS))
+    follower = PlayFollower(states, start, enters, False, lambda _: ALL_SCORES)
     return follower.follow(most, lambda: True)
 
 
@@ -109,5 +109,5 @@ def test_play_continues_where_a_bound_is_better_than_all_moves() -> None:
 
 def test_states_are_examined_once() -> None:
     found = play(answer(254, 8, 57, 40), [answer(254, 8, 18, 5)], 600)
-    seen = [(each.slot, each.board.turn, code) for states in found.states.values() for each, code in states]
+    seen = [state.key for states in found.states.values() for state in states]
     assert len(seen) == len(set(seen)) == 600

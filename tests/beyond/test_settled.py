@@ -14,7 +14,7 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.state_bounds import States, proved_keys
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import GScore
-from tbgen.cells.cell import CellPosition
+from tbgen.cells.cell import CellPosition, CellState
 from tests.support.exhaustive import exhaustive
 
 LOCKED = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
@@ -28,7 +28,7 @@ def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     with tbgen.open_tablebase(tables) as opened:
         known = ExitBounds(Tables(opened), SolvedCells())
-        search = Search(known, root, root.position_score, meter, lambda *_: None)
+        search = Search(known, CellState.fresh(root), meter, lambda *_: None)
         search.run()
         play = proved_keys(States(known, CellLayers(known, meter, root.cell, None)), known, root)
         assert not play or root.key in play
@@ -59,15 +59,16 @@ def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     board = chess.Board(LOCKED)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     root = root.image(root.cell.canonical()[1])
-    accrued = GScore.parse("G1.0").code
+    fresh = CellState.fresh(root)
+    accrued = CellState(root, GScore.parse("G1.0").code)
     with tbgen.open_tablebase(small) as opened:
         known = ExitBounds(Tables(opened), SolvedCells())
-        Search(known, root, root.position_score, meter, lambda *_: None).run()
+        Search(known, CellState.fresh(root), meter, lambda *_: None).run()
         layers = CellLayers(known, meter, root.cell, None)
         guesses, states = States(known, layers, guess=True), States(known, layers)
-        assert guesses.answer(root, root.position_score) == states.answer(root, root.position_score)
-        assert guesses.answer(root, accrued).bounds == (accrued, accrued)
-        assert not layers.is_made(root.cell, accrued)
-        states.answer(root, accrued)
-        assert layers.is_made(root.cell, accrued)
-        assert guesses.answer(root, accrued) == states.answer(root, accrued)
+        assert guesses.answer(fresh) == states.answer(fresh)
+        assert guesses.answer(accrued).bounds == (accrued.accrued, accrued.accrued)
+        assert not layers.is_made(root.cell, accrued.accrued)
+        states.answer(accrued)
+        assert layers.is_made(root.cell, accrued.accrued)
+        assert guesses.answer(accrued) == states.answer(accrued)

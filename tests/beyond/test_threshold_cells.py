@@ -33,7 +33,7 @@ from tbgen.cells.bounds import (
     CallbackBoundsSource,
     pools_of_ends,
 )
-from tbgen.cells.cell import Cell, CellPosition, mobile_squares
+from tbgen.cells.cell import Cell, CellPosition, CellState, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.interval import Interval
@@ -251,16 +251,16 @@ def test_ranks_are_found_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert kept.size == 0, "a view of no ranks keeps the memory of all"
         assert kept.base is None
         for code in (Code(4), Code(11), Code(250), Code(240)):
-            before = states[0].look_up(position, code).bounds
+            before = states[0].look_up(CellState(position, code)).bounds
             known.forget()
-            guess = states[1].look_up(position, code).bounds
+            guess = states[1].look_up(CellState(position, code)).bounds
             assert guess.lower >= code >= guess.upper or guess == before
-            assert states[0].look_up(position, code).bounds == before
+            assert states[0].look_up(CellState(position, code)).bounds == before
         known.forget()
         hurried = States(known, CellLayers(known, Meter(Budget(seconds=0)), cell, None))
-        bounds = hurried.look_up(position, Code(4)).bounds
+        bounds = hurried.look_up(CellState(position, Code(4))).bounds
         assert not any(known.threshold_cells.ranked(cell, threshold) for threshold in thresholds)
-        assert bounds.covers(states[0].look_up(position, Code(4)).bounds)
+        assert bounds.covers(states[0].look_up(CellState(position, Code(4))).bounds)
 
 
 def test_solving_asks_thresholds(small: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
