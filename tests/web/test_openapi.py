@@ -1,7 +1,7 @@
 """The description of the API matches its answers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from starlette.testclient import TestClient
 
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingLayerError, MissingTableError
+from tbgen.probe.values import Values
 from tbgen.web.app import make_app
 from tbgen.web.configuration import Settings
-from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, REFUSALS, openapi
+from tbgen.web.endpoints import DOCUMENT_ENDPOINTS, REFUSALS, EndpointKind, openapi
+from tbgen.web.stock import Stock
 from tests.support.paths import ROOT, rows
 
 DOCUMENT = openapi("0")
@@ -70,6 +72,37 @@ def test_every_endpoint_is_requested() -> None:
         assert any(re.fullmatch(pattern, path) for path in asked), endpoint.path
         if endpoint.parameters and Variant.R_MOBILITY in endpoint.variants:
             assert any(re.fullmatch(pattern, path) for path in refused), endpoint.path
+
+
+def test_kinds_of_endpoints_are_right(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick answers look up a position and its moves and count nothing. Only random answers differ."""
+    costs = list[int]()
+    stored_goal, stored_goals, entry = Values.stored_goal, Values.stored_goals, Stock.usable_entry
+
+    def counting(function: Callable[..., Any], cost: Callable[..., int]) -> Callable[..., Any]:
+        def counted(self: object, *arguments: Any, **options: Any) -> Any:
+            costs.append(cost(*arguments))
+            return function(self, *arguments, **options)
+
+        return counted
+
+    monkeypatch.setattr(Values, "stored_goal", counting(stored_goal, lambda state: 1))
+    monkeypatch.setattr(Values, "stored_goals", counting(stored_goals, len))
+    monkeypatch.setattr(Stock, "usable_entry", counting(entry, lambda material: 1000))
+    kinds = set()
+    for (asked,) in rows("requests.txt", " -> "):
+        path = asked.partition("?")[0]
+        pattern_of = {each: re.sub(r"\{\w+\}", "[^/]+", each.path) for each in DOCUMENT_ENDPOINTS}
+        kind = next((each.kind for each, pattern in pattern_of.items() if re.fullmatch(pattern, path)), None)
+        if kind is None or kind is EndpointKind.QUEUED or api.get(asked).status_code != 200:
+            continue
+        kinds.add(kind)
+        costs.clear()
+        answers = {api.get(asked).content for _ in range(5)}
+        assert (len(answers) > 1) == (kind is EndpointKind.RANDOM), asked
+        if kind in (EndpointKind.QUICK, EndpointKind.SLOW):
+            assert (sum(costs) <= 5 * 30) == (kind is EndpointKind.QUICK), (asked, costs)
+    assert kinds == {*EndpointKind} - {EndpointKind.QUEUED}
 
 
 def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:
