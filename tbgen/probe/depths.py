@@ -1,11 +1,11 @@
 """Depths that tables do not store: a search finds them or, if it gives up, a whole layer is computed."""
 
 import logging
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 import h5py
 import numpy as np
@@ -37,8 +37,16 @@ _KERNEL_FAMILY: Final = __name__
 
 _logger = logging.getLogger(__name__)
 
-_LayerKey = tuple[Path, str]
-"""The path of a layer, with the digest of the table that the layer belongs to."""
+
+class _LayerKey(NamedTuple):
+    """The identity of a layer.
+
+    :ivar path: the path of its file beside the table.
+    :ivar digest: the digest of the table.
+    """
+
+    path: Path
+    digest: str
 
 
 def layer_path(table: OpenTable, accrued: GScore, phase: int) -> Path:
@@ -99,8 +107,8 @@ class LayerFile(DatasetFile):
         return self._arrays[LAYER_VALUE].item(side, slot), self._arrays[LAYER_DEPTH].item(side, slot)
 
     def damaged(self, problem: str) -> DamagedTableError:
-        """Return the error for an unusable layer file."""
-        return DamagedTableError(f"{self.path} is damaged, or contains another layer: remove it")
+        """Return the error that states the problem of the file and the remedy."""
+        return DamagedTableError(f"{self.path} cannot be used: {problem}; remove it")
 
     def _open(self) -> h5py.File:
         try:
@@ -108,15 +116,17 @@ class LayerFile(DatasetFile):
         except FileNotFoundError:
             raise
         except (OSError, RuntimeError) as error:
-            raise self.damaged("") from error
+            raise self.damaged("it is damaged") from error
 
     def _load(self) -> None:
         self.schema = LAYER
         attributes = LAYER.decode(self._file.attrs)
         self.manifest = Manifest(attributes["manifest"])
         head = manifest_of(LAYER, self._expected_identity, ()).lines
-        if attributes["complete"] != 1 or self.manifest.lines[: len(head)] != head:
-            raise self.damaged("its writing was interrupted, or it contains another layer")
+        if attributes["complete"] != 1:
+            raise self.damaged("its writing was interrupted")
+        if self.manifest.lines[: len(head)] != head:
+            raise self.damaged("it contains another layer")
         self._load_arrays({"phase_size": self._phase_size})
 
     def _facts(self) -> dict[str, str | int]:
@@ -168,8 +178,8 @@ class Layers:
 
     def has_layer(self, table: OpenTable, slot: Slot, accrued: GScore) -> bool:
         """Return whether the file of a slot's layer exists. The file may still turn out to be damaged."""
-        key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
-        return self._open.get(key) is not None or self._fallbacks.get(key, key[0]).exists()
+        key = _LayerKey(layer_path(table, accrued, slot // table.info.phase_size), table.info.digest)
+        return self._open.get(key) is not None or self._fallbacks.get(key, key.path).exists()
 
     def get(self, table: OpenTable, side: Side, slot: Slot, accrued: GScore) -> Entry:
         """Return, from a layer, the code of V(P, A) and the depth D(P, A), in the form of
@@ -178,43 +188,48 @@ class Layers:
         :raises TbgenError: if the layer cannot be made.
         """
         phase, slot_in_phase = divmod(slot, table.info.phase_size)
-        key = layer_path(table, accrued, phase), table.info.digest
+        key = _LayerKey(layer_path(table, accrued, phase), table.info.digest)
+        layer = self._open_layer(key, table, accrued, phase)
         try:
-            return self._open_layer(key, table, accrued, phase).get(side, slot_in_phase)
+            return layer.get(side, slot_in_phase)
         except DamagedTableError:  # damage is found only on reading; the layer is made again
-            key[0].unlink(missing_ok=True)
-        return self._open_layer(key, table, accrued, phase, rebuild=True).get(side, slot_in_phase)
+            return self._open_layer(key, table, accrued, phase, damaged=layer).get(side, slot_in_phase)
 
     def _open_layer(
-        self, key: _LayerKey, table: OpenTable, accrued: GScore, phase: int, rebuild: bool = False
+        self, key: _LayerKey, table: OpenTable, accrued: GScore, phase: int, damaged: LayerFile | None = None
     ) -> LayerFile:
+        """Return an open layer, which is made if there is none.
+
+        :param damaged: a layer to replace, unless another thread has already replaced it.
+        """
         with self._locks.setdefault(key, Lock()):  # a thread waits only for threads that need the same layer
-            layer = None if rebuild else self._open.get(key)
-            if layer is None:
-                try:
-                    layer = LayerFile(
-                        self._fallbacks.get(key, key[0]), table, accrued, phase, self._library.cache
-                    )
+            layer = self._open.get(key)
+            if layer is None and damaged is None:
+                path = self._fallbacks.get(key, key.path)
                 # A layer that was made for an earlier build of the table counts as damaged.
-                except (FileNotFoundError, DamagedTableError):
-                    layer = self._make_layer(key, table, accrued, phase)
-                self._open.put(key, layer)
+                with suppress(FileNotFoundError, DamagedTableError):
+                    layer = LayerFile(path, table, accrued, phase, self._library.cache)
+            if layer is None or layer is damaged:
+                layer = self._make_layer(key, table, accrued, phase)
+            self._open.put(key, layer)
         return layer
 
     def _make_layer(self, key: _LayerKey, table: OpenTable, accrued: GScore, phase: int) -> LayerFile:
         from tbgen.compiler.cache import compiling
         from tbgen.retro.layer_solvers import LayerSolver
 
-        path = key[0]
+        path = key.path
+        with suppress(OSError):  # there is no damaged file, or the directory is read-only
+            self._fallbacks.pop(key, path).unlink()
         layout = table.layout
         self._check_and_announce_cost(path, table, accrued, phase)
         threads = processor_count()
         directories, variant = self._library.directories, self._library.variant
-        with Library(directories, variant, threads=threads, copies=self._copies) as tables:
-            successors = tables.sub_tables_of(layout.material)
-            fresh = tables.plain(layout.material)
+        with Library(directories, variant, threads=threads, copies=self._copies) as library:
+            successors = library.sub_tables_of(layout.material)
+            plain = library.plain(layout.material)
             with compiling(_KERNEL_FAMILY, "that make layers", "about half a minute", _logger.warning):
-                value, depth = LayerSolver(fresh, layout, phase, successors, threads=threads).solve(accrued)
+                value, depth = LayerSolver(plain, layout, phase, successors, threads=threads).solve(accrued)
         try:
             write_layer(path, table, accrued, phase, value, depth, threads)
         except TbgenError as error:
@@ -233,10 +248,10 @@ class Layers:
 
         layout, material = table.layout, table.layout.material
         packed = tables_to_unpack({material, *material.successors()}, self._has_plain_form)
-        unpacked = [layout_of(packed_material) for packed_material in packed]
-        needed = max([layer_memory(layout, phase), *map(unpacking_memory, unpacked)])
+        packed_layouts = list(map(layout_of, packed))
+        needed = max([layer_memory(layout, phase), *map(unpacking_memory, packed_layouts)])
         seconds = seconds_of("layer", layout.phase_size)
-        seconds += seconds_of("unpacking", sum(packed_material.size for packed_material in unpacked))
+        seconds += seconds_of("unpacking", sum(packed_layout.size for packed_layout in packed_layouts))
         subject = f"the depths of {material} with {accrued} accrued are not stored, and making them"
         free = available_memory()
         if needed > free:

@@ -16,7 +16,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, layout_of
-from tbgen.probe.depths import LayerFile, Layers, layer_path, write_layer
+from tbgen.probe.depths import LayerFile, Layers, _LayerKey, layer_path, write_layer
 from tbgen.store.cache import LruCache
 from tbgen.store.format import table_path
 from tbgen.tables.files import open_table
@@ -93,6 +93,9 @@ def test_a_table_without_accrued_scores(bare: Path, three_men: Path) -> None:
     assert np.array_equal(table.depth, other.depth)
 
 
+Damage = Callable[[Path], None]
+
+
 def cut_short(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:900])
 
@@ -108,14 +111,26 @@ def flip_bits(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [cut_short, flip_bits])
 def test_a_damaged_layer_is_made_again(
-    damage: Callable[[Path], None], bare: Path, caplog: pytest.LogCaptureFixture
+    damage: Damage, bare: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is made once, even if a second thread works while the first has just met the damage."""
     with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
     (path,) = bare.glob("*.layer.h5")
     damage(path)
+    get, results = LayerFile.get, []
+
+    def get_with_another(layer: LayerFile, side: Side, slot: int) -> Any:
+        monkeypatch.setattr(LayerFile, "get", get)
+        try:
+            return get(layer, side, slot)
+        finally:
+            results.append(tables.probe(BOARD, "G1.5"))
+
     with open_tablebase(bare, depths=True) as tables:
-        assert tables.probe(BOARD, "G1.5") == expected
+        monkeypatch.setattr(LayerFile, "get", get_with_another)
+        results.append(tables.probe(BOARD, "G1.5"))
+    assert results == [expected] * 2
     assert caplog.text.count("making them") == 2
     with open_table(table_path(bare, "KNvK", R)) as table, LayerFile(path, table, G15, 0) as layer:
         layer.check()
@@ -133,7 +148,7 @@ def test_another_layer_is_not_used(bare: Path, three_men: Path) -> None:
     ):
         LayerFile(path, table, G15, 0)
         for owner, accrued, phase in ((full, G15, 0), (table, -G15, 0), (table, G15, 1)):
-            with pytest.raises(DamagedTableError, match="another layer"):
+            with pytest.raises(DamagedTableError, match="cannot be used: it contains another layer; remove"):
                 LayerFile(path, owner, accrued, phase)
     shutil.copy(path, path.with_name("KNvK.r.G2.5.layer.h5"))
     with open_tablebase(bare, depths=True) as tables:
@@ -147,9 +162,9 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
         layers = tables._values._depths
         assert isinstance(layers, Layers)
         ((key, layer),) = layers._open._items.items()
-        assert isinstance(key, tuple)
+        assert isinstance(key, _LayerKey)
         layers._open = LruCache(8, lambda _: 1)
-        layers._open.put((key[0], "the digest before"), layer)
+        layers._open.put(key._replace(digest="the digest before"), layer)
         assert tables.probe(BOARD, "G1.5") == expected
         assert layers._open.size == 2
     assert layers._open.size == 0  # closed
@@ -172,13 +187,19 @@ def test_a_layer_that_does_not_fit_is_refused(bare: Path, monkeypatch: pytest.Mo
         tables.probe(BOARD, "G1.5")
 
 
+@pytest.mark.parametrize("damage", [Path.unlink, flip_bits])
 def test_a_layer_that_cannot_be_kept_still_answers(
-    bare: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    damage: Damage, bare: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is missing or damaged, and the directory is read-only."""
     with open_tablebase(bare, depths=True) as tables:
         expected = tables.probe(BOARD, "G1.5")
     for path in bare.glob("*.layer.h5"):
-        path.unlink()
+        damage(path)
+    kept = list(bare.glob("*.layer.h5"))
+
+    def refuse_unlinking(path: Path, **_: bool) -> None:
+        raise PermissionError(f"{path} is in a read-only directory")
 
     def refuse(path: Path, *layer: Any) -> None:
         if path.parent == bare:
@@ -189,12 +210,13 @@ def test_a_layer_that_cannot_be_kept_still_answers(
     places: list[Path] = []
     monkeypatch.setattr("tbgen.probe.depths.write_layer", refuse)
     monkeypatch.setattr("tbgen.probe.depths._MAX_OPEN_LAYERS", 0)
+    monkeypatch.setattr(Path, "unlink", refuse_unlinking)
     with open_tablebase(bare, depths=True) as tables:
         assert [tables.probe(BOARD, "G1.5") for _ in range(2)] == [expected] * 2
     (place,) = places
     assert not place.exists()
     assert "not kept: the disk is full" in caplog.text
-    assert not list(bare.glob("*.layer.h5"))
+    assert list(bare.glob("*.layer.h5")) == kept
 
 
 def test_deep_layers_are_kept_exactly(bare: Path) -> None:
