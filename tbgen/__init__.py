@@ -111,13 +111,13 @@ if TYPE_CHECKING:
     from tbgen.probe.positions import PositionTable as PositionTable
     from tbgen.probe.positions import points_by_code as points_by_code
     from tbgen.probe.states import ProbeResult as ProbeResult
-    from tbgen.probe.tablebase import ClassicalTables as ClassicalTables
     from tbgen.probe.tablebase import Tablebase as Tablebase
-    from tbgen.probe.tablebase import View as View
-    from tbgen.probe.tablebase import ViewMove as ViewMove
-    from tbgen.probe.tablebase import ViewResult as ViewResult
-    from tbgen.probe.tablebase import ViewTables as ViewTables
     from tbgen.probe.tablebase import open_tablebase as open_tablebase
+    from tbgen.probe.views import ClassicalTables as ClassicalTables
+    from tbgen.probe.views import View as View
+    from tbgen.probe.views import ViewMove as ViewMove
+    from tbgen.probe.views import ViewResult as ViewResult
+    from tbgen.probe.views import ViewTables as ViewTables
 
     __version__: str
 
@@ -141,15 +141,8 @@ _EXPORTS = {
     "tbgen.probe.moves": ("LinePly", "RankedMove"),
     "tbgen.probe.positions": ("SCORE_NAMES", "PositionTable", "Positions", "points_by_code"),
     "tbgen.probe.states": ("ProbeResult",),
-    "tbgen.probe.tablebase": (
-        "Tablebase",
-        "open_tablebase",
-        "ClassicalTables",
-        "ViewMove",
-        "ViewResult",
-        "ViewTables",
-        "View",
-    ),
+    "tbgen.probe.tablebase": ("Tablebase", "open_tablebase"),
+    "tbgen.probe.views": ("ClassicalTables", "ViewMove", "ViewResult", "ViewTables", "View"),
 }
 """Maps each module to the names that it defines and that users import from this package."""
 _MODULES_BY_NAME = {name: module for module, names in _EXPORTS.items() for name in names}

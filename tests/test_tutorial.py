@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-WITH_TABLES = {"tbgen", "tbgen.probe.tablebase", "tbgen.probe.positions"}
+WITH_TABLES = {"tbgen", "tbgen.probe.tablebase", "tbgen.probe.positions", "tbgen.probe.views"}
 OTHERS = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "tbgen").rglob("*.py")

@@ -25,11 +25,11 @@ from tbgen.probe.probe_document import (
     points_document,
 )
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 from tbgen.text import plies
 
 if TYPE_CHECKING:
-    from tbgen.probe.tablebase import ViewMove, ViewResult
+    from tbgen.probe.views import ViewMove, ViewResult
 
 _DEPTH_NOT_STORED: Final = "?  (the table stores only the value: --depths computes the depth)"
 _NO_DEPTH_WITH_CASTLING: Final = "?  (not known with castling rights)"

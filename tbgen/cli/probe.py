@@ -23,7 +23,8 @@ from tbgen.documents import Document
 from tbgen.errors import MissingLayerError, TbgenError, UsageError, printable, quote, result_or_error
 from tbgen.probe.moves import LinePly
 from tbgen.probe.probe_document import PositionErrorDocument
-from tbgen.probe.tablebase import BATCH_SIZE, MOVES_BATCH_SIZE, Tablebase, View
+from tbgen.probe.tablebase import BATCH_SIZE, MOVES_BATCH_SIZE, Tablebase
+from tbgen.probe.views import View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
 """The answer for one position, or the error that prevented it."""

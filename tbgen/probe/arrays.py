@@ -25,7 +25,7 @@ UNKNOWN_DEPTH: Final = -1
 
 
 class ArrayProbes:
-    """Looks up many positions at once. Plain tables are loaded into memory and cached there.
+    """Looks up many positions at once. The library loads plain tables into memory, and keeps them there.
 
     :param library: the tables.
     """

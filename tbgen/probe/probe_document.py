@@ -12,7 +12,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, Document, Plies, Share, SideName, UnsetType
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 
 
 class Category(StrEnum):

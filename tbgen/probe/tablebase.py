@@ -1,30 +1,25 @@
-"""Directories of tables, opened for probing single positions or many, and views such as classical chess."""
+"""Directories of tables, opened for probing single positions or many."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from itertools import chain, islice, repeat, zip_longest
-from operator import methodcaller
+from itertools import islice, repeat, zip_longest
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, TypeVar, overload
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.fen import DescribedBoard
+from tbgen.board.fen import AnyBoard, DescribedBoard
 from tbgen.board.material import Material
-from tbgen.board.rules import FRESH, Fresh
-from tbgen.board.san import MoveWithSan
-from tbgen.board.score import MAX_RANK, Code, GScore, Signed
-from tbgen.board.scoring import Points
+from tbgen.board.rules import Fresh
+from tbgen.board.score import Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import (
     MissingTableError,
-    NamedChoice,
     PositionError,
     TbgenError,
     UsageError,
@@ -46,13 +41,16 @@ from tbgen.probe.moves import (
 from tbgen.probe.states import (
     AnyPosition,
     AnyScore,
+    Goal,
     ProbeResult,
+    State,
     locate_state,
     read_position,
     result_of,
     state_of,
 )
 from tbgen.probe.values import CastlingLookup, Values
+from tbgen.probe.views import ClassicalTables, View, ViewTables
 from tbgen.store.format import tables_in
 from tbgen.tables.library import CACHE_BYTES, MAX_OPEN_FILES, Library
 from tbgen.tables.open_table import OpenTable
@@ -61,263 +59,67 @@ if TYPE_CHECKING:
     from tbgen.probe.arrays import ArrayProbes
     from tbgen.probe.positions import PositionTable
 
-
-class View(NamedChoice, noun="a view"):
-    """A game that has the moves of chess, and whose values are derived from those of r-mobility."""
-
-    CLASSICAL = "classical"
-    """Win, draw or loss; there is no 50-move rule."""
-    STALEMATE_WINS = "stalemate-wins"
-    """Stalemate is a win, like mate."""
-    LASKER = "lasker"
-    """Stalemate gives 3/4 of the point, as Emanuel Lasker proposed."""
-
-    def points(self, value: GScore) -> Points:
-        """Return the points that a value of r-mobility is worth in this view.
-
-        >>> View.LASKER.points(GScore("-G0.5"))
-        Points(white=0.25, black=0.75)
-        """
-        shares = _HOLDER_SHARES[self]
-        share = shares[value.rank] if value.rank < len(shares) else 0.5
-        return Points(share, 1 - share) if value.white else Points(1 - share, share)
-
-    def depth(self, value: GScore, depth: int | None) -> int | None:
-        """Return the plies to mate for a value and its depth: 0 if the value is not mate; None in views
-        other than classical chess."""
-        mate = 0 if value.rank else depth
-        return mate if self is View.CLASSICAL else None
-
-
-_HOLDER_SHARES: Final = {
-    View.CLASSICAL: (1.0, 0.5),
-    View.STALEMATE_WINS: (1.0, 1.0),
-    View.LASKER: (1.0, 0.75),
-}
-"""For each view: the points of the holder of a score of rank 0, and of rank 1."""
-
 BATCH_SIZE: Final = 65536
 """Number of positions to look up together. The larger this number is, the fewer chunks are decoded twice."""
 
 MOVES_BATCH_SIZE: Final = 2048
 """Number of positions whose moves to look up together."""
+
 _MAX_ONE_BY_ONE: Final = 8
 """Maximum number of positions to look up one by one; sorting so few positions takes longer than it saves."""
 
-Question: TypeAlias = tuple[AnyPosition, AnyScore]
+PositionAndScore: TypeAlias = tuple[AnyPosition, AnyScore]
 """A position to look up, with its accrued score."""
+
+Item = TypeVar("Item")
 
 
 def with_scores(
     positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None
-) -> Iterator[Question]:
+) -> Iterator[PositionAndScore]:
     """Yield positions paired with their accrued scores.
 
     :raises TypeError: if a single position or score is passed in place of an iterable.
-    :raises UsageError: at the end of the shorter iterable, if the lengths differ.
+    :raises UsageError: after the last pair, if the lengths differ.
     """
     if isinstance(positions, str | chess.Board | DescribedBoard):
-        raise TypeError("one position in the place of many: give an iterable of them")
+        raise TypeError("a single position was passed: pass an iterable of positions")
     if accrued is None or isinstance(accrued, Fresh):
         return zip(positions, repeat(accrued))
     if isinstance(accrued, str | GScore):
-        raise TypeError("one accrued score for many positions: give an iterable with one for each")
-    return _zip_with_scores(positions, accrued)
+        raise TypeError("a single accrued score was passed: pass an iterable with one for each position")
+    return _pairs(positions, accrued)
 
 
-def _zip_with_scores(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[Question]:
+def _pairs(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[PositionAndScore]:
     """Yield each position paired with its accrued score.
 
-    :raises UsageError: at the end of the shorter iterable, if the lengths differ.
+    :raises UsageError: after the last pair, if the lengths differ.
     """
     end_mark: Any = object()
     for index, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=end_mark)):
         if position is end_mark or score is end_mark:
-            shorter, longer = ("positions", "accrued scores")[:: 1 if position is end_mark else -1]
-            raise UsageError(f"there are more {longer} than {shorter}, which are {index}: give as many")
+            nouns = "positions than accrued scores" if score is end_mark else "accrued scores than positions"
+            raise UsageError(f"there are more {nouns} ({index}): give the same number of both")
         yield position, score
 
 
-class ViewValue:
-    """The value of a position in a view."""
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield batches of ``size`` items, then a smaller one, which may be empty.
 
-    __slots__ = ()
-    points: Points
-
-    @property
-    def winner(self) -> Literal["white", "black"] | None:
-        """The side that gets more than half a point; None if the game is drawn."""
-        if self.points.white == self.points.black:
-            return None
-        return "white" if self.points.white > self.points.black else "black"
-
-
-@dataclass(frozen=True, slots=True)
-class ViewResult(ViewValue):
-    """The result of looking up a position in a view.
-
-    :ivar view: the view.
-    :ivar material: the canonical material, in which the colours of the position may be swapped.
-    :ivar points: the exact points of each side if both play best.
-    :ivar depth: in classical chess, the plies to mate (0 in a draw); in other views, None.
+    If reading an item raises an exception, the items before it are yielded first.
     """
-
-    view: View
-    material: Material
-    points: Points
-    depth: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ViewMove(ViewValue, MoveWithSan):
-    """A legal move, with the result in a view of the position that the move leads to.
-
-    :ivar move: the move.
-    :ivar san: the move in short algebraic notation.
-    :ivar points: the exact points of each side if both play best after the move.
-    :ivar depth: in classical chess, the plies to mate after the move (0 in a draw); in other views, None.
-    :ivar zeroing: whether the move is a capture or a pawn move.
-    :ivar position_score: the position score after the move; rank 0 is mate, rank 1 stalemate.
-    """
-
-    move: chess.Move
-    san: str
-    points: Points
-    depth: int | None
-    zeroing: bool
-    position_score: GScore
-
-
-class ViewTables:
-    """The tables of a tablebase, read as a view. :meth:`tbgen.Tablebase.view` returns this object.
-
-    A position is a board or a FEN, as in the tablebase. Views have no accrued scores. Unpickling opens the
-    directories of the tablebase again.
-    """
-
-    def __init__(self, tables: "Tablebase", values: Values, view: View) -> None:
-        self._tables, self._values = tables, values
-        self.view = view
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return methodcaller("view", str(self.view)), (self._tables,)
-
-    def __repr__(self) -> str:
-        return f"<{self.view} view of {self._tables!r}>"
-
-    def probe(self, board: AnyPosition) -> ViewResult:
-        """Return the points under best play and, in classical chess, the plies to mate.
-
-        >>> import tbgen
-        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
-        ...     print(tables.view("lasker").probe("6k1/8/5K2/5B2/8/8/8/8 b - - 0 1").points)
-        Points(white=0.75, black=0.25)
-
-        Raises as :meth:`tbgen.Tablebase.probe` does.
-        """
-        return self._view_result(self._tables.probe(board, FRESH))
-
-    def get(self, board: AnyPosition) -> ViewResult | None:
-        """Return the result of :meth:`probe`, or None where :meth:`tbgen.Tablebase.get` returns None."""
-        result = self._tables.get(board, FRESH)
-        return None if result is None else self._view_result(result)
-
-    def probe_many(self, boards: Iterable[AnyPosition]) -> Iterator[ViewResult | TbgenError]:
-        """Yield, for each position in order, the result of :meth:`probe` or the error that it raises."""
-        results = self._tables.probe_many(boards, FRESH)
-        return (result if isinstance(result, TbgenError) else self._view_result(result) for result in results)
-
-    def moves(self, board: AnyPosition) -> list[ViewMove]:
-        """Return all legal moves, best first; raise the same errors as :meth:`probe`.
-
-        Among moves with equal points, quick mates precede slow mates, and slow losses precede quick losses.
-        All other ties are ordered as in r-mobility.
-        """
-        valid_board, state = state_of(board, FRESH, self._values.variant)
-        if state.position.terminal:
-            return []
-        # With this neutral accrued score, the value of a move is the fresh value of the position after it.
-        moves = successors(self._values, valid_board, Signed(MAX_RANK))
-        return [self._view_move(move) for move in ranked_moves(valid_board, moves)]
-
-    def _view_result(self, result: ProbeResult) -> ViewResult:
-        points = self.view.points(result.value)
-        depth = self.view.depth(result.value, result.depth)
-        return ViewResult(self.view, result.material, points, depth)
-
-    def _view_move(self, move: RankedMove) -> ViewMove:
-        points = self.view.points(move.value)
-        depth = self.view.depth(move.value, move.depth)
-        return ViewMove(move.move, move.san, points, depth, move.zeroing, move.position_score)
-
-
-class ClassicalTables(ViewTables, AbstractContextManager["ClassicalTables"]):
-    """The tables read as classical chess; the object can replace the tablebase of :mod:`chess.gaviota`.
-
-    As in python-chess, the ``probe_`` methods raise a KeyError: a :class:`~tbgen.errors.MissingTableError`
-    for a table that has not been built, a :class:`~tbgen.errors.PositionError` for a position that no table
-    contains. The ``get_`` methods return the default in these cases.
-    """
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the tablebase."""
-        self._tables.close()
-
-    def probe_dtm(self, board: AnyPosition) -> int:
-        """Return the plies to mate: positive if the side to move mates, negative if it is mated.
-
-        The number is 0 in a draw, and if the side to move is already mated.
-
-        >>> import chess, tbgen
-        >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
-        ...     print(tables.view("classical").probe_dtm(chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")))
-        -10
-
-        :raises KeyError: if the probe fails.
-        :raises DamagedTableError: if the table's file cannot be used.
-        """
-        loses, depth = self._loses_and_plies(board)
-        if depth is None:
-            raise PositionError(
-                "the plies to mate are not available with castling rights if tables are packed: write - for "
-                "them if they do not matter"
-            )
-        return -depth if loses else depth
-
-    def probe_wdl(self, board: AnyPosition) -> int:
-        """Return 1 if the side to move wins, 0 in a draw, -1 if it loses.
-
-        Raises as :meth:`probe_dtm` does.
-        """
-        loses, _ = self._loses_and_plies(board)
-        return 0 if loses is None else -1 if loses else 1
-
-    def get_dtm(self, board: AnyPosition, default: int | None = None) -> int | None:
-        """Return the result of :meth:`probe_dtm`, or the default if :meth:`probe_dtm` raises a KeyError."""
-        with suppress(KeyError):
-            return self.probe_dtm(board)
-        return default
-
-    def get_wdl(self, board: AnyPosition, default: int | None = None) -> int | None:
-        """Return the result of :meth:`probe_wdl`, or the default if :meth:`probe_wdl` raises a KeyError."""
-        with suppress(KeyError):
-            return self.probe_wdl(board)
-        return default
-
-    def _loses_and_plies(self, board: AnyPosition) -> tuple[bool | None, int | None]:
-        """Return whether the side to move loses (None in a draw), and the plies to mate (None if they are not
-        available)."""
-        try:
-            result = self._tables.probe(board, FRESH)
-        except UsageError as error:
-            raise PositionError(str(error)) from None
-        if result.value.rank:
-            return None, 0
-        # The side that has just moved holds the position score.
-        return result.value.white == result.position_score.white, result.depth
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except Exception:
+        yield batch
+        raise
+    yield batch
 
 
 class Tablebase(AbstractContextManager["Tablebase"]):
@@ -368,7 +170,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             from tbgen.probe.depths import Layers
 
             layers = Layers(self._library)
-        make_lookup = _castling_lookup if castling else _refuse_castling
+        make_lookup = _castling_lookup if castling else lambda _: _refuse_castling
         self._values = Values(self._library, depths=layers, make_castling_lookup=make_lookup)
         self.directories: Final = self._library.directories
         self.directory: Final = self.directories[0]
@@ -425,8 +227,9 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return the result of :meth:`probe`, or None if no value is available.
 
-        No value is available if no table can contain the position (it has too many men, or is illegal), or if
-        the table has not been built.
+        No value is available if no table can contain the position (it has too many men, or is illegal), if
+        the tables were opened with ``castling=False`` and the position has castling rights, or if the table
+        has not been built.
 
         :raises UsageError: if a string is not a FEN, or the accrued score is invalid.
         :raises TypeError: if the position is neither a board nor a string, or the score is neither a G-score
@@ -441,6 +244,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         state = locate_state(board, score, self._values.variant)
         try:
             return result_of(state, self._values.goal(state))
+        except PositionError:  # it has castling rights
+            return None
         except MissingTableError as error:
             if error.material != state.position.shape.material.name:
                 raise  # the table exists, but a sub-table that one of its layers needs does not
@@ -512,7 +317,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         especially if chunks are not in the cache.
 
         If :meth:`probe` would raise an error about a position, the error is yielded in place of the result.
-        The iterables may be endless, but must not wait for results, because thousands of positions are read
+        The iterables may be endless, but must not wait for results, because up to 65,536 positions are read
         ahead.
 
         :param accrued: an accrued score for each position, as in :meth:`probe`; None for the scores that the
@@ -527,26 +332,28 @@ class Tablebase(AbstractContextManager["Tablebase"]):
 
         :raises TypeError: if a single position or score is passed in place of an iterable, or an element has
             a type that :meth:`probe` rejects.
-        :raises UsageError: at the end of the shorter iterable, if the lengths differ.
+        :raises UsageError: after all results, if the lengths of the iterables differ.
         """
         return self._probe_batches(with_scores(positions, accrued))
 
-    def _probe_batches(self, questions: Iterator[Question]) -> Iterator[ProbeResult | TbgenError]:
-        """Yield a result or an error for each question. At most ``BATCH_SIZE`` questions are read ahead."""
-        while head := list(islice(questions, min(BATCH_SIZE, _MAX_ONE_BY_ONE + 1))):
-            if len(head) <= _MAX_ONE_BY_ONE:
-                for question in head:
-                    yield result_or_error(self.probe, *question)
-                continue
-            # Only the states are kept, because the boards take much more memory.
-            batch = chain(head, islice(questions, BATCH_SIZE - len(head)))
-            located = (result_or_error(state_of, *question, self._values.variant) for question in batch)
-            states = [found if isinstance(found, TbgenError) else found[1] for found in located]
-            for state, goal in zip(states, self._values.goals(states), strict=True):
+    def _located(self, pairs: Iterator[PositionAndScore]) -> Iterator[tuple[AnyBoard, State] | TbgenError]:
+        return (result_or_error(state_of, *pair, self._values.variant) for pair in pairs)
+
+    def _probe_batches(self, pairs: Iterator[PositionAndScore]) -> Iterator[ProbeResult | TbgenError]:
+        """Yield a result or an error for each pair. At most ``BATCH_SIZE`` pairs are read ahead."""
+        # Only the states are kept, because the boards take much more memory.
+        states = (start if isinstance(start, TbgenError) else start[1] for start in self._located(pairs))
+        for batch in _batches(states, BATCH_SIZE):
+            goals = self._values.goals(batch) if len(batch) > _MAX_ONE_BY_ONE else map(self._goal, batch)
+            for state, goal in zip(batch, goals, strict=True):
                 if isinstance(state, TbgenError):
                     yield state
                 else:
                     yield goal if isinstance(goal, TbgenError) else result_of(state, goal)
+
+    def _goal(self, state: State | TbgenError) -> Goal | TbgenError:
+        """Return the goal or the error of a state; if it is an error itself, that error."""
+        return state if isinstance(state, TbgenError) else result_or_error(self._values.goal, state)
 
     def moves_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
@@ -554,11 +361,10 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """Yield, for each position, the moves of :meth:`moves` or its error; see :meth:`probe_many`."""
         return self._moves_batches(with_scores(positions, accrued))
 
-    def _moves_batches(self, questions: Iterator[Question]) -> Iterator[list[RankedMove] | TbgenError]:
-        """Yield moves or an error for each question; at most ``MOVES_BATCH_SIZE`` are read ahead."""
+    def _moves_batches(self, pairs: Iterator[PositionAndScore]) -> Iterator[list[RankedMove] | TbgenError]:
+        """Yield moves or an error for each pair; at most ``MOVES_BATCH_SIZE`` pairs are read ahead."""
         variant = self._values.variant
-        while batch := list(islice(questions, MOVES_BATCH_SIZE)):
-            starts = [result_or_error(state_of, *question, variant) for question in batch]
+        for starts in _batches(self._located(pairs), MOVES_BATCH_SIZE):
             reached = [
                 []
                 if isinstance(start, TbgenError) or start[1].position.terminal
@@ -608,10 +414,10 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         :raises MissingTableError: if the table of the men, or a sub-table that it needs, has not been built.
         :raises DamagedTableError: if the file of such a table cannot be used.
         """
-        return self._arrays.probe(men, squares, side, accrued)
+        return self._array_probes.probe(men, squares, side, accrued)
 
     @cached_property
-    def _arrays(self) -> "ArrayProbes":
+    def _array_probes(self) -> "ArrayProbes":
         from tbgen.probe.arrays import ArrayProbes
 
         return ArrayProbes(self._library)
@@ -659,7 +465,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         from tbgen.probe.positions import PositionTable
 
         plain = self._library.plain(_material(material), None if scratch is None else Path(scratch))
-        return PositionTable(self, plain, self._arrays)
+        return PositionTable(self, plain, self._array_probes)
 
 
 def _material(material: Material | str) -> Material:
@@ -672,14 +478,11 @@ def _castling_lookup(values: Values) -> CastlingLookup:
     return CastlingSolver(values).goal
 
 
-def _refuse_castling(_: Values) -> CastlingLookup:
-    def refuse(board: chess.Board, accrued: Code) -> NoReturn:
-        raise PositionError(
-            f"{board.fen()} has castling rights, and the tables were opened with castling=False: write - for "
-            "the rights if they do not matter"
-        )
-
-    return refuse
+def _refuse_castling(board: chess.Board, accrued: Code) -> NoReturn:
+    raise PositionError(
+        f"{board.fen()} has castling rights, and the tables were opened with castling=False: write - for the "
+        "rights if they do not matter"
+    )
 
 
 def open_tablebase(
@@ -697,9 +500,9 @@ def open_tablebase(
     :param directories: directories of tables. Each table is read from the first directory that contains it.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param cache_bytes: maximum number of bytes of decoded chunks to keep.
-    :param depths: whether to compute depths with accrued scores, which packed tables do not store. This may
-        take minutes and several GiB of memory for each score; the depths are kept beside the table. If
-        False, these depths are None.
+    :param depths: whether to compute the depths that packed tables do not store: those of states that are not
+        fresh. This may take minutes and several GiB of memory for each accrued score; the depths are kept
+        beside the table. If False, these depths are None.
     :param check: whether to compare each table with its digest when its file is opened. This reads the whole
         file. Otherwise a file that was altered together with its checksums is not noticed; ``tbgen verify``
         also proves that the values are right.

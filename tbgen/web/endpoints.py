@@ -19,7 +19,7 @@ from tbgen.board.variant import Variant
 from tbgen.documents import Document, field_docstrings, schema_components
 from tbgen.probe import probe_document
 from tbgen.probe.probe_document import PositionDocument, RefusalDocument
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 from tbgen.tables import inventory
 from tbgen.web import lookups, payloads
 from tbgen.web.configuration import (

@@ -19,7 +19,7 @@ from tbgen.index.position import validate
 from tbgen.probe import probe_document
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 from tbgen.tables.inventory import CountedTableDocument
 from tbgen.web import payloads
 from tbgen.web.admission import stop_if_client_left

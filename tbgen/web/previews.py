@@ -25,7 +25,7 @@ from tbgen.games.referee import Arbiter
 from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, animated_gif, card_png
 from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 from tbgen.text import counted
 from tbgen.web.admission import Bill, WorkerPool
 from tbgen.web.configuration import MAX_FRAMES

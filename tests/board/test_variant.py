@@ -10,7 +10,7 @@ import pytest
 from tbgen.board import variant
 from tbgen.board.variant import Resets, Variant
 from tbgen.errors import UsageError
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 from tests.support.paths import ROOT
 
 

@@ -149,17 +149,34 @@ def test_arguments_of_another_kind(tablebase: Tablebase) -> None:
         with pytest.raises(TypeError, match=r"the position cannot be bytes: expected a chess\.Board or a"):
             list(method([board, KBK.encode()]))  # type: ignore[list-item]
         for one_position in (board, KBK):
-            with pytest.raises(TypeError, match="one position in the place of many"):
+            with pytest.raises(TypeError, match="a single position was passed: pass an iterable"):
                 method(one_position)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="the accrued score cannot be float"):
             list(method([board], [3.5]))  # type: ignore[list-item]
         for one in ("G3.5", GScore(7, True)):
-            with pytest.raises(TypeError, match="one accrued score for many positions"):
+            with pytest.raises(TypeError, match="a single accrued score was passed: pass"):
                 method([board], one)  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match="more positions than accrued scores, which are 1: give as many"):
-            list(method([board, board], [None]))
-        with pytest.raises(UsageError, match="more accrued scores than positions, which are 0: give as many"):
+        with pytest.raises(
+            UsageError, match=r"more accrued scores than positions \(0\): give the same number"
+        ):
             list(method([], [None]))
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_results_come_before_an_error_of_the_iterables(count: int, tablebase: Tablebase) -> None:
+    """Few positions are looked up one by one, many together."""
+    texts, scores = [KBK] * (count + 1), [None] * count
+    for many, one in ((tablebase.probe_many, tablebase.probe), (tablebase.moves_many, tablebase.moves)):
+        results = many(texts, scores)
+        assert list(islice(results, count)) == [one(KBK)] * count
+        with pytest.raises(
+            UsageError, match=rf"more positions than accrued scores \({count}\): give the same number of both"
+        ):
+            next(results)
+        results = many([*texts, KBK.encode()])  # type: ignore[list-item]
+        assert list(islice(results, count + 1)) == [one(KBK)] * (count + 1)
+        with pytest.raises(TypeError, match="the position cannot be bytes"):
+            next(results)
 
 
 def test_mobility_is_that_of_python_chess() -> None:

@@ -13,7 +13,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UsageError
-from tbgen.probe.tablebase import Tablebase, View, open_tablebase
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.views import View
 from tbgen.store.format import table_path
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board, random_moves
@@ -181,6 +182,8 @@ def test_castling_rights_that_are_refused(tmp_path: Path) -> None:
         for opened in (tables, pickle.loads(pickle.dumps(tables))):
             with pytest.raises(UsageError, match="has castling rights, and the tables were opened with"):
                 opened.probe("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+            for reader in (opened, opened.view("lasker"), opened.view("classical")):
+                assert reader.get("4k3/8/8/8/8/8/8/4K2R w K - 0 1") is None
 
 
 def test_the_size_of_the_cache(reference_dir: Path) -> None:

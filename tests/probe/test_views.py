@@ -13,7 +13,8 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, PositionError, TbgenError, UsageError
 from tbgen.index.position import locate
-from tbgen.probe.tablebase import ClassicalTables, Tablebase, View, open_tablebase
+from tbgen.probe.tablebase import Tablebase, open_tablebase
+from tbgen.probe.views import ClassicalTables, View
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.random_boards import random_board
 from tests.support.view_solver import solve_view

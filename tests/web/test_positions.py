@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
-from tbgen.probe.tablebase import View
+from tbgen.probe.views import View
 from tests.support.commands import answer
 from tests.support.exhaustive import sample
 from tests.support.random_boards import en_passant_board, random_board
