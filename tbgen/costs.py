@@ -212,7 +212,8 @@ def pool_memory(layout: Layout, slots: int | None = None) -> int:
 
 def concurrent_slots(layout: Layout, threads: int) -> int:
     """Return the number of slots of the phases that are solved at once."""
-    return layout.solved_slots * (1 if threads_share_phase(layout) else min(threads, len(layout.placements)))
+    phase_count = 1 if threads_share_phase(layout) else min(threads, len(layout.placements))
+    return phase_count * layout.slots_to_solve
 
 
 def layers_memory(layout: Layout) -> int:
@@ -222,7 +223,7 @@ def layers_memory(layout: Layout) -> int:
     # With pawns, the pool contains the phases that one or two steps of each pawn lead to; without pawns, it
     # contains the workspace.
     phase_count = min(len(layout.placements), 2 * max(layout.pawns, 1) * slots // layout.phase_size)
-    own_slots = 2 * layout.phase_size * phase_count if layout.pawns else 2 * layout.solved_slots
+    own_slots = 2 * layout.phase_size * phase_count if layout.pawns else 2 * layout.slots_to_solve
     return pool_memory(layout, own_slots + _slots_after_promotions(layout)) + slots * workspace
 
 
@@ -230,7 +231,7 @@ def layer_memory(layout: Layout, phase: int) -> int:
     """Return the bytes of memory for computing one layer of a phase."""
     successor_slots = _slots_after_captures(layout)
     successor_slots += 2 * sum(map(block_slots, blocks_after_promotions(layout, [phase])))
-    return memory_of("layer", layout.solved_slots) + BYTES_PER_SLOT * (
+    return memory_of("layer", layout.slots_to_solve) + BYTES_PER_SLOT * (
         6 * layout.phase_size + successor_slots
     )
 

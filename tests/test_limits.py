@@ -69,10 +69,10 @@ def moves_beside_en_passant(layout: Layout) -> int:
 
 INT32 = 1 << 31
 LIMITS: dict[str, tuple[Callable[[Layout], int], int]] = {
-    "nodes": (lambda each: 2 * each.solved_slots, layouts.MAX_NODES),
-    "paths with fresh values": (lambda each: each.solved_slots, numbering.MAX_NUMBERS),
-    "words on a front": (lambda each: each.solved_slots // 64, INT32),
-    "nodes in a heap": (lambda each: 2 * each.solved_slots, int(update._LOWERED)),
+    "nodes": (lambda each: 2 * each.slots_to_solve, layouts.MAX_NODES),
+    "paths with fresh values": (lambda each: each.slots_to_solve, numbering.MAX_NUMBERS),
+    "words on a front": (lambda each: each.slots_to_solve // 64, INT32),
+    "nodes in a heap": (lambda each: 2 * each.slots_to_solve, int(update._LOWERED)),
     "phases with two bits": (lambda each: 4 * len(each.placements), INT32),
     "en passant configurations": (lambda each: 16 * len(each.placements) if each.pawns > 1 else 0, INT32),
     "keys of a probe": (lambda each: each.size, 1 << values._SLOT_BITS),

@@ -98,7 +98,7 @@ def missing_tables(
     forced_tables = set(forced)
     todo = [m for m in closure(materials) if not _is_kept(m, directory, variant, m in forced_tables)]
     for material in todo:
-        check_nodes(layout_of(material).solved_slots, material.name)
+        check_nodes(layout_of(material).slots_to_solve, material.name)
     # Tables with the same number of men on each side follow each other. Promotions lead from one to another,
     # so these sub-tables are mostly still in memory.
     return sorted(todo, key=lambda missing: (missing.men, -len(missing.sides[0])))

@@ -84,22 +84,23 @@ INTO_TRIANGLE: Final = tuple(
 
 
 def _touch(pair: int) -> bool:
-    coord, black = divmod(pair, 64)
-    (file, rank), (black_file, black_rank) = (divmod(square, 8)[::-1] for square in (TRIANGLE[coord], black))
+    coord, black_king = divmod(pair, 64)
+    rank, file = divmod(TRIANGLE[coord], 8)
+    black_rank, black_file = divmod(black_king, 8)
     return max(abs(file - black_file), abs(rank - black_rank)) <= 1
 
 
 TOUCHING_PAIRS: Final = tuple(filter(_touch, range(len(TRIANGLE) * 64)))
-"""The king pairs on the same square or on neighbouring squares, encoded as in :data:`SOLVED_PAIRS`."""
+"""The king pairs on the same square or on neighbouring squares, encoded as in :data:`PAIRS_TO_SOLVE`."""
 
 
 def _must_be_solved(pair: int) -> bool:
-    coord, black = divmod(pair, 64)
-    is_image = TRIANGLE[coord] % 9 == 0 and black % 8 < black // 8
+    coord, black_king = divmod(pair, 64)
+    is_image = TRIANGLE[coord] % 9 == 0 and black_king % 8 < black_king // 8
     return pair not in TOUCHING_PAIRS and not is_image
 
 
-SOLVED_PAIRS: Final = tuple(filter(_must_be_solved, range(len(TRIANGLE) * 64)))
+PAIRS_TO_SOLVE: Final = tuple(filter(_must_be_solved, range(len(TRIANGLE) * 64)))
 """The 462 king pairs that must be solved if there are no pawns. A pair is 64 times the triangle coordinate of
 White's king, plus the square of Black's king. The other 178 pairs have no legal positions, or are images of
 pairs that are solved."""
@@ -151,14 +152,14 @@ class Layout:
         return self.white_pawns + self.black_pawns
 
     @property
-    def king_slots(self) -> int:
+    def king_coords(self) -> int:
         """Number of values of ``king`` in the formula of the slot: 10 without pawns, else 64."""
         return 64 if self.pawns else 10
 
     @property
     def phase_size(self) -> int:
         """Number of slots of one phase, for one side to move."""
-        return self.king_slots << (6 * (self.free_count - 1))
+        return self.king_coords << (6 * (self.free_count - 1))
 
     @property
     def size(self) -> int:
@@ -166,16 +167,16 @@ class Layout:
         return self.phase_size * len(self.placements)
 
     @property
-    def solved_pairs(self) -> tuple[int, ...]:
+    def pairs_to_solve(self) -> tuple[int, ...]:
         """The king pairs that must be solved; empty if all slots of a phase must be solved."""
-        return SOLVED_PAIRS if self.free_count > 2 and not self.pawns else ()
+        return PAIRS_TO_SOLVE if self.free_count > 2 and not self.pawns else ()
 
     @property
-    def solved_slots(self) -> int:
+    def slots_to_solve(self) -> int:
         """Number of slots of one phase that must be solved, for one side to move."""
-        solved = len(self.solved_pairs)
-        pairs = 64 * self.king_slots
-        return self.phase_size * solved // pairs if solved else self.phase_size
+        if not self.pairs_to_solve:
+            return self.phase_size
+        return self.phase_size * len(self.pairs_to_solve) // (64 * self.king_coords)
 
     @property
     def permutation_count(self) -> int:
@@ -246,9 +247,11 @@ def _remaining_steps(placement: Placement, white_count: int) -> int:
 def _placements(white_count: int, black_count: int) -> Iterator[Placement]:
     """Yield the canonical placements: the lexicographically smaller one of each pair of mirror images."""
     mirror = IMAGE[MIRROR_FILES]
-    for w, b in product(combinations(_PAWN_SQUARES, white_count), combinations(_PAWN_SQUARES, black_count)):
-        if set(w).isdisjoint(b) and (*w, *b) <= _placement([mirror[q] for q in (*w, *b)], white_count):
-            yield (*w, *b)
+    sides = (combinations(_PAWN_SQUARES, count) for count in (white_count, black_count))
+    for white, black in product(*sides):
+        squares = (*white, *black)
+        if set(white).isdisjoint(black) and squares <= _placement([mirror[q] for q in squares], white_count):
+            yield squares
 
 
 def _like_men(kinds: tuple[int, ...], colours: tuple[int, ...]) -> tuple[tuple[int, int], ...]:

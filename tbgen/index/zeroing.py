@@ -280,7 +280,7 @@ def used_slots(block: Block) -> int:
     No promotion leads to slots with kings on neighbouring squares. In tables without pawns these slots are
     together.
     """
-    pairs = 64 * layout_of(block[0]).king_slots
+    pairs = 64 * layout_of(block[0]).king_coords
     return block_slots(block) // pairs * (pairs - (0 if block[0].pawns else len(TOUCHING_PAIRS)))
 
 
@@ -292,7 +292,7 @@ def max_solving_slots(layout: Layout) -> int:
     for group in phase_groups(layout):
         phases = group[-1] + 1 - first_needed_phase(layout, group)
         promoted = sum(used_slots(block) for block, _ in promotion_places(layout, group, 0))
-        slots = max(slots, len(SIDES) * phases * layout.solved_slots + promoted)
+        slots = max(slots, len(SIDES) * phases * layout.slots_to_solve + promoted)
     return slots
 
 

@@ -19,14 +19,14 @@ from tbgen.system.memory import zeros
 
 def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:
     """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` for pairs encoded as in
-    ``SOLVED_PAIRS``."""
-    coords, black = np.divmod(np.array(pairs), 64)
+    ``PAIRS_TO_SOLVE``."""
+    coords, black_kings = np.divmod(np.array(pairs), 64)
     pair_numbers = np.full((len(TRIANGLE), 64), NO_PAIR)
-    pair_numbers[coords, black] = np.arange(len(pairs))
-    images = np.array(IMAGE[TRANSPOSE])[black]
+    pair_numbers[coords, black_kings] = np.arange(len(pairs))
+    images = np.array(IMAGE[TRANSPOSE])[black_kings]
     has_image = (TRIANGLE_SQUARE[coords] % 9 == 0) & (pair_numbers[coords, images] == NO_PAIR)
     pair_numbers[coords[has_image], images[has_image]] = IMAGE_PAIR
-    return np.stack([TRIANGLE_SQUARE[coords], black], axis=1), pair_numbers
+    return np.stack([TRIANGLE_SQUARE[coords], black_kings], axis=1), pair_numbers
 
 
 def _pairs_by_white_king() -> tuple[Ints, Ints]:
@@ -51,7 +51,7 @@ def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
     pairs = np.zeros((0, 2), np.int64)
     pair_numbers = np.zeros((0, 64), np.int64)
     if not layout.pawns:
-        numbered_pairs = layout.solved_pairs if for_solver else range(len(TRIANGLE) * 64)
+        numbered_pairs = layout.pairs_to_solve if for_solver else range(len(TRIANGLE) * 64)
         pairs, pair_numbers = _king_pairs(numbered_pairs) if scalars > 1 else _pairs_by_white_king()
         shifts[0] = shifts[min(1, scalars - 1)]
         words = len(pairs) << int(shifts[0])
@@ -84,11 +84,11 @@ def to_table_order(
     :param source: the elements in the solver's order; None if they are at the beginning of ``array``.
         ``source`` may overlap ``array``, but must not begin at a later address than ``array``.
     """
-    if pairs := layout.solved_pairs:
-        by_pair = array.reshape(layout.king_slots * 64, -1)
-        solved = (array if source is None else source).reshape(-1, by_pair.shape[1])
+    if pairs := layout.pairs_to_solve:
+        by_pair = array.reshape(layout.king_coords * 64, -1)
+        in_solver_order = (array if source is None else source).reshape(-1, by_pair.shape[1])
         for index in range(len(pairs) - 1, -1, -1):  # no pair moves to a smaller index
-            by_pair[pairs[index]] = solved[index]
+            by_pair[pairs[index]] = in_solver_order[index]
         by_pair[np.setdiff1d(np.arange(len(by_pair)), pairs)] = filler
     elif source is not None:
         array[:] = source
@@ -97,19 +97,19 @@ def to_table_order(
 def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
     """Move the elements of an array, one for each slot of a phase, in place, from the order of the table to
     the solver's order of slots."""
-    if layout.solved_pairs:
-        by_pair = array.reshape(layout.king_slots * 64, -1)
-        for index, pair in enumerate(layout.solved_pairs):
+    if layout.pairs_to_solve:
+        by_pair = array.reshape(layout.king_coords * 64, -1)
+        for index, pair in enumerate(layout.pairs_to_solve):
             by_pair[index] = by_pair[pair]
 
 
 def table_slots(layout: Layout, slots: Ints) -> Ints:
     """Convert slots of a phase in the solver's order to slots in the order of the table, and return them."""
-    if not layout.solved_pairs:
+    if not layout.pairs_to_solve:
         return slots
-    slots_per_pair = layout.solved_slots // len(layout.solved_pairs)
+    slots_per_pair = layout.slots_to_solve // len(layout.pairs_to_solve)
     pair, rest = np.divmod(slots, slots_per_pair)
-    return np.array(layout.solved_pairs)[pair] * slots_per_pair + rest
+    return np.array(layout.pairs_to_solve)[pair] * slots_per_pair + rest
 
 
 def _like_scalars(layout: Layout) -> Ints:

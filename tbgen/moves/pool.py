@@ -112,7 +112,7 @@ class PoolLoader:
         ep_slots = len(en_passant_configs(layout)) * layout.phase_size
         own_slots = ep_start + ep_slots
         if not layout.pawns:  # then the workspace is part of the pool
-            own_slots = max(own_slots, QUARTERS * layout.solved_slots)
+            own_slots = max(own_slots, QUARTERS * layout.slots_to_solve)
         begin_of_block = {}
         end = own_slots
         for block, side in product(kept_blocks, SIDES):
@@ -225,7 +225,7 @@ class PoolLoader:
 
     def _discard_touching(self, layout: Layout, begin: int) -> None:
         """Release the memory of the slots with kings on neighbouring squares; no promotion leads to them."""
-        slots = layout.phase_size // (64 * layout.king_slots)
+        slots = layout.phase_size // (64 * layout.king_coords)
         for pair in TOUCHING_PAIRS:
             part = slice(begin + pair * slots, begin + (pair + 1) * slots)
             discard(self.pool.value[part])

@@ -103,7 +103,7 @@ def blocks_of(layout: Layout) -> list[tuple[int, int]]:
     """Divide a table into blocks, and return the first slot and the number of slots of each."""
     step = layout.phase_size
     while step > MAX_BLOCK_SLOTS:
-        step //= layout.king_slots if step == layout.phase_size else 64
+        step //= layout.king_coords if step == layout.phase_size else 64
     step *= MAX_BLOCK_SLOTS // step
     return [(start, min(step, layout.size - start)) for start in range(0, layout.size, step)]
 

@@ -364,7 +364,7 @@ class _TableSolver:
     def _empty_records(self) -> list[SweepRecord]:
         """Return empty records for the inner sweeps of a phase: one for each part of the words if functions
         are stored, else one for all words."""
-        slots = self.layout.solved_slots
+        slots = self.layout.slots_to_solve
         if self.functions is None:
             return [empty_record(0, slots // 64, self.form_number, make_function_numbers(0), 0)]
         numbers = make_function_numbers(slots)
@@ -426,7 +426,7 @@ class _TableSolver:
         if self.solved is not None:
             return self.solved.results()
         # The slots of the table itself come first in the pool, in the solver's order.
-        size, solved = self.layout.size, self.layout.solved_slots
+        size, solved = self.layout.size, self.layout.slots_to_solve
         value, depth = self.pool.value[: 2 * size], self.pool.depth[: 2 * size]
         discard(self.pool.value[2 * size :])
         discard(self.pool.depth[2 * size :])

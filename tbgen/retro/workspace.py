@@ -184,7 +184,7 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool 
         workspace, in the solver's order of slots. None if the workspace has arrays of its own.
     """
     frame = frame_of(layout, for_solver=True)
-    slots = layout.solved_slots
+    slots = layout.slots_to_solve
     arrays = None
     if pool is not None and not layout.pawns:
         arrays = pool.value[: QUARTERS * slots], pool.depth[: QUARTERS * slots]

@@ -96,10 +96,10 @@ class SubTables:
         part = slice(begin, begin + layout.phase_size)
         value, depth = self.value[part], self.depth[part]
         self._source_of(material).read_slots(side, phase * layout.phase_size, value, depth)
-        if layout.solved_pairs:  # other pairs of kings have no canonical slots
-            slots = layout.phase_size // (64 * layout.king_slots)
-            others = set(range(64 * layout.king_slots))
-            for pair in others - set(layout.solved_pairs):
+        if layout.pairs_to_solve:  # other pairs of kings have no canonical slots
+            slots = layout.phase_size // (64 * layout.king_coords)
+            others = set(range(64 * layout.king_coords))
+            for pair in others - set(layout.pairs_to_solve):
                 discard(value[pair * slots : (pair + 1) * slots])
                 discard(depth[pair * slots : (pair + 1) * slots])
         self.start[self.first_block[material] + phase, side] = begin
@@ -129,12 +129,12 @@ def sub_table_slots(layout: Layout) -> int:
     """Return the maximum number of slots with entries that :class:`SubTables` holds while batches of phases
     are proved."""
     small = sum(
-        len(SIDES) * layout_of(material).solved_slots * len(layout_of(material).placements)
+        len(SIDES) * layout_of(material).slots_to_solve * len(layout_of(material).placements)
         for material in layout.material.successors()
         if material.men < layout.material.men
     )
     batches = _blocks_by_batch(layout)
-    return small + max(sum(layout_of(block[0]).solved_slots for block, _ in batch) for batch in batches)
+    return small + max(sum(layout_of(block[0]).slots_to_solve for block, _ in batch) for batch in batches)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def test_expand() -> None:
 @pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvKN", "KPvK"])
 def test_a_solver_has_the_canonical_slots(name: str) -> None:
     layout = layout_of(Material.parse(name))
-    slots = np.arange(layout.solved_slots)
+    slots = np.arange(layout.slots_to_solve)
     in_table = np.full(layout.phase_size, -1)
     in_table[: len(slots)] = slots
     to_table_order(layout, in_table, -1)

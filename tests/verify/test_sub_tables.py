@@ -45,8 +45,8 @@ def test_sources_hold_what_was_read(name: str) -> None:
         for material in tables.sides:
             other = layout_of(material)
             value, depth = np.empty(other.phase_size, np.uint8), np.empty(other.phase_size, np.uint16)
-            solved = np.zeros(64 * other.king_slots, np.bool_)
-            solved[list(other.solved_pairs) or slice(None)] = True
+            solved = np.zeros(64 * other.king_coords, np.bool_)
+            solved[list(other.pairs_to_solve) or slice(None)] = True
             for phase, side in ((phase, side) for phase in range(len(other.placements)) for side in SIDES):
                 if material.men == layout.material.men and ((material, phase), side) not in there:
                     with pytest.raises(KeyError):
