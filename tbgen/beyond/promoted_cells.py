@@ -24,7 +24,6 @@ from zlib_ng import zlib_ng
 from tbgen.beyond.exit_sources import ExitSource, trivial_bound
 from tbgen.beyond.solved_cells import end_of
 from tbgen.beyond.structures import (
-    QUEEN,
     is_queening,
     postorder,
     promoter_symmetries,
@@ -34,6 +33,7 @@ from tbgen.beyond.structures import (
 )
 from tbgen.beyond.table_source import Tables
 from tbgen.beyond.threshold_cells import ThresholdSource, gather_proofs
+from tbgen.board.kinds import QUEEN
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, WORST, Block, BoundsSource, gather_block, require_storable, side_after
 from tbgen.cells.cell import (

@@ -23,7 +23,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 import chess
 
 from tbgen.beyond.budget import memory_needed
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import QUEEN
 from tbgen.board.material import MAX_MEN
 from tbgen.cells.cell import MAX_MOBILE, SYMMETRIES, Cell, lineup_of_cell, mobile_squares
 from tbgen.cells.routes import Route, home_of_route, routes_of
@@ -175,10 +175,6 @@ def height(cell: Cell) -> tuple[int, int]:
     """
     white, black = (map(chess.square_rank, chess.scan_forward(pawns)) for pawns in cell.pawns)
     return cell.men, sum(7 - rank for rank in white) + sum(black)
-
-
-QUEEN: Final = PIECE_ORDER.index("Q")
-"""Kind of a queen."""
 
 
 def whole_cell(home: Cell, side: Side, other_mobile_count: int) -> Cell | None:

@@ -84,6 +84,8 @@ PIECE_VALUES: Final = {man.name: man.value for man in MEN if man.value}
 """The value of each man in pawns, by letter; kings have no value."""
 KING: Final = 0
 """Kind number of the king."""
+QUEEN: Final = 1
+"""Kind number of the queen."""
 PROMOTIONS: Final = range(1, len(KINDS))
 """Kind numbers that pawns promote to."""
 PROMOTION_LETTERS: Final = PIECE_ORDER[PROMOTIONS.start :]

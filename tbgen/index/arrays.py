@@ -12,7 +12,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, between, reach
+from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, QUEEN, between, reach
 from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRIANGLE, Layout, Side
 
 _IMAGES: Final = np.array(IMAGE, np.uint8)
@@ -115,7 +115,7 @@ def _attacked_squares() -> NDArray[np.uint64]:
 @cache
 def _squares_between() -> NDArray[np.uint64]:
     """Return, for each pair of squares, the squares between them if the two are on one line."""
-    queen, squares = KINDS[PIECE_ORDER.index("Q")], range(64)
+    queen, squares = KINDS[QUEEN], range(64)
     return np.array([[between(queen, start, stop) for stop in squares] for start in squares], np.uint64)
 
 

@@ -6,13 +6,13 @@ kernels are compiled again with the arrays as arguments.
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import chess
 import numpy as np
 
-from tbgen.board import kinds
-from tbgen.board.kinds import ALL_MOVES_KIND, KINDS, KING, Kind, Step, between, ways
+from tbgen.board.kinds import ALL_MOVES_KIND, KINDS, KING, QUEEN, Kind, Step, between, reach, ways
+from tbgen.compiler.structs import Ints
 from tbgen.index.layout import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
 from tbgen.moves.structs import Movement
 
@@ -26,7 +26,7 @@ PAWN_ATTACKS: Final = np.array([chess.BB_PAWN_ATTACKS[colour] for colour in ches
 """uint64 (2, 64): squares that a pawn of each colour attacks."""
 
 BETWEEN: Final = np.array(
-    [[between(KINDS[1], start, stop) for stop in range(64)] for start in range(64)], np.uint64
+    [[between(KINDS[QUEEN], start, stop) for stop in range(64)] for start in range(64)], np.uint64
 )
 """uint64 (64, 64): squares strictly between two squares that a queen's move connects."""
 
@@ -48,19 +48,16 @@ MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
 """Greatest number of steps of a man on all its ways together."""
 
 
-def _make_king_tables() -> tuple[np.ndarray, np.ndarray]:
-    listed_moves: list[list[tuple[int, int, int]]] = [[], []]
+def _make_king_tables() -> tuple[Ints, Ints]:
+    targets, origins = np.zeros((10, 16, 2), np.int64), np.zeros((10, 16, 2), np.int64)
     for coord, square in enumerate(TRIANGLE):
         for (target,) in filter(None, ways(KINDS[KING], square)):
-            symmetry, new_coord = int(SYMMETRY_OF[target]), int(TRIANGLE_OF[target])
-            listed_moves[0].append((coord, new_coord, symmetry))
-            listed_moves[1].append((new_coord, coord, INVERSE[symmetry]))
-    tables = np.zeros((2, 10, 16, 2), np.int64)
-    for table, moves in zip(tables, listed_moves, strict=True):
-        for coord, *move in moves:
-            table[coord, 0, 0] += 1
-            table[coord, table[coord, 0, 0]] = move
-    return tables[0], tables[1]
+            symmetry, new_coord = SYMMETRY_OF[target], TRIANGLE_OF[target]
+            moves = (targets[coord], new_coord, symmetry), (origins[new_coord], coord, INVERSE[symmetry])
+            for rows, other_coord, other_symmetry in moves:
+                rows[0, 0] += 1
+                rows[rows[0, 0]] = other_coord, other_symmetry
+    return targets, origins
 
 
 KING_TARGETS, KING_ORIGINS = _make_king_tables()
@@ -77,36 +74,48 @@ class _Orthodox(Movement):
 
 
 @cache
-def movement_of(men: tuple[Kind, ...]) -> Movement:
-    """Return the moves of some kinds, which are numbered by their index in ``men``."""
-    return Movement(*_movement_fields(men))
+def movement_of(kinds: tuple[Kind, ...]) -> Movement:
+    """Return the moves of some kinds, which are numbered by their index in ``kinds``."""
+    return _make_movement(Movement, kinds)
 
 
-def _movement_fields(men: Sequence[Kind]) -> tuple[Any, ...]:
-    """Return the fields of :class:`Movement` for some kinds."""
-    counts = np.array([(len(kind.steps), len(kind.leaps)) for kind in men], np.int64).T.copy()
-    max_counts = counts.max(axis=1)
-    way = np.zeros((len(men), 64, max_counts[0], 8), np.int8)
-    length, shared = np.zeros((2, len(men), max_counts[0]), np.int64)
-    rotation, landing = np.zeros((2, len(men), max_counts[0]), np.uint64)
-    leap_targets = np.zeros((len(men), 64, 1 + max_counts[1]), np.int64)
-    for number, kind in enumerate(men):
-        for index, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
-            length[number, index] = steps
-            rotation[number, index] = (8 * step[1] + step[0]) % 64
-            shared[number, index] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
+def _make_movement(movement_type: type[Movement], kinds: Sequence[Kind]) -> Movement:
+    """Return the moves of some kinds as a structure of the given type."""
+    way_count = np.array([len(kind.steps) for kind in kinds], np.int64)
+    leap_count = np.array([len(kind.leaps) for kind in kinds], np.int64)
+    by_way = len(kinds), way_count.max()
+    way_squares = np.zeros((len(kinds), 64, way_count.max(), 8), np.int8)
+    length, shared_steps = np.zeros(by_way, np.int64), np.zeros(by_way, np.int64)
+    rotation, landing = np.zeros(by_way, np.uint64), np.zeros(by_way, np.uint64)
+    leap_targets = np.zeros((len(kinds), 64, 1 + leap_count.max()), np.int64)
+    for number, kind in enumerate(kinds):
+        for way, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
+            length[number, way] = steps
+            rotation[number, way] = (8 * step[1] + step[0]) % 64
+            shared_steps[number, way] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
         for square in range(64):
-            lines = kinds.ways(kind, square)
-            leaps = [target for way_line in lines[: len(kind.leaps)] for target in way_line]
+            ways_here = ways(kind, square)
+            leaps = [target for squares in ways_here[: len(kind.leaps)] for target in squares]
             leap_targets[number, square, : len(leaps) + 1] = len(leaps), *leaps
-            for index, line in enumerate(lines):
-                way[number, square, index, : len(line) + 1] = len(line), *line
-                landing[number, index] |= BIT[line[0]] if line else np.uint64(0)
-    squares = range(64)
-    attacks = np.array([kinds.reach(kind) for kind in men], np.uint64)
-    passed = [[[kinds.between(kind, start, stop) for stop in squares] for start in squares] for kind in men]
-    moves = counts[0], counts[1], way, length, rotation, landing, shared, bool(shared.any())
-    return *moves, leap_targets, attacks, np.array(passed, np.uint64)
+            for way, squares in enumerate(ways_here):
+                way_squares[number, square, way, : len(squares) + 1] = len(squares), *squares
+                landing[number, way] |= BIT[squares[0]] if squares else np.uint64(0)
+    passed_squares = [
+        [[between(kind, start, stop) for stop in range(64)] for start in range(64)] for kind in kinds
+    ]
+    return movement_type(
+        way_count=way_count,
+        leap_count=leap_count,
+        way_squares=way_squares,
+        length=length,
+        rotation=rotation,
+        landing=landing,
+        shared_steps=shared_steps,
+        has_shared_steps=bool(shared_steps.any()),
+        leap_targets=leap_targets,
+        attacks=np.array([reach(kind) for kind in kinds], np.uint64),
+        passed_squares=np.array(passed_squares, np.uint64),
+    )
 
 
 def _is_shared(kind: Kind, step: Step, steps: int) -> bool:
@@ -122,5 +131,5 @@ def _is_shared(kind: Kind, step: Step, steps: int) -> bool:
     )
 
 
-ORTHODOX: Final = _Orthodox(*_movement_fields(KINDS))
+ORTHODOX: Final = _make_movement(_Orthodox, KINDS)
 """The moves of chess men."""

@@ -22,8 +22,8 @@ from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
 from tbgen.beyond.state_bounds import States
-from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
+from tbgen.board.kinds import QUEEN
 from tbgen.cells.cell import Cell, CellPosition
 
 RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"

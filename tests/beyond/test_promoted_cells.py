@@ -18,9 +18,9 @@ from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.statements import gap_text
-from tbgen.beyond.structures import QUEEN, homes_of, wholes_cost
+from tbgen.beyond.structures import homes_of, wholes_cost
 from tbgen.beyond.table_source import Tables
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import PIECE_ORDER, QUEEN
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares

@@ -14,8 +14,8 @@ from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.sampled_proofs import MAX_PROVED_WINS, prove_wins
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
+from tbgen.board.kinds import QUEEN
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import LOWER, WORST, CallbackBoundsSource
 from tbgen.cells.cell import PAWN, Cell, lineup_of_cell, man_of, mobile_squares
