@@ -90,7 +90,7 @@ def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
 def _canonical_positions(
     game: ProofGame, first_slot: int, legal: Bitboard, scratch: ProofScratch
 ) -> Bitboard:
-    """The legal positions of a word whose slots are canonical."""
+    """Those legal positions of a word that have canonical slots."""
     canonical = ZERO
     while legal:
         position = first_bit(legal)
@@ -128,7 +128,7 @@ def _find_ranks(
             count_in(counts, int64(0), scratch.positions[index] & sources(unchecked, scratch.target[index]))
         else:
             _count_move(game, first_slot >> 6, other, index, scratch)
-    found = count_bits(positions)
+    count = count_bits(positions)
     remaining = positions
     while remaining:
         position = first_bit(remaining)
@@ -136,15 +136,15 @@ def _find_ranks(
         game.rank[side, first_slot + position] = 2 * int64(counts[position]) + int64(
             unchecked >> np.uint64(position) & ONE
         )
-    return found
+    return count
 
 
 @inlined
 def _count_move(game: ProofGame, word: int, other: int, move: int, scratch: ProofScratch) -> None:
     """Count a listed quiet move in the positions in which it is legal; ``other`` is the side not to move."""
     man, target, positions = scratch.man[move], scratch.target[move], scratch.positions[move]
-    word, symmetry = destination(game.men, word, man, target, scratch.squares)
-    legal = game.legal[other, word]
+    target_word, symmetry = destination(game.men, word, man, target, scratch.squares)
+    legal = game.legal[other, target_word]
     if symmetry == 0:
         count_in(scratch.move_count, int64(0), positions & legal)
         return
@@ -217,7 +217,7 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
 
 @inlined
 def _check_value(scratch: ProofScratch, place: Place, rank: int, code: int, depth: int) -> None:
-    """Record an error of a stored value that is apparent without the values after the moves."""
+    """Record an error of a stored value that shows without looking at any move."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
             record(scratch, NOWHERE, place, 0, grade_of(code, depth, 0), 0)
@@ -252,23 +252,23 @@ def _en_passant_rank(game: ProofGame, index: int, square: int, scratch: ProofScr
 def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch) -> int:
     """Prove the states of a layer in a range of batch slots, and return their number.
 
-    The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
-    the layer's accrued score. In a layer with the pivot ``MIDDLE`` (see :mod:`tbgen.verify.kernels.results`),
-    it belongs to the layer if the position rank is at least the rank of the layer. The other states are those
-    that :func:`stores_state` accepts. If results may deviate from those of the best moves in one direction
-    (``game.deviation`` is not 0), only the states that :func:`has_entry` accepts are proved. In whole-game
-    mobility, each position has only its fresh state, and the pivot of the layer is ``MIDDLE``.
+    The states are of two kinds. With the pivot ``MIDDLE`` (:mod:`tbgen.verify.kernels.results`), a fresh
+    state belongs to the layer if the position rank is at least the layer's rank; else, if the position score
+    is the layer's accrued score. The other states are those that :func:`stores_state` accepts. If results
+    may deviate from those of the best moves in one direction (``game.deviation`` is not 0), only the states
+    that :func:`has_entry` accepts are proved. In whole-game mobility, each position has only its fresh state,
+    and the pivot of the layer is ``MIDDLE``.
     """
     states = 0
     for first_slot in range(part[0], part[1], 64):
         for side in range(2):
-            some = _states_of_word(game, accrued, first_slot, side)
-            if some == ZERO:
+            positions = _states_of_word(game, accrued, first_slot, side)
+            if positions == ZERO:
                 continue
-            ply = find_best(game, first_slot, side, accrued.pivot, some, scratch)
-            while some:
-                position = first_bit(some)
-                some &= some - ONE
+            ply = find_best(game, first_slot, side, accrued.pivot, positions, scratch)
+            while positions:
+                position = first_bit(positions)
+                positions &= positions - ONE
                 index = first_slot + position
                 slot = game.base + first_slot + position
                 states += 1
@@ -277,7 +277,8 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
                 if not game.has_score_resets:
                     stored = grade_of(int64(game.value[side, slot]), int64(game.depth[side, slot]), pivot)
                 expected = state_grade(game, ply, position, pivot, scratch)
-                if stored != expected if game.deviation == 0 else (stored - expected) * game.deviation > 0:
+                deviation = stored - expected
+                if deviation != 0 and deviation * game.deviation >= 0:  # it is not allowed
                     record(scratch, WRONG, (0, side, slot), pivot, stored, expected)
     return states
 
@@ -298,22 +299,22 @@ def _states_of_word(game: ProofGame, accrued: Accrued, first_slot: int, side: in
         others = between(ranks, first_slot, rank, NO_RANK - 1) & between(
             game.value[side], slot, rank, 255 - rank
         )
-    some = fresh | others if game.deviation == 0 else others
-    return some & _selected(game.selected, side, first_slot, some)
+    positions = fresh | others if game.deviation == 0 else others
+    return _selected(game.selected, side, first_slot, positions)
 
 
 @inlined
-def _selected(selected: NDArray[np.bool_], row: int, first: int, some: Bitboard) -> Bitboard:
-    """The selected positions among the positions ``some`` of a word. The word begins at column ``first`` of a
-    row of ``selected``, as in ``ProofGame.selected``."""
-    found = some
-    remaining = some if selected.size else ZERO
+def _selected(selected: NDArray[np.bool_], row: int, first_slot: int, positions: Bitboard) -> Bitboard:
+    """The selected positions among some positions of a word. The word begins at ``first_slot`` in a row of
+    ``selected``, whose columns are slots; if the array is empty, all positions are selected."""
+    chosen = positions
+    remaining = positions if selected.size else ZERO
     while remaining:
-        place = first_bit(remaining)
+        position = first_bit(remaining)
         remaining &= remaining - ONE
-        if not selected[row, first + place]:
-            found &= ~bit(place)
-    return found
+        if not selected[row, first_slot + position]:
+            chosen &= ~bit(position)
+    return chosen
 
 
 @kernel
@@ -332,21 +333,22 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
         is_own = accrued.pivot == MIDDLE or position_worth(accrued.rank, side) == accrued.pivot
         if not 0 <= start < game.grade.shape[1] or not is_own:
             continue
-        top = NO_RANK - 1 if accrued.pivot == MIDDLE else accrued.rank
-        for first in range(0, size, 64):
-            some = between(ranks, first, accrued.rank, top)
-            some &= _selected(entries.selected, row, first, some)
-            if some == ZERO:
+        max_rank = NO_RANK - 1 if accrued.pivot == MIDDLE else accrued.rank
+        for first_slot in range(0, size, 64):
+            positions = between(ranks, first_slot, accrued.rank, max_rank)
+            positions = _selected(entries.selected, row, first_slot, positions)
+            if positions == ZERO:
                 continue
-            ply = find_best(game, start + first, side, accrued.pivot, some, scratch)
-            raise_by_en_passant(game, ply, square, some, scratch)
-            while some:
-                place = first_bit(some)
-                some &= some - ONE
-                states, index = states + 1, first + place
+            ply = find_best(game, start + first_slot, side, accrued.pivot, positions, scratch)
+            raise_by_en_passant(game, ply, square, positions, scratch)
+            while positions:
+                position = first_bit(positions)
+                positions &= positions - ONE
+                states += 1
+                index = first_slot + position
                 pivot = state_pivot(game, int64(ranks[index]), side, accrued.pivot)
                 stored = grade_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), pivot)
-                expected = state_grade(game, ply, place, pivot, scratch)
+                expected = state_grade(game, ply, position, pivot, scratch)
                 if stored != expected:
                     record(scratch, WRONG, (1, side, row * size + index), pivot, stored, expected)
     return states

@@ -235,8 +235,8 @@ def changing(game: ProofGame, index: int, side: int, rank: int) -> Bitboard:
     this rank: their fresh value has at least the rank of the layer before."""
     codes = game.value[side]
     slot = game.base + index
-    some = between(codes, slot, max(rank - 1, 0), min(256 - rank, 255))
-    return some & ~between(codes, slot, NONE, NONE)
+    of_rank = between(codes, slot, max(rank - 1, 0), min(256 - rank, 255))
+    return of_rank & ~between(codes, slot, NONE, NONE)
 
 
 @inlined
@@ -258,7 +258,7 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
     for first_slot in range(part[0], part[1], 64):
         if game.open_to[first_slot >> 6] < accrued.rank - 1:
             continue
-        some = changing(game, first_slot, side, accrued.rank)
+        positions = changing(game, first_slot, side, accrued.rank)
         word = (game.base + first_slot) >> 6
         mask, next_run = runs.mask[word], runs.first[word]
         for position in range(64):
@@ -266,7 +266,7 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
             first_run = next_run
             if mask >> np.uint64(position) & ONE:
                 next_run = end_of_runs(runs, next_run)
-            if some >> np.uint64(position) & ONE == ZERO:
+            if positions >> np.uint64(position) & ONE == ZERO:
                 continue
             grade = _fresh_grade(game, accrued, side, slot)
             rank = int64(game.rank[side, first_slot + position])
@@ -294,10 +294,10 @@ def set_layer_grades(
         if game.open_to[first_slot >> 6] < accrued.rank - 1:
             continue
         for side in range(2):
-            some = changing(game, first_slot, side, accrued.rank)
-            while some:
-                index = first_slot + first_bit(some)
-                some &= some - ONE
+            positions = changing(game, first_slot, side, accrued.rank)
+            while positions:
+                index = first_slot + first_bit(positions)
+                positions &= positions - ONE
                 slot = game.base + index
                 grade = _fresh_grade(game, accrued, side, slot)
                 if has_entry(
@@ -367,10 +367,10 @@ def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) 
         source = original >> 3 << 6
         symmetry = original & 7
         for side in range(2):
-            some = changing(game, source, side, rank)
-            while some:
-                position = first_bit(some)
-                some &= some - ONE
+            positions = changing(game, source, side, rank)
+            while positions:
+                position = first_bit(positions)
+                positions &= positions - ONE
                 copied += 1
                 game.grade[side, first_slot + _IMAGE[symmetry, position]] = game.grade[
                     side, source + position
