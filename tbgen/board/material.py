@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 MAX_MEN: Final = 5
 """Maximum number of men of a material, kings and pawns included."""
 
-_SIDE_PATTERN = rf"((?:[{MEN_LETTERS}]|\[[^][]*\])+)"
-_KING_FIRST_PATTERN = rf"(K(?:[{MEN_LETTERS[1:]}]|\[[^][]*\])*)"
-_NAME_PATTERN = re.compile(
+_SIDE_PATTERN: Final = rf"((?:[{MEN_LETTERS}]|\[[^][]*\])+)"
+_KING_FIRST_PATTERN: Final = rf"(K(?:[{MEN_LETTERS[1:]}]|\[[^][]*\])*)"
+_NAME_PATTERN: Final = re.compile(
     f"{_SIDE_PATTERN}v{_SIDE_PATTERN}|{_KING_FIRST_PATTERN}{_KING_FIRST_PATTERN}", re.ASCII | re.IGNORECASE
 )
-_MAN_PATTERN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
+_MAN_PATTERN: Final = re.compile(r"\[[^][]*\]|.", re.DOTALL)
 _MAX_MOVES: Final = 126
-"""Maximum number of legal moves that tables can count in a position. The rank of a position is less than 255,
-which stands for no position in a proof."""
+"""Maximum number of legal moves that tables can count in a position. Its rank is then at most 253; proofs use
+255 for "no position"."""
 _MAX_CODED_MOVES: Final = 62
 """Greatest number of legal moves whose score has a code. At most one side of a material may be able to make
 more moves."""
@@ -100,15 +100,15 @@ def worth_of(man: str) -> float:
     if len(man) == 1:
         return PIECE_VALUES.get(man, 0.0)
     kind = described_kind(man[1:-1])
-    leaps = float(len(kind.steps))
+    leap_count = float(len(kind.steps))
     for (x, y), length in zip(kind.steps, kind.lengths, strict=True):
-        origins = (8 - abs(x)) * (8 - abs(y))
+        origin_count = (8 - abs(x)) * (8 - abs(y))
         further_leaps = (
-            (8 - n * abs(x)) * (8 - n * abs(y)) / origins * _EMPTY_PROBABILITY ** (n - 1)
+            (8 - n * abs(x)) * (8 - n * abs(y)) / origin_count * _EMPTY_PROBABILITY ** (n - 1)
             for n in range(2, length + 1)
         )
-        leaps += sum(further_leaps)
-    return round(0.33 * leaps + 0.007 * leaps * leaps, 2)
+        leap_count += sum(further_leaps)
+    return round(0.33 * leap_count + 0.007 * leap_count * leap_count, 2)
 
 
 def sides_of_name(text: str) -> tuple[str, str] | None:
@@ -281,11 +281,12 @@ class Material(Immutable):
         materials = set()
         for own_men, other_men in (self.sides, self.sides[::-1]):
             victims = set(PROMOTION_LETTERS) & set(other_men) if promoting else set(other_men) - {"K"}
-            promoted = [_replace_man(own_men, "P", piece) for piece in PROMOTION_LETTERS if "P" in own_men]
-            reduced = [_replace_man(other_men, man, "") for man in victims]
-            unchanged = "".join(own_men), "".join(other_men)
-            pairs = product(promoted if promoting else unchanged[:1], reduced if capturing else unchanged[1:])
-            materials |= {Material.of_sides(*pair)[0] for pair in pairs}
+            own_sides, other_sides = ["".join(own_men)], ["".join(other_men)]
+            if promoting:
+                own_sides = [_replace_man(own_men, "P", man) for man in PROMOTION_LETTERS if "P" in own_men]
+            if capturing:
+                other_sides = [_replace_man(other_men, man, "") for man in victims]
+            materials |= {Material.of_sides(*sides)[0] for sides in product(own_sides, other_sides)}
         return materials
 
     def _sort_key(self) -> tuple[object, ...]:
