@@ -32,8 +32,9 @@ from tbgen.web.endpoints import (
     EndpointKind,
     openapi,
 )
-from tbgen.web.envelope import METRICS_TYPE, Monitor, ResponseMiddleware
 from tbgen.web.live import LivePage
+from tbgen.web.metrics import METRICS_TYPE, Monitor
+from tbgen.web.middleware import ResponseMiddleware
 from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of

@@ -27,8 +27,8 @@ from tbgen.web.configuration import (
     MAX_GAMES_BYTES,
     OPENAPI_PATH,
 )
-from tbgen.web.envelope import METRICS_TYPE
 from tbgen.web.games import game, games, legal_moves
+from tbgen.web.metrics import METRICS_TYPE
 from tbgen.web.payloads import SCHEMA_PREFIX, BatchRefusalDocument, BatchRequest, ReplyDocument
 from tbgen.web.puzzles import challenge, puzzle
 from tbgen.web.replies import (

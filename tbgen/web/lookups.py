@@ -29,7 +29,7 @@ from tbgen.web.replies import Refusal, refusal_of
 from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
-AnyPosition = TypeVar("AnyPosition", bound=probe_document.PositionDocument)
+AnyPositionDocument = TypeVar("AnyPositionDocument", bound=probe_document.PositionDocument)
 
 _CASTLING_SENTENCE: Final = (
     "no table holds positions with castling rights: write - for them in the FEN if they do not matter; "
@@ -186,14 +186,15 @@ def sample(
     boards = stock.samples(
         Material.parse(material) if material else None,
         GScore.parse(value) if value else None,
-        chess.COLOR_NAMES.index(side) == chess.WHITE if side else None,
+        side == "white" if side else None,
     )
     board = next(boards)
+    # If every position has a move into a missing table, the last call raises the error about the first one.
     return first_answer(stock, chain([board], boards)) or position(stock, board.fen(), None)
 
 
 def first_answer(stock: Stock, boards: Iterable[AnyBoard]) -> payloads.PositionMovesDocument | None:
-    """Return the values of the first position whose moves lead to no missing table, and of its moves.
+    """Return the answer about the first position that has no move into a missing table.
 
     The result is None if there is no such position.
     """
@@ -227,11 +228,12 @@ def batch(stock: Stock, body: bytes) -> payloads.BatchDocument:
     """
     request = _batch_request(body)
     questions = [_result_or_refusal(_question_for_tables, fen, None, stock.variant) for fen in request.fens]
-    valid = [question for question in questions if isinstance(question, Question)]
-    boards, scores = [question.board for question in valid], [question.accrued for question in valid]
+    valid_questions = [question for question in questions if isinstance(question, Question)]
+    boards = [question.board for question in valid_questions]
+    scores = [question.accrued for question in valid_questions]
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
-    results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
-    answers = (_result_or_refusal(_batch_answer, *result) for result in results)
+    answer_parts = zip(valid_questions, stock.tables.probe_many(boards, scores), moves, strict=False)
+    answers = (_result_or_refusal(_batch_answer, *parts) for parts in answer_parts)
     entries = [question if isinstance(question, Refusal) else next(answers) for question in questions]
     return payloads.BatchDocument(
         stock.variant,
@@ -248,12 +250,11 @@ def _batch_answer(
     question: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
 ) -> probe_document.PositionDocument:
     """Return the answer about one position, without moves if ``moves`` is None."""
-    found = require_answer(result)
+    probe_result = require_answer(result)
     if moves is None:
-        return _answer(probe_document.PositionDocument, question, found)
-    return _answer(
-        payloads.PositionMovesDocument, question, found, moves=_move_list(question, require_answer(moves))
-    )
+        return _answer(probe_document.PositionDocument, question, probe_result)
+    move_list = _move_list(question, require_answer(moves))
+    return _answer(payloads.PositionMovesDocument, question, probe_result, moves=move_list)
 
 
 def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
@@ -293,8 +294,8 @@ def _batch_request(body: bytes) -> payloads.BatchRequest:
 
 
 def _answer(
-    document_type: type[AnyPosition], question: Question, result: ProbeResult, **others: Any
-) -> AnyPosition:
+    document_type: type[AnyPositionDocument], question: Question, result: ProbeResult, **others: Any
+) -> AnyPositionDocument:
     """Return the document about a position; ``others`` are the fields that only this type has."""
     board = question.board
     return document_type.of(
