@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from operator import index
 from os import PathLike
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar
 from unicodedata import category
 
@@ -202,8 +203,7 @@ class NamedChoice(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
-        if not isinstance(value, str):
-            raise TypeError(f"{cls._noun} cannot be {type(value).__name__}: expected its name")
+        require_type(cls._noun, value, str, "its name")
         name = str(value).lower().replace("-", "")
         for choice in cls:
             if choice.replace("-", "") == cls._aliases.get(name, name):
@@ -211,26 +211,39 @@ class NamedChoice(StrEnum):
         raise UsageError(f"{quote(str(value))} is not {cls._noun}: expected one of {', '.join(cls)}")
 
 
-def require_whole(noun: str, number: object, minimum: int) -> None:
-    """Check that an argument is a whole number, of Python's or of numpy's types, and not too small.
+def require_type(noun: str, value: object, types: type | UnionType, expected: str) -> None:
+    """Check that an argument has one of the given types.
+
+    :param noun: what the argument is, for messages.
+    :param expected: the types in words, for messages.
+    :raises TypeError: if it has none of them.
+    """
+    if not isinstance(value, types):
+        raise TypeError(f"{noun} cannot be {type(value).__name__}: expected {expected}")
+
+
+def require_whole(noun: str, number: object, minimum: int, maximum: int | None = None) -> None:
+    """Check that an argument is a whole number, of Python's or of numpy's types, and within limits.
 
     :param noun: what the number is, for messages.
-    :raises UsageError: if it is below ``minimum``.
+    :param maximum: the greatest number allowed; None for no limit.
+    :raises UsageError: if it is below ``minimum`` or above ``maximum``.
     :raises TypeError: if it is not a whole number. Bools are none.
     """
     if isinstance(number, bool) or not isinstance(number, SupportsIndex):
         raise TypeError(f"the {noun} cannot be {type(number).__name__}: expected a whole number")
-    if index(number) < minimum:
-        raise UsageError(f"the {noun} is {number}: expected {minimum} or more")
+    if index(number) < minimum or (maximum is not None and index(number) > maximum):
+        limit = "or more" if maximum is None else f"to {maximum}"
+        raise UsageError(f"the {noun} is {number}: expected {minimum} {limit}")
 
 
 def require_truth(noun: str, value: object) -> None:
-    """Check that an argument is True or False.
+    """Check that an argument is True or False, of Python's or of numpy's type.
 
     :param noun: name of the argument, for messages.
     :raises TypeError: if it is not. An integer, or text such as "no", is not.
     """
-    if not isinstance(value, bool):
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's type, which is not imported here, has both
         raise TypeError(f"{noun} cannot be {type(value).__name__}: expected True or False")
 
 

@@ -136,7 +136,8 @@ def parse_fen(text: str) -> Fen:
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):
         if not _COUNTER_PATTERN.fullmatch(counter):
             raise UsageError(
-                f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number; {_EXPECTED_FIELDS}"
+                f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a whole number from 0; "
+                f"{_EXPECTED_FIELDS}"
             )
         if len(counter) > _MAX_COUNTER_DIGITS:
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is too large")
@@ -436,7 +437,7 @@ def parse_described(text: str) -> DescribedFen:
     checks = [
         (turn not in ("w", "b"), f"the side to move is {quote(turn)}, not w or b"),
         (any(field != "-" for field in extras[:2]), "with described men, there is no castling or en passant"),
-        (any(not re.fullmatch("[0-9]{1,9}", field) for field in extras[2:4]), "a counter is not a number"),
+        (any(not re.fullmatch("[0-9]{1,9}", n) for n in extras[2:4]), "a counter is not a whole number"),
     ]
     for is_wrong, reason in checks:
         if is_wrong:

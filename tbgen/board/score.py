@@ -122,9 +122,12 @@ class GScore(Immutable):
         """Return the score with the given code; equal codes give the same object.
 
         :raises UsageError: if no score has that code, as with :data:`NONE`.
+        :raises TypeError: if the code is not a whole number.
         """
         try:
-            return _SCORE_BY_CODE[code]
+            return _SCORE_BY_CODE[index(code)]
+        except TypeError:
+            raise TypeError(f"a code cannot be {type(code).__name__}: expected a whole number") from None
         except KeyError:
             raise UsageError(f"{code} is not the code of a G-score") from None
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tbgen.board.immutable import Immutable, set_attribute
 from tbgen.board.score import MAX_RANK, GScore, parse_quarters
-from tbgen.errors import NamedChoice, UsageError, quote
+from tbgen.errors import NamedChoice, UsageError, quote, require_type
 
 _CUTERMOB_PREFIX: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
 """Matches the prefix of the names of schemes in cuteRMob."""
@@ -62,7 +62,7 @@ class Scheme(NamedChoice, noun="a scoring"):
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
-        return super()._missing_(_CUTERMOB_PREFIX.sub("", str(value).strip()))
+        return super()._missing_(_CUTERMOB_PREFIX.sub("", value.strip()) if isinstance(value, str) else value)
 
     @property
     def definition(self) -> SchemeDefinition:
@@ -153,6 +153,7 @@ class Scoring:
     (Points(white=1.0, black=0.0), '0-1')
 
     :raises UsageError: if the cutoff has a sign, or the scheme is ``FULL`` and the komi allows draws.
+    :raises TypeError: if an argument has a wrong type. :meth:`parse` accepts texts.
     """
 
     scheme: Scheme
@@ -160,6 +161,9 @@ class Scoring:
     komi: Komi = DEFAULT_KOMI
 
     def __post_init__(self) -> None:
+        require_type("the scheme", self.scheme, Scheme, "a Scheme; Scoring.parse accepts its name")
+        require_type("the cutoff", self.cutoff, GScore, "a GScore; Scoring.parse accepts text")
+        require_type("the komi", self.komi, Komi, "a Komi; Scoring.parse accepts text")
         if not self.cutoff.white:
             raise UsageError(f"{self.cutoff} is not a cutoff: it applies to both sides, without sign")
         if self.scheme is Scheme.FULL and self.komi.quarters % 2 == 0:
@@ -273,18 +277,18 @@ EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)
 def points(
     value: GScore | str,
     scoring: str | Scheme | Scoring = EXPONENTIAL,
-    cutoff: GScore | str = DEFAULT_CUTOFF,
-    komi: Komi | str = DEFAULT_KOMI,
+    cutoff: GScore | str | None = None,
+    komi: Komi | str | None = None,
 ) -> Points:
     """Return the points of each side for a result.
 
     :param value: the result, such as ``G1.5`` or ``-G5.5``.
     :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, which has its own cutoff and komi.
-    :param cutoff: the cutoff, for schemes that use one.
-    :param komi: the komi, for schemes that use one.
+    :param cutoff: the cutoff, for schemes that use one; None for G6.0.
+    :param komi: the komi, for schemes that use one; None for G5.75, which White has to beat.
 
-    :raises UsageError: if a text is malformed.
-    :raises TypeError: if the result is neither a score nor a string.
+    :raises UsageError: if a text is malformed, or a cutoff or komi is passed with a :class:`Scoring`.
+    :raises TypeError: if an argument has a wrong type.
 
     >>> points("-G1.0")
     Points(white=0.375, black=0.625)
@@ -293,9 +297,20 @@ def points(
     """
     if not isinstance(value, GScore):
         value = GScore(value)
+    return make_scoring(scoring, cutoff, komi).points(value)
+
+
+def make_scoring(
+    scoring: str | Scheme | Scoring, cutoff: GScore | str | None, komi: Komi | str | None
+) -> Scoring:
+    """Return the scoring that the parameters of :func:`points` describe; raise the same errors."""
     if not isinstance(scoring, Scoring):
-        scoring = Scoring.parse(scoring, str(cutoff), str(komi))
-    return scoring.points(value)
+        require_type("the cutoff", cutoff, GScore | str | None, "a GScore or its text")
+        require_type("the komi", komi, Komi | str | None, "a Komi or its text")
+        return Scoring.parse(scoring, *(None if part is None else str(part) for part in (cutoff, komi)))
+    if cutoff is not None or komi is not None:
+        raise UsageError("a Scoring has a cutoff and a komi: pass others only with the name of a scheme")
+    return scoring
 
 
 class ScoreInterval(NamedTuple):

@@ -15,7 +15,7 @@ from tbgen.board.fen import AnyBoard
 from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
-from tbgen.board.scoring import EXPONENTIAL, Scheme, Scoring, points
+from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, Scoring, make_scoring, points
 from tbgen.errors import UsageError, require_whole
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import IMAGE, SIDES, TRANSPOSE, Layout, Side, Slot, layout_of
@@ -39,14 +39,18 @@ SCORE_NAMES: Final[NDArray[np.str_]] = np.frombuffer(_NAMES.tobytes(), _NAMES.dt
 """Names of scores, indexed by their table codes: 256 texts, empty for codes that do not stand for a score."""
 
 
-def points_by_code(scoring: str | Scheme | Scoring = EXPONENTIAL) -> NDArray[np.float64]:
+def points_by_code(
+    scoring: str | Scheme | Scoring = EXPONENTIAL,
+    cutoff: GScore | str | None = None,
+    komi: Komi | str | None = None,
+) -> NDArray[np.float64]:
     """Return White's points for each table code, 256 numbers; NaN for codes that do not stand for a score.
 
     ``points_by_code("harmonic")[values]`` converts an array of codes.
 
-    :param scoring: as in :func:`tbgen.points`.
-    :raises UsageError: if no scoring has this name.
+    The parameters are those of :func:`tbgen.points`, and so are the errors raised.
     """
+    scoring = make_scoring(scoring, cutoff, komi)
     return np.array([points(name, scoring).white if name else np.nan for name in SCORE_NAMES.tolist()])
 
 

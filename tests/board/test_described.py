@@ -67,7 +67,7 @@ def test_what_is_no_fen_is_refused() -> None:
         ("8/8/8/4K[WD]k1/8/8/8/8", "expected pieces and side to move"),
         ("8/8/8/4K[WD]k1/8/8/8/8 x", "side to move is 'x'"),
         ("8/8/8/4K[WD]k1/8/8/8/8 b KQ -", "there is no castling"),
-        ("8/8/8/4K[WD]k1/8/8/8/8 b - - 0 x", "a counter is not a number"),
+        ("8/8/8/4K[WD]k1/8/8/8/8 b - - 0 x", "a counter is not a whole number"),
         ("8/8/8/4K[WD]k1/8/8/8 b", "it has 7 rows, not 8"),
         ("8/8/8/4K[WD]k/8/8/8/8 b", "has 7 squares, not 8"),
         ("8/8/8/4K[WD]k11/8/8/8/8 b", "has 9 squares, not 8"),

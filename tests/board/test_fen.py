@@ -37,13 +37,14 @@ def test_what_is_refused() -> None:
         (f"{PLACED} 5; bm Kh7;", "is not an EPD"),
         (f"{PLACED} hmvc 7 fmvn 60; 7", "is not an EPD"),
         (f'{PLACED} id "never closed;', "is not an EPD"),
-        (f"{PLACED} hmvc x;", "the halfmove clock 'x' is not a number"),
-        (f"{PLACED} fmvn;", "the move number '' is not a number"),
+        (f"{PLACED} hmvc x;", "the halfmove clock 'x' is not a whole number from 0; expected"),
+        (f"{PLACED} fmvn;", "the move number '' is not a whole number"),
         (f"{PLACED} hmvc 12345678901;", "is too large"),
         (f"{PLACED} 1 60 {MINUS}G2.6", "is not a G-score"),
         (f"{PLACED}_0_1", "invalid en passant"),
-        (f"{PLACED} abc 1", "the halfmove clock 'abc' is not a number"),
-        (f"{PLACED} \N{FULLWIDTH DIGIT ONE} 60", "is not a number"),
+        (f"{PLACED} 1.5 1", "the halfmove clock '1.5' is not a whole number"),
+        (f"{PLACED} 3 -5", "the move number '-5' is not a whole number from 0"),
+        (f"{PLACED} \N{FULLWIDTH DIGIT ONE} 60", "is not a whole number"),
         ("_", "is not a FEN"),
     ):
         assert sentence in refusal(parse_fen, text), text

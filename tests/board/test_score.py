@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tbgen.board.material import Material
 from tbgen.board.score import MAX_CODED_RANK, MAX_RANK, NONE, GScore
-from tbgen.board.scoring import points
+from tbgen.board.scoring import DEFAULT_CUTOFF, Scheme, Scoring, points
 from tbgen.errors import UsageError
+from tbgen.probe.positions import points_by_code
 from tests.support.paths import rows
 from tests.support.refusals import refusal
 
@@ -89,7 +90,7 @@ def test_scores_of_numbers_of_other_kinds() -> None:
     score = GScore(np.uint8(7), np.bool_(False))  # type: ignore[call-overload]
     assert score == GScore("-G3.5")
     assert (type(score.rank), type(score.white)) == (int, bool)
-    codes = np.array([0, 7, 248, 255], dtype=np.uint8)
+    codes = [*np.array([0, 7, 248], dtype=np.uint8), np.array(255)]
     assert [str(GScore.from_code(code)) for code in codes] == ["G0.0", "G3.5", "-G3.5", "-G0.0"]
 
 
@@ -105,7 +106,13 @@ def test_arguments_of_another_kind() -> None:
         (GScore, (7, "black"), holder.format("'black'")),
         (GScore, (7, 2), holder.format("2")),
         (GScore.parse, (3.5,), expected),
+        *((GScore.from_code, (code,), "a code cannot be float") for code in (7.0, np.float64(7))),
         (points, (3.5,), expected),
+        (points, ("G3.5", None), "a scoring cannot be NoneType: expected its name"),
+        (points_by_code, ("winner", 6), "the cutoff cannot be int: expected a GScore or its text"),
+        (points_by_code, (None,), "a scoring cannot be NoneType"),
+        (Scoring, ("komi",), "the scheme cannot be str: expected a Scheme; Scoring.parse"),
+        (Scoring, (Scheme.KOMI, DEFAULT_CUTOFF, "G3.5"), "the komi cannot be str"),
         (Material.parse, (3,), "a material cannot be read from int: expected text such as KBNvK"),
     ]
     for make, arguments, sentence in refused:

@@ -73,6 +73,7 @@ def test_cutoffs_and_komis_that_are_refused() -> None:
     for text in ("-G6.0", "mG6.0", "6.0", "", "G6.25", "G", "six", "G6.0 "):
         assert "is not a cutoff: expected a G-score without sign" in refusal(parse_cutoff, text), text
     assert "the largest one is G999.5" in refusal(parse_cutoff, "G1000")
+    assert "pass others only with the name of a scheme" in refusal(points, "G5.0", EXPONENTIAL, "G3.0")
     for text in ("G1000", "-G5.75\n", "G5.125", "G" + "9" * 5000):
         assert refusal(Komi.parse, text)
 
@@ -200,6 +201,8 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
     assert points("-G5.5", "komi", "G6.0", "G6.25") == (0, 1)
     assert points("-G7.0", "komi", "G6.0", "G6.0") == (0.5, 0.5)
     assert points("-G7.0", "komi", "G6.0", "G5.75") == (0, 1)
+    for komi, share in (("G6.25", 1), ("G6.0", 0.5), (None, 0)):
+        assert tbgen.points_by_code("komi", "G6.0", komi)[GScore("-G7.0").code] == share
 
 
 def test_names_of_scorings() -> None:
