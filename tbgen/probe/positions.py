@@ -23,6 +23,8 @@ from tbgen.index.position import any_board_of, locate, validate
 from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes, byte_array
 from tbgen.probe.states import AnyPosition, read_position
+from tbgen.store.format import TableInfo
+from tbgen.tables.library import Library
 from tbgen.tables.open_table import OpenTable
 from tbgen.text import counted, plies
 
@@ -157,8 +159,9 @@ class Positions:
 class PositionTable:
     """The positions of one table with fresh values and depths, except the few with an en passant right.
 
-    :meth:`tbgen.Tablebase.table` returns this object. Unpickling opens the directories of the tablebase
-    again.
+    :meth:`tbgen.Tablebase.table` returns this object. Once the tablebase is closed, the methods that read the
+    file raise a :class:`~tbgen.errors.ClosedError`; only :meth:`board`, :meth:`slot` and :meth:`slots` do not
+    read it. Unpickling opens the directories of the tablebase again.
 
     All methods that select positions have these parameters:
 
@@ -167,12 +170,17 @@ class PositionTable:
     :param side: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
-    def __init__(self, tablebase: object, file: OpenTable, arrays: ArrayProbes) -> None:
-        self._tablebase, self._file, self._arrays = tablebase, file, arrays
-        self.material = Material.parse(file.info.material)
+    def __init__(self, tablebase: object, library: Library, info: TableInfo, arrays: ArrayProbes) -> None:
+        self._tablebase, self._library, self._arrays = tablebase, library, arrays
+        self.material = Material.parse(info.material)
         self.layout = layout_of(self.material)
-        self.positions_of_sides: tuple[int, int] = file.info.positions
+        self.positions_of_sides: tuple[int, int] = info.positions
         """Number of positions with White to move, and number with Black to move."""
+
+    @property
+    def _file(self) -> OpenTable:
+        """The open file. No reference to it is kept, so it closes with the tablebase."""
+        return self._library.plain(self.material)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return methodcaller("table", self.material.name), (self._tablebase,)
@@ -267,7 +275,7 @@ class PositionTable:
 
         :raises UsageError: if the table does not contain the position.
         """
-        board, _ = read_position(position, FRESH, self._file.info.variant)
+        board, _ = read_position(position, FRESH, self._library.variant)
         validate(board)
         located = locate(board)
         if located.shape.material != self.material or located.ep_square >= 0:

@@ -18,7 +18,7 @@ from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
 
 AnyPosition: TypeAlias = AnyBoard | str
-"""A board, or a FEN of six or seven fields, which may contain described men in brackets."""
+"""A board, or a FEN of two to seven fields, which may contain described men in brackets."""
 
 AnyScore: TypeAlias = GScore | str | Fresh | None
 """An accrued score or its text; FRESH for the position score; None if the position implies the score."""

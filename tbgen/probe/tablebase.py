@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from itertools import islice, repeat, zip_longest
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
 
 import chess
 import numpy as np
@@ -24,6 +24,7 @@ from tbgen.errors import (
     TbgenError,
     UsageError,
     require_truth,
+    require_type,
     require_whole,
     result_or_error,
 )
@@ -128,8 +129,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     :func:`open_tablebase` returns this object. Unpickling, for example in another process, opens the same
     directories again.
 
-    A position is a board, or a FEN of six or seven fields. The accrued score is the first of these that is
-    available:
+    A position is a board, or a FEN, of which two to seven fields are given. The accrued score is the first of
+    these that is available:
 
     - the score passed as an argument, a G-score or its text;
     - the seventh field of a FEN, unless its halfmove clock is 0;
@@ -188,14 +189,22 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     @property
     def materials(self) -> list[Material]:
         """The materials that currently have a table, in the order in which tables are built."""
+        self._library.require_open()
         directory, *others = self.directories
         return tables_in(directory, self.rules, *others)
+
+    def __enter__(self) -> Self:
+        self._library.require_open()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Close all files, each as soon as no other thread is reading it. Later calls raise a ValueError."""
+        """Close all files, each as soon as no other thread is reading it.
+
+        Later calls raise a :class:`~tbgen.errors.ClosedError`, which is a ValueError.
+        """
         self._values.close()
 
     def table_file(self, material: Material | str) -> OpenTable:
@@ -440,6 +449,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
 
         :raises UsageError: if no view has that name.
         """
+        self._library.require_open()
         view = View(name)
         return (ClassicalTables if view is View.CLASSICAL else ViewTables)(self, self._values, view)
 
@@ -464,8 +474,9 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         """
         from tbgen.probe.positions import PositionTable
 
+        require_type("scratch", scratch, str | PathLike | None, "a directory")
         plain = self._library.plain(_material(material), None if scratch is None else Path(scratch))
-        return PositionTable(self, plain, self._array_probes)
+        return PositionTable(self, self._library, plain.info, self._array_probes)
 
 
 def _material(material: Material | str) -> Material:
@@ -495,7 +506,8 @@ def open_tablebase(
 ) -> Tablebase:
     """Open the given directories of tables; by default, the directory ``$TBGEN_DIR``, else ``data``.
 
-    Files are opened when they are needed. Use the tablebase as a context manager.
+    The directory ``data`` need not exist: every table is then missing. Files are opened when they are needed.
+    Use the tablebase as a context manager.
 
     :param directories: directories of tables. Each table is read from the first directory that contains it.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
@@ -522,7 +534,12 @@ def open_tablebase(
                 f"a directory cannot be {type(directory).__name__}: expected paths, one argument for each"
             )
         if directory is not None and not os.path.isdir(directory):
-            raise UsageError(f"there is no directory {directory}: give those in which tables were built")
+            problem = f"there is no directory {directory}"
+            if not os.fspath(directory):
+                problem = "the name of a directory is empty"
+            elif os.path.exists(directory):
+                problem = f"{directory} is a file, not a directory"
+            raise UsageError(f"{problem}: give those in which tables were built")
     return Tablebase(
         *directories, rules=rules, cache_bytes=cache_bytes, depths=depths, check=check, castling=castling
     )

@@ -227,6 +227,14 @@ class Library(AbstractContextManager["Library"]):
         for copies in self._own_copies:
             copies.remove()
 
+    def require_open(self) -> None:
+        """Check that the library is open.
+
+        :raises ClosedError: if it is closed.
+        """
+        if self._closed:
+            raise ClosedError("the tablebase is closed: open it again with tbgen.open_tablebase")
+
     def table(self, material: Material) -> OpenTable:
         """Return an open table, which stays open as long as the caller keeps a reference.
 
@@ -235,8 +243,7 @@ class Library(AbstractContextManager["Library"]):
         :raises ClosedError: if the library is closed.
         """
         with self._lock:
-            if self._closed:
-                raise ClosedError("the tablebase is closed: open it again with tbgen.open_tablebase")
+            self.require_open()
             table = self._tables.get(material)
             if table is None:
                 try:

@@ -1,6 +1,7 @@
 """All positions of a table as arrays: complete, chosen, sampled, and back to boards."""
 
 import random
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
-from tbgen.errors import MissingTableError, UsageError
+from tbgen.errors import ClosedError, MissingTableError, UsageError
 from tbgen.index.layout import layout_of
 from tbgen.probe import positions
 from tbgen.probe.positions import Positions
@@ -151,6 +152,12 @@ def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
         (table.slot, kings, UsageError, "the position is KvK, not one of KPvKP without en passant rights"),
         (table.slot, chess.Board(), UsageError, "32 men"),
         (tablebase.table, "nonsense", UsageError, "not a material name"),
+        (
+            lambda scratch: tablebase.table("KvK", scratch),
+            3,
+            TypeError,
+            "scratch cannot be int: expected a",
+        ),
         (open_tablebase(tmp_path).table, "KvK", MissingTableError, "KvK"),
     ]
     for ask, given, error, words in refused:
@@ -158,13 +165,21 @@ def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
             ask(given)
 
 
-def test_a_table_stays_open(tables: Path) -> None:
-    """A table can be read as long as a reference to it exists."""
+def test_a_table_is_closed_with_its_tablebase(tables: Path) -> None:
+    """Its file is closed though the table is kept; only what needs no file can still be asked."""
     with open_tablebase(tables) as tablebase:
-        table = tablebase.table("KvK")
-    assert table.count() == 924
-    with pytest.raises(ValueError, match="closed"):
-        tablebase.table("KvK")
+        table, file = tablebase.table("KvK"), weakref.ref(tablebase.table_file("KvK"))
+        some = table.positions(depth=0)
+    assert file() is None
+    assert table.slot(table.board(0, int(some.slot[0]))) == (0, some.slot[0])
+    assert table.slots(some.squares()).tolist() == some.slot.tolist()
+    for ask in (
+        *(table.count, table.positions, lambda: list(table.blocks()), lambda: table.sample(0, 1)),
+        *(lambda: table.look_up([0], [0]), lambda: tablebase.table("KvK"), lambda: tablebase.materials),
+        *(lambda: tablebase.view("classical"), tablebase.__enter__),
+    ):
+        with pytest.raises(ClosedError, match="the tablebase is closed"):
+            ask()
 
 
 def test_a_notebook_shows_boards_with_their_values(tablebase: Tablebase) -> None:
