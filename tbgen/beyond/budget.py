@@ -91,7 +91,7 @@ class SolvingInterruptedError(KeyboardInterrupt):
     """
 
     def __init__(self, solution: Any, interrupt: KeyboardInterrupt) -> None:
-        super().__init__(*interrupt.args)
+        super().__init__("solving was interrupted: the attribute solution has what was proved before")
         self.solution, self.interrupt = solution, interrupt
 
 

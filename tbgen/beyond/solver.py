@@ -32,7 +32,15 @@ from tbgen.cells.bounds import WORST, UnstorableCellError
 from tbgen.cells.cell import Cell, CellPosition, CellState, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.interval import Interval
-from tbgen.errors import MissingLayerError, MissingTableError, UsageError, quote, require_whole
+from tbgen.errors import (
+    MissingLayerError,
+    MissingTableError,
+    UsageError,
+    quote,
+    require_truth,
+    require_type,
+    require_whole,
+)
 from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess
 from tbgen.probe.syzygy import Syzygy
@@ -97,18 +105,23 @@ def solve(
     :raises DamagedTableError: if a table cannot be used.
     :raises TypeError: if an argument has a wrong type.
     """
-    if not isinstance(budget, Budget | None):
-        raise TypeError(f"the budget cannot be {type(budget).__name__}: expected tbgen.beyond.budget.Budget")
-    if not isinstance(mobile, Iterable | None):
-        raise TypeError(f"the mobile men cannot be {type(mobile).__name__}: expected squares")
+    require_type("the budget", budget, Budget | None, "tbgen.Budget")
+    require_type("the mobile men", mobile, Iterable | None, "squares")
+    require_type("kept", kept, KeptCells | None, "tbgen.beyond.kept.KeptCells")
+    require_type("syzygy", syzygy, Syzygy | None, "tbgen.Syzygy")
+    require_type("sources", sources, ExtraSources | None, "tbgen.beyond.extra_sources.ExtraSources")
+    require_type("known", known, ExitBounds | None, "the result of tbgen.beyond.solver.make_exit_bounds")
+    if not callable(progress):
+        raise TypeError(f"progress cannot be {type(progress).__name__}: expected a function")
+    require_truth("verify", verify)
+    require_truth("line", line)
     if isinstance(mobile, str) and mobile != "auto":
         raise UsageError(f"{quote(mobile)} names no mobile men: expected squares such as chess.E4, or 'auto'")
-    if mobile is not None and mobile != "auto":
+    if mobile is not None and not isinstance(mobile, str):
         mobile = tuple(mobile)
         for square in mobile:
-            require_whole("square of a mobile man", square, 0)
-    if not isinstance(syzygy, Syzygy | None):
-        raise TypeError(f"syzygy cannot be {type(syzygy).__name__}: expected tbgen.probe.syzygy.Syzygy")
+            require_whole("square of a mobile man", square, 0, 63)
+        mobile = tuple(map(int, mobile))
     board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()

@@ -306,8 +306,8 @@ def mobile_sets_to_try(
             f"{_men_text(len(squares))} are more than the {MAX_MOBILE} that a cell can have: choose fewer "
             "with --mobile (the others stand still), or leave the choice to --mobile auto"
         )
-    _check_memory(len(squares), memory)
     Cell.of_board(board, squares)
+    _check_memory(len(squares), memory)
     return [squares], True
 
 

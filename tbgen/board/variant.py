@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Never
 
-from tbgen.errors import UsageError, quote
+from tbgen.errors import UsageError, quote, require_type
 
 
 class Resets(Enum):
@@ -37,8 +37,7 @@ class Variant(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Never:
-        if not isinstance(value, str):
-            raise TypeError(f"the rules cannot be {type(value).__name__}: expected their name")
+        require_type("the rules", value, str, "their name")
         names = " and ".join(f"{variant.value!r} ({variant.label})" for variant in cls)
         raise UsageError(f"there are no rules {quote(str(value))}; tables are built for the rules {names}")
 

@@ -15,7 +15,7 @@ from tbgen.board.rules import Fresh, position_score, unplayable_stack_error, val
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedBounds, ScoreInterval, parse_cutoff
 from tbgen.board.variant import Resets, Variant, unlisted_error
-from tbgen.errors import MissingTableError, UnprovenError, UsageError, quote
+from tbgen.errors import MissingTableError, UnprovenError, UsageError, quote, require_type
 from tbgen.games.game_options import FiftyMoveRule, GameSettings
 from tbgen.games.game_options import GameOptions as GameOptions
 from tbgen.games.outcome import Basis, Doubt, Outcome
@@ -96,8 +96,7 @@ class Arbiter:
         cutoff: GScore | str = DEFAULT_CUTOFF,
         bare_kings: bool | None = None,
     ) -> None:
-        if not isinstance(bare_kings, bool | None):
-            raise TypeError(f"bare_kings cannot be {type(bare_kings).__name__}: expected True, False or None")
+        require_type("bare_kings", bare_kings, bool | None, "True, False or None")
         rule = FiftyMoveRule(fifty_move_rule)
         cutoff_score = cutoff if isinstance(cutoff, GScore) else parse_cutoff(str(cutoff))
         settings = GameOptions(Variant(rules), rule, cutoff_score, bare_kings).settings({})
@@ -205,8 +204,7 @@ class Arbiter:
         :raises UsageError: if the move is illegal.
         :raises TypeError: if the move is not a :class:`chess.Move`.
         """
-        if not isinstance(move, chess.Move):
-            raise TypeError(f"the move cannot be {type(move).__name__}: expected a chess.Move")
+        require_type("the move", move, chess.Move, "a chess.Move")
         if self._board.is_legal(move):
             self._push(move)
         else:  # the move may be castling in the notation that the board does not use
@@ -250,8 +248,7 @@ class Arbiter:
         :raises UsageError: if there is no such move, or there are several.
         :raises TypeError: if it is no string.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"the move cannot be {type(text).__name__}: expected text in {notation}")
+        require_type("the move", text, str, f"text in {notation}")
         with suppress(ValueError):
             if move := parser(text):
                 return move
@@ -375,8 +372,7 @@ def adjudicate(
         is passed in whole-game mobility.
     :raises TypeError: if the tables are not open tables.
     """
-    if not isinstance(tables, Tablebase | None):
-        raise TypeError(f"the tables cannot be {type(tables).__name__}: expected an open tablebase")
+    require_type("the tables", tables, Tablebase | None, "an open tablebase")
     if (require_tables or require_proof or solver is not None) and tables is None:
         raise ValueError("tables are required, but there are none: give them as an argument")
     if isinstance(game, Arbiter):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import FEN_LETTERS, MEN_LETTERS
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.score import NONE
-from tbgen.errors import MissingLayerError, UsageError, quote
+from tbgen.errors import MissingLayerError, UsageError, quote, require_type
 from tbgen.index.arrays import Man, are_legal, ordered_men, slots_of
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Layout, layout_of
@@ -156,8 +156,7 @@ def _check_men(men: str) -> None:
     :raises UsageError: if they do not.
     :raises TypeError: if ``men`` is not text.
     """
-    if not isinstance(men, str):
-        raise TypeError(f"the men cannot be {type(men).__name__}: expected letters such as KkB")
+    require_type("the men", men, str, "letters such as KkB")
     if set(men) - set(FEN_LETTERS) or men.count("K") != 1 or men.count("k") != 1 or len(men) > MAX_MEN:
         raise UsageError(
             f"{quote(men)} names no men: expected two to {MAX_MEN} letters such as KkB, White's in upper "

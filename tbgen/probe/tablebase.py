@@ -529,17 +529,11 @@ def open_tablebase(
     for noun, value in ("depths", depths), ("check", check), ("castling", castling):
         require_truth(noun, value)
     for directory in directories or (os.environ.get("TBGEN_DIR") or None,):
-        if not isinstance(directory, str | PathLike | None):
-            raise TypeError(
-                f"a directory cannot be {type(directory).__name__}: expected paths, one argument for each"
-            )
+        require_type("a directory", directory, str | PathLike | None, "paths, one argument for each")
         if directory is not None and not os.path.isdir(directory):
-            problem = f"there is no directory {directory}"
-            if not os.fspath(directory):
-                problem = "the name of a directory is empty"
-            elif os.path.exists(directory):
-                problem = f"{directory} is a file, not a directory"
-            raise UsageError(f"{problem}: give those in which tables were built")
+            name = os.fspath(directory) or "with an empty name"
+            note = " (it is a file)" if os.path.exists(directory) else ""
+            raise UsageError(f"there is no directory {name}{note}: give those in which tables were built")
     return Tablebase(
         *directories, rules=rules, cache_bytes=cache_bytes, depths=depths, check=check, castling=castling
     )

@@ -195,8 +195,10 @@ def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
     assert mobile_sets_to_try(many, 5 << 29, None)[0]
     found = solve(board, tables=tmp_path, budget=Budget(memory=5 << 29, cells=1))
     assert found.cells == 1
-    with pytest.raises(UsageError, match="let fewer men be mobile, or allow more memory"):
-        solve(board, tables=tmp_path, budget=Budget(memory=5 << 29), mobile=[20, 22, 44, 52])
+    least = Budget(memory=5 << 29)
+    for chosen, words in (([20, 22, 44, 52], "let fewer men be mobile"), ([0, 4, 9, 20], "a1 is empty")):
+        with pytest.raises(UsageError, match=words):
+            solve(board, tables=tmp_path, budget=least, mobile=chosen)
 
 
 def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
@@ -226,6 +228,7 @@ def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.
     with pytest.raises(SolvingInterruptedError) as caught:
         solve(LOCKED, "G4.5", tables=small)
     found = caught.value.solution
+    assert "the attribute solution has what was proved" in str(caught.value)
     assert (found.cells, found.stopped_by) == (most, Stop.INTERRUPT)
     solved, most = 0, 10**9
     again = solve(LOCKED, "G4.5", tables=small, budget=of_cells(10))

@@ -245,6 +245,7 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
         table, game = tables.table("KBvK"), tbgen.Arbiter()
         assert tables.table_file("KBvK").info.material == "KBvK"
         assert table.count(depth=range(10**12)) == table.count()
+        assert tbgen.solve(KINGS, tables=tables, mobile=np.array([0, 16])).depth == 0
         for call, error, words in (
             (lambda: GScore.from_code(127), UsageError, "127 is not the code of a G-score"),
             (lambda: Variant("x"), UsageError, "there are no rules 'x'"),
@@ -262,6 +263,11 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
                 "are for the rules wg, but positions",
             ),
             (lambda: tbgen.solve(KINGS, mobile=[text]), TypeError, "square of a mobile man cannot be str"),
+            (lambda: tbgen.solve(KINGS, mobile=[99]), UsageError, "mobile man is 99: expected 0 to 63"),
+            *(
+                (lambda name=name: tbgen.solve(KINGS, **{name: text}), TypeError, f"{name} cannot be str")
+                for name in ("kept", "sources", "known", "progress", "verify", "line")
+            ),
             (
                 lambda: tbgen.solve(KINGS, mobile=text),
                 UsageError,
