@@ -285,7 +285,8 @@ class LinePly(MoveWithSan):
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
     :ivar accrued: the accrued score after the move.
-    :ivar depth: number of plies after the move until the accrued score is the value.
+    :ivar depth: number of plies after the move until the accrued score is the value. In a solution without a
+        proved depth, it counts the plies that are left in the line.
     """
 
     move: chess.Move

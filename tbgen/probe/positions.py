@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import product
 from operator import methodcaller
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, SupportsIndex, TypeAlias
 
 import chess
 import numpy as np
@@ -16,7 +16,7 @@ from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.board.scoring import EXPONENTIAL, Komi, Scheme, Scoring, make_scoring, points
-from tbgen.errors import UsageError, require_whole
+from tbgen.errors import UsageError, require_type, require_whole
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import IMAGE, SIDES, TRANSPOSE, Layout, Side, Slot, layout_of
 from tbgen.index.position import any_board_of, locate, validate
@@ -84,6 +84,9 @@ class Positions:
     :ivar value: table codes of the fresh values: the rank of a score of White, 255 minus the rank of a score
         of Black. The smaller the code, the better for White. ``GScore.from_code(code)`` returns the score.
     :ivar depth: the fresh depths, in plies.
+
+    Codes and depths are unsigned: convert them, as by ``depth.astype(int)``, before you negate or subtract
+    them. The deepest position comes first in ``positions[np.argsort(-positions.depth.astype(int))]``.
     """
 
     layout: Layout
@@ -95,14 +98,20 @@ class Positions:
     def __len__(self) -> int:
         return len(self.slot)
 
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'position')} of {self.layout.material}>"
+
     def __getitem__(self, selection: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
         """Return the positions that a slice, a mask or indices select, as in numpy.
 
-        :raises TypeError: if the selection is a single index.
+        :raises TypeError: if the selection is a single index, or has more than one axis.
+        :raises IndexError: if an index is too large, or a mask has another length.
         """
-        if not isinstance(selection, slice) and np.ndim(selection) == 0:
-            raise TypeError("one index selects no array: expected a slice, a mask or indices, or use board()")
-        return type(self)(self.layout, *(array[selection] for array in self.arrays()))
+        side, *others = (array[selection] for array in self.arrays())
+        if np.ndim(side) != 1:
+            expected = "a slice, a mask or indices of one axis, or use board() or boards()"
+            raise TypeError(f"the index selects no array: expected {expected}")
+        return type(self)(self.layout, side, *others)
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays: side, slot, value and depth."""
@@ -132,7 +141,12 @@ class Positions:
         return np.where((image == squares).all(axis=1), 4, 8)
 
     def board(self, index: int) -> AnyBoard:
-        """Return the position with the index ``index`` as a board."""
+        """Return the position with the index ``index`` as a board.
+
+        :raises TypeError: if the index is not a whole number.
+        :raises IndexError: if it is too large.
+        """
+        require_type("the index", index, SupportsIndex, "a whole number")
         return any_board_of(self.layout, Side(int(self.side[index])), Slot(int(self.slot[index])))
 
     def boards(self) -> Iterator[AnyBoard]:
@@ -142,18 +156,19 @@ class Positions:
     def _repr_html_(self) -> str:
         """Return the first positions with their values, for notebooks."""
         first = "".join(map(self._figure, range(min(len(self), _SHOWN_POSITIONS))))
-        return f"<p>{counted(len(self), 'position')} of {self.layout.material}</p>{first}"
+        note = f"the first {_SHOWN_POSITIONS} of " if len(self) > _SHOWN_POSITIONS else ""
+        return f"<p>{note}{counted(len(self), 'position')} of {self.layout.material}</p>{first}"
 
     def _figure(self, index: int) -> str:
-        """Return a board as HTML, with the value of the position. Described men are not drawn."""
+        """Return a board as HTML, with FEN and value of the position. Described men are not drawn."""
         from tbgen.html.diagrams import board_picture, board_words
 
-        board, value = self.board(index), GScore.from_code(int(self.value[index]))
-        picture = f"<p>{escape(board.fen())}</p>"
+        board, value, picture = self.board(index), GScore.from_code(int(self.value[index])), ""
         if isinstance(board, chess.Board):
             picture = board_picture(board, {}, (), board_words(board), size=_PICTURE_SIZE)
-        caption = f"{'White' if board.turn else 'Black'} to move: {value}, {plies(int(self.depth[index]))}"
-        return f'<figure style="display: inline-block">{picture}<figcaption>{caption}</figcaption></figure>'
+        words = f"{'White' if board.turn else 'Black'} to move: {value}, {plies(int(self.depth[index]))}"
+        caption = f"<figcaption>{words}<br><small>{escape(board.fen())}</small></figcaption>"
+        return f'<figure style="display: inline-block">{picture}{caption}</figure>'
 
 
 class PositionTable:
@@ -166,7 +181,7 @@ class PositionTable:
     All methods that select positions have these parameters:
 
     :param value: a G-score, its text, or several G-scores or texts; the colours are those of the table.
-    :param depth: a number of plies, or a ``range`` of numbers.
+    :param depth: a number of plies from 0, or a ``range`` of numbers.
     :param side: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
@@ -259,7 +274,7 @@ class PositionTable:
         :raises UsageError: if the slot has no legal position.
         :raises TypeError: if an argument has a wrong type, such as ``chess.WHITE``.
         """
-        require_whole("side", side, 0)
+        require_whole("side", side, 0, 1)
         require_whole("slot", slot, 0)
         try:
             board = any_board_of(self.layout, SIDES[side], Slot(slot))
@@ -342,18 +357,19 @@ class PositionTable:
 def _make_selector(value: ValueChoice, depth: DepthChoice) -> _Selector:
     """Return the function that selects positions by value and depth.
 
-    :raises UsageError: if a text is not a G-score.
+    :raises UsageError: if a text is not a G-score, or the depth is negative.
     :raises TypeError: if an argument has a wrong type.
     """
     codes = np.full(256, value is None)
     codes[[score.code for score in _scores(value)]] = True
     codes[NONE] = False
-    chosen = range(int(depth), int(depth) + 1) if isinstance(depth, int | np.integer) else depth
-    if not isinstance(chosen, range | None):
-        raise TypeError(f"the depth cannot be {type(depth).__name__}: expected plies, or a range of them")
-    if chosen is None:
+    require_type("the depth", depth, int | np.integer | range | None, "plies, or a range of them")
+    if depth is None:
         return lambda values, _: codes[values]
-    chosen = chosen if chosen.step > 0 else chosen[::-1]
+    if not isinstance(depth, range):
+        require_whole("depth", depth, 0)
+        depth = range(int(depth), int(depth) + 1)
+    chosen = depth if depth.step > 0 else depth[::-1]
     wanted = np.zeros(1 << 16, np.bool_)
     wanted[max(chosen.start, chosen.start % chosen.step) : max(chosen.stop, 0) : chosen.step] = True
     return lambda values, depths: codes[values] & wanted[depths]
@@ -367,6 +383,5 @@ def _scores(value: ValueChoice) -> Iterator[GScore]:
     """
     is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
     for score in value if is_iterable else () if value is None else (value,):  # type: ignore[union-attr]
-        if not isinstance(score, GScore | str):
-            raise TypeError(f"a value cannot be {type(score).__name__}: expected a G-score or its text")
-        yield GScore(score) if isinstance(score, str) else score
+        require_type("a value", score, GScore | str, "a G-score or its text")
+        yield GScore(str(score))

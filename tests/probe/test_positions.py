@@ -1,6 +1,7 @@
 """All positions of a table as arrays: complete, chosen, sampled, and back to boards."""
 
 import random
+import re
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -120,7 +121,8 @@ def test_samples(tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
     table = tablebase.table(Material.parse("KPvKP"))
-    assert repr(table) == "<positions of KPvKP>"
+    some = table.sample(3, 1)
+    assert (repr(table), repr(some)) == ("<positions of KPvKP>", "<3 positions of KPvKP>")
     right, kings = en_passant_board(random.Random(0)), random_board(random.Random(0), Material.parse("KvK"))
     sides = r"the side cannot be .*: expected chess.WHITE, chess.BLACK, or None"
     values = r"a value cannot be (int|float): expected a G-score or its text"
@@ -129,21 +131,19 @@ def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
         *((lambda value: table.count(value=value), value, TypeError, values) for value in (0, [0], 3.5)),
         (lambda value: table.count(value=value), "mate", UsageError, "not a G-score"),
         (lambda depth: table.count(depth=depth), 3.5, TypeError, "the depth cannot be float: expected plies"),
+        (lambda depth: table.count(depth=depth), True, TypeError, "the depth cannot be bool"),
+        (lambda depth: table.count(depth=depth), -1, UsageError, "the depth is -1: expected 0 or more"),
+        (some.board, 1.0, TypeError, "the index cannot be float: expected a whole number"),
+        (some.board, 3, IndexError, "index 3 is out of bounds"),
+        (list, some, TypeError, r"the index selects no array: .* or use board\(\) or boards\(\)"),
+        (some.__getitem__, np.zeros((2, 2), int), TypeError, "or indices of one axis"),
+        (some.__getitem__, (None, slice(3)), TypeError, "or indices of one axis"),
+        (some.__getitem__, np.ones(4, bool), IndexError, "did not match"),
         (lambda count: table.sample(count, 1), -1, UsageError, "the count is -1: expected 0 or more"),
         (lambda count: table.sample(count, 1), 2.5, TypeError, "the count cannot be float: expected a whole"),
         (lambda seed: table.sample(1, seed), -1, UsageError, "the seed is -1: expected 0 or more"),
-        (
-            lambda side: table.board(side, 0),
-            chess.WHITE,
-            TypeError,
-            "the side cannot be bool: expected a whole",
-        ),
-        (
-            lambda side: table.board(side, 0),
-            2,
-            UsageError,
-            "KPvKP has no position with side 2 to move in slot 0",
-        ),
+        (lambda side: table.board(side, 0), chess.WHITE, TypeError, "the side cannot be bool: expected a"),
+        (lambda side: table.board(side, 0), 2, UsageError, "the side is 2: expected 0 to 1"),
         (lambda slot: table.board(0, slot), 0, UsageError, "no position with side 0 to move in slot 0"),
         (lambda slot: table.board(0, slot), table.layout.size, UsageError, "no position"),
         (table.slots, [[0, 20, 30, -1]], UsageError, "squares has numbers below 0"),
@@ -184,10 +184,12 @@ def test_a_table_is_closed_with_its_tablebase(tables: Path) -> None:
 
 def test_a_notebook_shows_boards_with_their_values(tablebase: Tablebase) -> None:
     shown = tablebase.table("KBvK").positions(value="G0.5", depth=17)._repr_html_()
-    assert shown.startswith("<p>36 positions of KBvK</p><figure")
+    assert shown.startswith("<p>the first 6 of 36 positions of KBvK</p><figure")
     assert shown.count("<svg") == 6
     assert "<title>White: Kc1, Be1. Black: Kg1. White to move.</title>" in shown
-    assert "<figcaption>White to move: G0.5, 17 plies</figcaption>" in shown
+    fen = "8/8/8/8/8/8/8/2K1B1k1 w - - 0 1"
+    assert f"<figcaption>White to move: G0.5, 17 plies<br><small>{fen}</small></figcaption>" in shown
     layout, zero = layout_of(Material.parse("K[W]vK")), np.zeros(1, np.uint8)
     man = Positions(layout, zero, np.array([layout.slot([0, 26, 20])]), zero + 3, zero + np.uint16(1))
-    assert "<p>8/8/8/2[W]5/8/3k4/8/K7 w - - 0 1</p><figcaption>White" in man._repr_html_()
+    start = '<p>1 position of K[W]vK</p><figure style="display: inline-block"><figcaption>White to move'
+    assert re.match(rf"{re.escape(start)}.*8/8/8/2\[W\]5/8/3k4/8/K7 w - - 0 1<", man._repr_html_())

@@ -283,7 +283,7 @@ def test_other_arguments_get_a_sentence(own: Path) -> None:
             (lambda: tbgen.solve(KINGS, syzygy=wrong), TypeError, "syzygy cannot be int"),
             (lambda: tbgen.Arbiter(bare_kings=wrong), TypeError, "bare_kings cannot be int"),
             (lambda: tbgen.adjudicate(KINGS, wrong), TypeError, "the tables cannot be int"),
-            (lambda: table.positions(value="G0.5")[wrong], TypeError, "one index selects no array"),
+            (lambda: table.positions(value="G0.5")[wrong], TypeError, "the index selects no array"),
         ):
             with pytest.raises(error, match=words):
                 call()
