@@ -69,7 +69,8 @@ depth and side:
 >>> tables.close()
 
 Bad input and bad files raise a ``TbgenError``, whose message is one sentence that says what to do. Missing
-tables raise a ``MissingTableError``; ``tables.get`` returns None instead. The documentation is README.md and
+tables raise a ``MissingTableError``; ``tables.get`` returns None instead. A closed tablebase raises a
+``ClosedError``. The documentation is README.md and
 docs/ in the repository. Installation copies it to share/doc/tbgen below ``sys.prefix``.
 """
 
@@ -77,7 +78,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tbgen.beyond.budget import Budget as Budget
+    from tbgen.beyond.budget import SolvingInterruptedError as SolvingInterruptedError
     from tbgen.beyond.budget import Stop as Stop
+    from tbgen.beyond.cell_proof import WrongBoundError as WrongBoundError
     from tbgen.beyond.gaps import Gap as Gap
     from tbgen.beyond.gaps import Narrowing as Narrowing
     from tbgen.beyond.ledger import ForwardProof as ForwardProof
@@ -90,13 +94,19 @@ if TYPE_CHECKING:
     from tbgen.board.material import Material as Material
     from tbgen.board.rules import FRESH as FRESH
     from tbgen.board.score import GScore as GScore
+    from tbgen.board.scoring import Komi as Komi
     from tbgen.board.scoring import Points as Points
+    from tbgen.board.scoring import Scheme as Scheme
     from tbgen.board.scoring import ScoreInterval as ScoreInterval
+    from tbgen.board.scoring import Scoring as Scoring
     from tbgen.board.scoring import points as points
     from tbgen.board.variant import Variant as Variant
+    from tbgen.errors import ClosedError as ClosedError
     from tbgen.errors import DamagedTableError as DamagedTableError
+    from tbgen.errors import MissingLayerError as MissingLayerError
     from tbgen.errors import MissingTableError as MissingTableError
     from tbgen.errors import TbgenError as TbgenError
+    from tbgen.errors import UnprovenError as UnprovenError
     from tbgen.errors import UsageError as UsageError
     from tbgen.games.game_options import GameSettings as GameSettings
     from tbgen.games.outcome import Basis as Basis
@@ -111,6 +121,7 @@ if TYPE_CHECKING:
     from tbgen.probe.positions import PositionTable as PositionTable
     from tbgen.probe.positions import points_by_code as points_by_code
     from tbgen.probe.states import ProbeResult as ProbeResult
+    from tbgen.probe.syzygy import Syzygy as Syzygy
     from tbgen.probe.tablebase import Tablebase as Tablebase
     from tbgen.probe.tablebase import open_tablebase as open_tablebase
     from tbgen.probe.views import ClassicalTables as ClassicalTables
@@ -122,7 +133,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _EXPORTS = {
-    "tbgen.beyond.budget": ("Stop",),
+    "tbgen.beyond.budget": ("Budget", "SolvingInterruptedError", "Stop"),
+    "tbgen.beyond.cell_proof": ("WrongBoundError",),
     "tbgen.beyond.gaps": ("Gap", "Narrowing"),
     "tbgen.beyond.ledger": ("ForwardProof",),
     "tbgen.beyond.lines": ("Hold", "PlanMove"),
@@ -132,15 +144,19 @@ _EXPORTS = {
     "tbgen.board.material": ("Material",),
     "tbgen.board.rules": ("FRESH",),
     "tbgen.board.score": ("GScore",),
-    "tbgen.board.scoring": ("ScoreInterval", "Points", "points"),
+    "tbgen.board.scoring": ("Komi", "Points", "Scheme", "ScoreInterval", "Scoring", "points"),
     "tbgen.board.variant": ("Variant",),
-    "tbgen.errors": ("DamagedTableError", "MissingTableError", "TbgenError", "UsageError"),
+    "tbgen.errors": (
+        *("ClosedError", "DamagedTableError", "MissingLayerError", "MissingTableError", "TbgenError"),
+        *("UnprovenError", "UsageError"),
+    ),
     "tbgen.games.outcome": ("Basis", "Outcome", "Doubt"),
     "tbgen.games.referee": ("Arbiter", "adjudicate"),
     "tbgen.games.game_options": ("GameSettings",),
     "tbgen.probe.moves": ("LinePly", "RankedMove"),
     "tbgen.probe.positions": ("SCORE_NAMES", "PositionTable", "Positions", "points_by_code"),
     "tbgen.probe.states": ("ProbeResult",),
+    "tbgen.probe.syzygy": ("Syzygy",),
     "tbgen.probe.tablebase": ("Tablebase", "open_tablebase"),
     "tbgen.probe.views": ("ClassicalTables", "ViewMove", "ViewResult", "ViewTables", "View"),
 }
@@ -172,4 +188,4 @@ if not TYPE_CHECKING:  # else type checkers would accept any name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

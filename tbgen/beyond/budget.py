@@ -32,12 +32,12 @@ def never_suffices(_bounds: ScoreInterval) -> bool:
 class Budget:
     """Limits on the time, memory and work for solving one state.
 
-    :param seconds: maximum time. Without this limit, solving ends when nothing remains to try.
-    :param memory: maximum memory in bytes.
-    :param cells: maximum number of cells to solve; None for no limit. A cell that is solved twice counts
+    :ivar seconds: maximum time. Without this limit, solving ends when nothing remains to try.
+    :ivar memory: maximum memory in bytes.
+    :ivar cells: maximum number of cells to solve; None for no limit. A cell that is solved twice counts
         twice.
-    :param threads: number of threads.
-    :param suffice: returns whether bounds are narrow enough, so that solving ends. Exact values always are.
+    :ivar threads: number of threads.
+    :ivar suffice: returns whether bounds are narrow enough, so that solving ends. Exact values always are.
     :raises UsageError: if a number is too small.
     :raises TypeError: if an argument has a wrong type.
     """

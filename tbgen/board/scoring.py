@@ -148,6 +148,10 @@ def parse_cutoff(text: str) -> GScore:
 class Scoring:
     """A scheme with a cutoff and a komi; most schemes use neither.
 
+    :ivar scheme: the scheme.
+    :ivar cutoff: the cutoff, a score without sign.
+    :ivar komi: the komi.
+
     >>> scoring = Scoring(Scheme.KOMI)
     >>> scoring.points(GScore.parse("G5.5")), scoring.tag(GScore.parse("G6.5"))
     (Points(white=1.0, black=0.0), '0-1')
