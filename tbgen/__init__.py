@@ -153,10 +153,10 @@ _EXPORTS = {
     "tbgen.games.outcome": ("Basis", "Outcome", "Doubt"),
     "tbgen.games.referee": ("Arbiter", "adjudicate"),
     "tbgen.games.game_options": ("GameSettings",),
+    "tbgen.probe.syzygy": ("Syzygy",),
     "tbgen.probe.moves": ("LinePly", "RankedMove"),
     "tbgen.probe.positions": ("SCORE_NAMES", "PositionTable", "Positions", "points_by_code"),
     "tbgen.probe.states": ("ProbeResult",),
-    "tbgen.probe.syzygy": ("Syzygy",),
     "tbgen.probe.tablebase": ("Tablebase", "open_tablebase"),
     "tbgen.probe.views": ("ClassicalTables", "ViewMove", "ViewResult", "ViewTables", "View"),
 }

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from itertools import islice, repeat, zip_longest
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, TypeVar, overload
 
 import chess
 import numpy as np
@@ -193,7 +193,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         directory, *others = self.directories
         return tables_in(directory, self.rules, *others)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Tablebase":
         self._library.require_open()
         return self
 
@@ -203,7 +203,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
     def close(self) -> None:
         """Close all files, each as soon as no other thread is reading it.
 
-        Later calls raise a :class:`~tbgen.errors.ClosedError`, which is a ValueError.
+        Later calls that need a table raise a :class:`~tbgen.errors.ClosedError`, which is a ValueError.
         """
         self._values.close()
 
