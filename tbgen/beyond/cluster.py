@@ -10,6 +10,7 @@ die.
 
 import contextlib
 import logging
+import math
 import secrets
 import time
 from collections import Counter
@@ -17,11 +18,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from graphlib import TopologicalSorter
+from itertools import chain
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple
 
-from distributed import Client, Future, KilledWorker, get_worker
+from distributed import Client, Future, get_worker
 
 from tbgen import __version__
 from tbgen.beyond.budget import memory_needed
@@ -42,6 +44,7 @@ from tbgen.generator.cluster_workers import (
     Worker,
     connect,
     connected_workers,
+    free_worker_address,
     inspect_workers,
     lost_scheduler_error,
     mib_text,
@@ -50,54 +53,58 @@ from tbgen.generator.cluster_workers import (
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import remove_leftovers
 
+_TICK_SECONDS: Final = 0.5
+"""Interval between two checks of the workers."""
+_MAX_DEATHS: Final = 20
+"""Solving ends once this many workers have died with the same cell. Others may have caused some deaths."""
 
-def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
+
+def tasks_below(roots: Iterable[Cell], is_available: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
     """Return the cells below ``roots`` that are large enough to be kept, each after the cells that it needs.
 
     The result maps each cell to the returned cells that must be solved before it. The roots themselves and
     the cells that only promotions lead to are left out.
 
     The bounds of a cell depend on the cells that its moves lead to, promotions included. If such a cell is
-    neither returned nor available, the bounds also depend on the cells one move below it. A task also solves
-    small cells, whose bounds depend on other cells in the same way. A cell therefore comes after every
-    returned cell on which it or one of its small cells depends.
+    neither returned nor available, the task looks one move ahead of it. The bounds then also depend on the
+    cells one move below it. A task also solves small cells, whose bounds depend on other cells in the same
+    way. A cell therefore comes after every returned cell on which it or one of its small cells depends.
 
     :param roots: canonical cells.
-    :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
+    :param is_available: returns whether bounds of a cell are available elsewhere, such as in tables.
     """
-    roots = [root for root in dict.fromkeys(roots) if not available(root)]
-    below: dict[Cell, None] = {}
+    roots = [root for root in dict.fromkeys(roots) if not is_available(root)]
+    cells: dict[Cell, None] = {}
     for root in roots:
-        below |= dict.fromkeys(cells_below(root, available))
-    large = [cell for cell in below if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
+        cells |= dict.fromkeys(cells_below(root, is_available))
+    large = [cell for cell in cells if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
 
     @cache
     def cells_one_move_below(cell: Cell) -> tuple[Cell, ...]:
-        return () if available(cell) else homes_of(cell, promotions=True)
+        return () if is_available(cell) else homes_of(cell, promotions=True)
 
     large_set = set(large)
     dependencies: dict[Cell, tuple[Cell, ...]] = {}
     for cell in large:
+        task_cells = cells_of_task(cell, is_available)
         reachable: dict[Cell, None] = {}
-        for next_cell in dict.fromkeys(
-            next_cell for each in cells_of_task(cell, available) for next_cell in cells_one_move_below(each)
-        ):
+        for next_cell in dict.fromkeys(chain.from_iterable(map(cells_one_move_below, task_cells))):
             reachable[next_cell] = None
             if next_cell not in large_set:
                 reachable |= dict.fromkeys(cells_one_move_below(next_cell))
-        dependencies[cell] = tuple(next_cell for next_cell in reachable if next_cell in large_set)
+        dependencies[cell] = tuple(below_cell for below_cell in reachable if below_cell in large_set)
     return {cell: dependencies[cell] for cell in TopologicalSorter(dependencies).static_order()}
 
 
-def cells_of_task(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ...]:
+def cells_of_task(cell: Cell, is_available: Callable[[Cell], bool]) -> tuple[Cell, ...]:
     """Return the cells that the task of a cell solves: first the small cells below it, then the cell itself.
 
     Small cells are not kept, so every task solves them again.
 
-    :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
+    :param is_available: returns whether bounds of a cell are available elsewhere, such as in tables.
     :returns: the cells in the order in which they are solved, ``cell`` last.
     """
-    return tuple(cells_below(cell, lambda below: below.size >= MIN_KEPT_SLOTS or available(below)))
+    return tuple(cells_below(cell, lambda below: below.size >= MIN_KEPT_SLOTS or is_available(below)))
 
 
 def solve_cell(cell: Cell, inputs: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
@@ -107,25 +114,24 @@ def solve_cell(cell: Cell, inputs: Iterable[Cell], tables: Tables, directory: Pa
     :returns: whether the scores of the cell can be stored.
     :raises TbgenError: if one of the ``inputs`` does not become visible, or the cell cannot be kept.
     """
-    notes: list[str] = []
-    store = KeptCells(directory, None, notes.append)
+    store = KeptCells(directory, None, warn=lambda _: None)
     if cell in store and (packed := store.get(cell)) is not None and is_complete(packed):
         return True
     for path in map(store.path_of, inputs):
         if not wait_for_file(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
     exits = ExitBounds(tables, SolvedCells(store))
-    for each in cells_of_task(cell, tables.has_cell):
+    for task_cell in cells_of_task(cell, tables.has_cell):
         try:
-            bounds = Games(each, exits, threads).solve()
+            bounds = Games(task_cell, exits, threads).solve()
         except UnstorableCellError:
-            if each == cell:
+            if task_cell == cell:
                 return False
             continue
         exits.cells.add(bounds)
     exits.cells.wait_for_packing()
-    if store.writing_failed or cell not in store:  # after a failure, an older file may remain
-        raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
+    if store.writing_error or cell not in store:  # after a failure, an older file may remain
+        raise store.writing_error or TbgenError(f"a solved cell has vanished from {directory}")
     return True
 
 
@@ -146,30 +152,23 @@ def run_task(
     :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to a
         TbgenError.
     """
-    place = label_of(get_worker())
+    label = label_of(get_worker())
     if problem := worker_problem(Path(marker_path), version):
-        raise TbgenError(f"the newly joined worker {place} {problem}")
+        raise TbgenError(f"the newly joined worker {label} {problem}")
     try:
         ensure_compiled()
         return solve_cell(cell, inputs, _open_tables(tuple(table_paths), threads), Path(directory), threads)
     except TbgenError as error:
-        raise TbgenError(f"{error}, on the worker {place}") from None
+        raise TbgenError(f"{error}, on the worker {label}") from None
     except Exception as error:
         logging.getLogger(__name__).exception("cell not solved")
-        raise TbgenError(f"a cell could not be solved on the worker {place}: {first_line(error)}") from None
+        raise TbgenError(f"a cell could not be solved on the worker {label}: {first_line(error)}") from None
 
 
 @lru_cache(maxsize=1)
 def _open_tables(directories: tuple[str, ...], threads: int) -> Tables:
     """Open the tables of some directories. They stay open for later tasks."""
     return Tables(Tablebase(*directories), threads)
-
-
-_TICK_SECONDS: Final = 0.5
-"""Interval between two checks of the workers."""
-_MAX_TRIES: Final = 5
-"""Maximum number of times that a cell is submitted. Each time, Dask gives up on it
-after four of its workers have died."""
 
 
 def solve_on_cluster(
@@ -209,13 +208,15 @@ def solve_on_cluster(
             inspect_workers(client, marker, patience)
             solve = partial(
                 run_task,
-                table_paths=[str(each.absolute()) for each in table_directories],
+                table_paths=[str(path.absolute()) for path in table_directories],
                 directory=str(directory),
                 version=__version__,
                 marker_path=str(marker),
                 threads=threads,
             )
-            submitter = _CellSubmitter(client, scheduler, dependencies, solved, solve, progress, patience)
+            submitter = _CellSubmitter(
+                client, scheduler, dependencies, solved, solve=solve, progress=progress, patience=patience
+            )
             submitter.run()
     except TbgenError as error:
         if submitter is None:
@@ -230,13 +231,22 @@ class StoppedClusterError(TbgenError):
     kept."""
 
 
+class _SubmittedCell(NamedTuple):
+    """A cell that has been submitted to a worker."""
+
+    cell: Cell
+    future: Future
+    address: str
+    """The address of the worker."""
+
+
 @dataclass
 class _CellSubmitter:
-    """Submits each cell to the workers as soon as the cells that it depends on are done.
+    """Submits each cell to a worker as soon as the cells that it depends on are done.
 
-    There are never more submitted cells than worker threads, so no cell waits in a queue. This matters
-    because Dask counts the death of a worker against all cells assigned to it. Results are files in the
-    directory, so cells that a dead worker has finished are not lost.
+    A cell is submitted only if a worker has a free thread and enough free memory for it, so no cell waits in
+    a queue. This matters because the death of a worker counts against all cells assigned to it. Results are
+    files in the directory, so cells that a dead worker has finished are not lost.
     """
 
     client: Client
@@ -253,10 +263,10 @@ class _CellSubmitter:
 
     ended_tasks: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
     """Tasks that have ended and have not been handled."""
-    running_tasks: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
-    """Maps the key of each submitted task to its cell and the task."""
-    failure_counts: Counter[Cell] = field(default_factory=Counter)
-    """Number of times that Dask has given up on each cell."""
+    running_tasks: dict[str, _SubmittedCell] = field(default_factory=dict)
+    """The submitted tasks by key."""
+    death_counts: Counter[Cell] = field(default_factory=Counter)
+    """Number of workers that have died with each cell."""
     unstorable_cells: set[Cell] = field(default_factory=set)
     """Cells whose scores cannot be stored."""
 
@@ -271,6 +281,7 @@ class _CellSubmitter:
                 if time.monotonic() >= next_check:
                     workers = connected_workers(self.client, self.scheduler)
                     last_seen = self._check_workers(workers, last_seen)
+                    self._drop_lost_tasks({worker.address for worker in workers})
                     self._submit_cells(workers)
                     next_check = time.monotonic() + _TICK_SECONDS
                 with contextlib.suppress(Empty):
@@ -278,7 +289,7 @@ class _CellSubmitter:
                     next_check = time.monotonic()
         finally:
             if self.running_tasks and self.client.status == "running":
-                self.client.cancel([future for _, future in self.running_tasks.values()])
+                self.client.cancel([task.future for task in self.running_tasks.values()])
 
     def _check_workers(self, workers: list[Worker], last_seen: float) -> float:
         """Check that the workers can solve the remaining cells.
@@ -288,64 +299,76 @@ class _CellSubmitter:
         :raises TbgenError: if the workers have too little memory, or if there has been no worker for
             ``patience`` seconds.
         """
-        cells = self.dependencies.keys() - self.done_cells
-        need, offer = (max(sizes, default=0) for sizes in (map(_memory, cells), (w.memory for w in workers)))
-        if workers and need > offer:
+        needed_bytes = max(map(_memory, self.dependencies.keys() - self.done_cells), default=0)
+        offered_bytes = max((worker.memory for worker in workers), default=0)
+        if workers and needed_bytes > offered_bytes:
             raise TbgenError(
-                f"a cell needs about {mib_text(need)} of memory, and no worker offers more than "
-                f"{mib_text(offer)}: "
+                f"a cell needs about {mib_text(needed_bytes)} of memory, and no worker offers more than "
+                f"{mib_text(offered_bytes)}: "
                 'start one with more, such as --resources "memory=8e9" (bytes; docs/cluster.md)'
             )
         if workers:
             return time.monotonic()
         if time.monotonic() - last_seen > self.patience:
-            raise TbgenError("no worker is left: start some and solve again, the solved cells are kept")
+            raise TbgenError("no worker is left: start some and solve again; the solved cells are kept")
         return last_seen
 
+    def _drop_lost_tasks(self, addresses: set[str]) -> None:
+        """Drop the tasks of workers that are not among ``addresses``. Their cells will be submitted again.
+
+        :raises TbgenError: if too many workers have died with one of the cells.
+        """
+        for task in [task for task in self.running_tasks.values() if task.address not in addresses]:
+            del self.running_tasks[task.future.key]
+            self.client.cancel([task.future])
+            self.death_counts[task.cell] += 1
+            if self.death_counts[task.cell] >= _MAX_DEATHS:
+                raise TbgenError(
+                    f"all workers that tried to solve {name_of(task.cell)} died: see their logs; it may need "
+                    f"more memory than the estimated {mib_text(_memory(task.cell))}"
+                )
+
     def _submit_cells(self, workers: list[Worker]) -> None:
-        """Submit one solvable cell for each idle thread of the workers, as long as there are such cells."""
-        idle_threads = sum(worker.threads for worker in workers) - len(self.running_tasks)
-        submitted = {cell for cell, _ in self.running_tasks.values()}
+        """Submit the solvable cells for which workers have a free thread and enough free memory."""
+        submitted = {task.cell for task in self.running_tasks.values()}
+        too_large = math.inf
         for cell, dependencies in self.dependencies.items():
-            if idle_threads <= 0:
-                break
             if cell in self.done_cells or cell in submitted or not self.done_cells.issuperset(dependencies):
                 continue
+            if (memory := _memory(cell)) >= too_large:
+                continue
+            assigned = [(task.address, _memory(task.cell)) for task in self.running_tasks.values()]
+            if (address := free_worker_address(workers, assigned, memory)) is None:
+                too_large = memory  # no worker gets more free memory within this loop
+                continue
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
-            below = [each for each in dependencies if each not in self.unstorable_cells]
+            inputs = [cell_below for cell_below in dependencies if cell_below not in self.unstorable_cells]
+            resources = {MEMORY_RESOURCE: memory}
             future = self.client.submit(
-                self.solve, cell, below, key=key, resources={MEMORY_RESOURCE: _memory(cell)}, pure=False
+                self.solve, cell, inputs, key=key, workers=[address], resources=resources, pure=False
             )
-            self.running_tasks[key] = cell, future
+            self.running_tasks[key] = _SubmittedCell(cell, future, address)
             future.add_done_callback(self.ended_tasks.put)
-            idle_threads -= 1
 
     def _handle_ended(self, future: Future) -> None:
         """Handle a task that is finished, failed or lost. The cell of a lost task will be submitted again.
 
-        :raises TbgenError: if the task failed, or Dask has given up on its cell too often.
+        :raises TbgenError: if the task failed.
         """
         if future.key not in self.running_tasks:
             return
-        cell, _ = self.running_tasks.pop(future.key)
+        cell = self.running_tasks.pop(future.key).cell
         if future.status == "error":
             error = future.exception()
-            if not isinstance(error, KilledWorker):
-                if isinstance(error, TbgenError):
-                    raise error
-                raise TbgenError(f"a cell could not be solved: {first_line(error)}")
-            self.failure_counts[cell] += 1
-            if self.failure_counts[cell] >= _MAX_TRIES:
-                raise TbgenError(
-                    f"all workers that tried to solve {name_of(cell)} died: see their logs; it may need "
-                    f"more memory than the estimated {mib_text(_memory(cell))}"
-                )
-        elif future.status == "finished":
+            if isinstance(error, TbgenError):
+                raise error
+            raise TbgenError(f"a cell could not be solved: {first_line(error)}")
+        if future.status == "finished":
             try:
-                solved = future.result(timeout=self.patience)
+                is_storable = future.result(timeout=self.patience)
             except TimeoutError:  # the worker died; the next task for this cell will find its file
                 return
-            if not solved:
+            if not is_storable:
                 self.unstorable_cells.add(cell)
             self.done_cells.add(cell)
             self.progress(len(self.done_cells), len(self.dependencies))

@@ -78,8 +78,8 @@ class KeptCells:
         """The stamp of each cell's file when this process last read or wrote it."""
         self._unusable_stamps: dict[Path, Stamp] = {}
         """The stamps of the files that cannot be used."""
-        self.writing_failed = False
-        """Whether writing has failed. If so, no further cells are kept."""
+        self.writing_error: TbgenError | None = None
+        """The error of the first failed attempt to write a file; after it, no further cells are kept."""
         if old_count := sum(1 for _ in directory.glob(_OLD_FILE_PATTERN)):
             warn(f"{directory} has {old_count} cells of an earlier version, which are of no use: remove them")
 
@@ -176,7 +176,7 @@ class KeptCells:
     def put(self, cell: Cell, content: PackedBounds | PackedThreshold) -> bool:
         """Keep the bounds or a threshold of a canonical cell, unless the cell is small; return whether they
         are kept."""
-        if cell.size < MIN_KEPT_SLOTS or self.writing_failed:
+        if cell.size < MIN_KEPT_SLOTS or self.writing_error is not None:
             return False
         threshold = (content.end, content.bound) if isinstance(content, PackedThreshold) else None
         path = self.path_of(cell, threshold)
@@ -184,7 +184,7 @@ class KeptCells:
             with atomic_write(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
                 temporary.write_bytes(encode_cell(name_of(cell), content))
         except TbgenError as error:
-            self.writing_failed = True
+            self.writing_error = error
             self._warn(f"{error}; solving continues without keeping further cells")
             return False
         if threshold is None and (stamp := _stamp_of(path)) is not None:

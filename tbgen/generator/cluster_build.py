@@ -26,6 +26,7 @@ from tbgen.generator.cluster_workers import (
     check_workers,
     connect,
     connected_workers,
+    free_worker_address,
     inspect_workers,
     lost_scheduler_error,
     mib_text,
@@ -173,7 +174,8 @@ class _ClusterBuild:
         for material in self.tracker.schedule.ready_tables(self.tracker.built):
             if self.tracker.failure or self.addresses.get(material) in self.workers:
                 continue
-            address = self._free_worker_address(material)
+            assigned = [(self.addresses[table], self.estimates[table].memory) for table in self.tasks]
+            address = free_worker_address(self.workers.values(), assigned, self.estimates[material].memory)
             if address is None:
                 continue
             if material in self.tasks:
@@ -198,19 +200,6 @@ class _ClusterBuild:
             )
             self.tasks[material], self.addresses[material] = future, address
             future.add_done_callback(self.reports.put)
-
-    def _free_worker_address(self, material: Material) -> str | None:
-        """Return the address of the worker with the most free memory among those that can build a table now.
-
-        The result is None if there is no such worker.
-        """
-        free_memory = {}
-        for address, worker in self.workers.items():
-            assigned_tables = [table for table in self.tasks if self.addresses[table] == address]
-            memory = worker.memory - sum(self.estimates[table].memory for table in assigned_tables)
-            if len(assigned_tables) < worker.threads and memory >= self.estimates[material].memory:
-                free_memory[address] = memory
-        return max(free_memory, key=lambda address: free_memory[address], default=None)
 
     def _check_progress(self) -> None:
         """Check that a table is being built.

@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -127,6 +127,25 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
         )
         for address, info in sorted(workers.items())
     ]
+
+
+def free_worker_address(
+    workers: Iterable[Worker], assigned: Sequence[tuple[str, float]], memory: float
+) -> str | None:
+    """Return the address of the worker with the most free memory among those that can begin a task now.
+
+    The result is None if there is no such worker.
+
+    :param assigned: for each task assigned to a worker, the worker's address and the task's memory in bytes.
+    :param memory: bytes of memory that the new task needs.
+    """
+    free_memory = {}
+    for worker in workers:
+        sizes = [size for address, size in assigned if address == worker.address]
+        free_bytes = worker.memory - sum(sizes)
+        if len(sizes) < worker.threads and free_bytes >= memory:
+            free_memory[worker.address] = free_bytes
+    return max(free_memory, key=lambda address: free_memory[address], default=None)
 
 
 def lost_scheduler_error(scheduler: str) -> TbgenError:

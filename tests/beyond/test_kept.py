@@ -33,7 +33,7 @@ from tbgen.cells.packing import pack, pack_threshold, unpack, unpack_threshold
 from tbgen.cells.threshold import Threshold, ThresholdSolution
 from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.syzygy import Syzygy
-from tests.support.disks import small_disk
+from tests.support.disks import refuse, small_disk
 from tests.support.paths import DATA
 from tests.support.same_bounds import is_same
 
@@ -281,15 +281,11 @@ def test_kept_cells_remain_if_no_more_can_be_written(
     full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a full disk, or in a directory that cannot be written."""
-
-    def refused(*_: object) -> int:
-        raise PermissionError(13, "Permission denied")
-
     notes: list[str] = []
     with small_disk(tmp_path, 900) if full else nullcontext():
         assert put(KeptCells(tmp_path), bounds(cell()))
-        if not full:  # tests may run as root, who may write anywhere
-            monkeypatch.setattr("tbgen.system.files.os.open", refused)
+        if not full:
+            monkeypatch.setattr("tbgen.system.files.os.open", refuse)
         solved = SolvedCells(KeptCells(tmp_path, warn=notes.append))
         for square in (chess.A3, chess.A4):
             solved.add(bounds(cell(square)))

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -83,3 +84,18 @@ def with_kvk(tables: Path, directory: Path) -> Path:
     """A directory with the sub-table of KBvK."""
     shutil.copy(table_path(tables, "KvK", Variant.R_MOBILITY), directory)
     return directory
+
+
+class PaperClient:
+    """A client that accepts tasks and never runs them."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[object, str]] = []
+        self.cancelled: list[str] = []
+
+    def submit(self, task: object, target: object, *_: object, **options: Any) -> Any:
+        self.given.append((target, options["workers"][0]))
+        return SimpleNamespace(key=options["key"], add_done_callback=lambda _: None)
+
+    def cancel(self, futures: list[Any]) -> None:
+        self.cancelled += [future.key.split("-")[0] for future in futures]

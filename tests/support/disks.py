@@ -1,9 +1,10 @@
-"""Small file systems, for tests of full disks."""
+"""Small file systems, for tests of full disks, and a refusal to write."""
 
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -22,3 +23,9 @@ def small_disk(folder: Path, kib: int) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+def refuse(*_: object) -> NoReturn:
+    """Refuse to open or write a file, in place of a function: tests may run as root, who may write
+    anywhere."""
+    raise PermissionError(13, "Permission denied")

@@ -6,11 +6,13 @@ import random
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import chess
 import pytest
 
 import tbgen
+from tbgen.beyond import cluster
 from tbgen.beyond.cluster import StoppedClusterError, solve_cell, solve_on_cluster, tasks_below
 from tbgen.beyond.jobs import roots_of
 from tbgen.beyond.kept import KeptCells
@@ -23,8 +25,10 @@ from tbgen.cells.packing import pack, unpack
 from tbgen.cli.bars import ProgressLine
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
+from tbgen.generator.cluster_workers import Worker
 from tbgen.probe.tablebase import Tablebase
-from tests.support.cluster import cluster_of_threads
+from tests.support.cluster import PaperClient, cluster_of_threads
+from tests.support.disks import refuse
 from tests.support.paths import ROOT
 
 sys.path.append(str(ROOT / "scripts"))
@@ -188,14 +192,31 @@ def test_a_cell_that_cannot_be_kept_is_not_finished(
         value[UPPER][value[UPPER] != NONE] = WORST[UPPER]
         KeptCells(tmp_path).put(cell, pack(replace(bounds, value=value, ends=(LOWER,))))
         before = contents(tmp_path)
-
-        def refused(*_: object) -> int:
-            raise PermissionError(13, "Permission denied")
-
-        monkeypatch.setattr("tbgen.system.files.os.open", refused)
-        with pytest.raises(TbgenError, match="no permission to write"):
+        monkeypatch.setattr("tbgen.system.files.os.open", refuse)
+        with pytest.raises(TbgenError, match=r"no permission to write.* choose another directory for cells$"):
             solve_cell(cell, (), tables, tmp_path, 1)
     assert contents(tmp_path) == before
+
+
+def test_workers_get_cells_that_they_have_threads_and_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cell waits at a worker, whose death would count against it. The cell of a dead worker goes to the
+    first worker with enough memory, for a limited number of workers."""
+    monkeypatch.setattr(cluster, "memory_needed", lambda size: 5)
+    monkeypatch.setattr(cluster, "_MAX_DEATHS", 2)
+    paper, cells = PaperClient(), [*homes_of(roots()[0])[:4]]
+    run: Any = cluster._CellSubmitter(
+        paper, "tcp://s:1", dict.fromkeys(cells, ()), set(), lambda *_: True, lambda *_: None, 30.0
+    )
+    small, large = Worker("small", 4, 9, 0), Worker("large", 4, 12, 0)
+    run._submit_cells([small, large])
+    assert paper.given == [(cells[0], "large"), (cells[1], "small"), (cells[2], "large")]
+    run._drop_lost_tasks({"large"})
+    run._submit_cells([large])
+    assert (paper.cancelled, len(paper.given)) == (["cell"], 3)
+    run._submit_cells([large, Worker("new", 1, 12, 0)])
+    assert paper.given[3:] == [(cells[1], "new")]
+    with pytest.raises(TbgenError, match=r"all workers that tried to solve .* died"):
+        run._drop_lost_tasks({"large"})
 
 
 def test_a_task_comes_after_all_cells_that_it_may_depend_on(small: Path) -> None:

@@ -5,7 +5,7 @@ import importlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from tbgen.generator.cluster_workers import Worker, check_workers
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.store.format import table_path, tables_in
 from tests.support.builds import Diary, digest, logged, with_free
-from tests.support.cluster import KBVK, cluster_of_threads, with_kvk
+from tests.support.cluster import KBVK, PaperClient, cluster_of_threads, with_kvk
 from tests.support.commands import failure
 
 if TYPE_CHECKING:
@@ -189,29 +189,6 @@ def test_addresses_where_no_scheduler_is(
 # Who gets which table
 
 
-@dataclass(frozen=True)
-class PaperFuture:
-    key: str
-
-    def add_done_callback(self, _: object) -> None:
-        pass
-
-
-class PaperClient:
-    """A client that accepts tasks and never runs them."""
-
-    def __init__(self) -> None:
-        self.given: list[tuple[str, str]] = []
-        self.cancelled: list[str] = []
-
-    def submit(self, task: object, name: str, **options: Any) -> Any:
-        self.given.append((name, options["workers"][0]))
-        return PaperFuture(options["key"])
-
-    def cancel(self, futures: list[Any]) -> None:
-        self.cancelled += [future.key.split("-")[0] for future in futures]
-
-
 def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     """A dead worker's table goes to the first worker with enough memory, for a limited number of attempts."""
     paper = PaperClient()
@@ -235,13 +212,13 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     run._assign_tables()
     assert paper.cancelled == []  # as long as nobody has room for it
     for tries in range(4):
-        run.workers[f"new{tries}"] = small
+        run.workers[f"new{tries}"] = replace(small, address=f"new{tries}")
         run._assign_tables()
         assert paper.given[-1] == ("KRvK", f"new{tries}")
         run._record_begin(Material.parse("KRvK"), f"new{tries}", f"new{tries} on host")
         del run.workers[f"new{tries}"]
     assert paper.cancelled == ["KRvK"] * 4
-    run.workers["last"] = small
+    run.workers["last"] = replace(small, address="last")
     run._assign_tables()
     assert len(paper.given) == 8
     assert "4 workers have died while building KRvK, the last one new3 on host: " in str(run.tracker.failure)
