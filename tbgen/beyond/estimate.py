@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Final
 
 import chess
@@ -66,7 +67,8 @@ class EstimateDocument(Document):
     cells: Count
     """Number of cells that the positions depend on, apart from promotions."""
     complete: bool
-    """Whether all cells that the positions depend on were counted: counting ends at 5,000."""
+    """Whether all cells that the positions depend on were counted. False if counting ended at the maximum
+    number, 5,000."""
     structures: list[StructureDocument]
     """The cells by pawn structure."""
     promoted: dict[str, Count]
@@ -74,8 +76,9 @@ class EstimateDocument(Document):
     wholes: WholeCellsDocument | None
     """Cells that are solved only if nothing else remains to try."""
     threads: Count
+    """Number of threads."""
     seconds: float
-    """Number of threads, and time for all cells apart from promotions."""
+    """Time for all cells apart from promotions."""
     memory: Count
     """Bytes for solving the largest cell, without ``wholes``."""
     disk: Count
@@ -132,7 +135,7 @@ def cells_to_solve(
     cells: set[Cell] = set()
     complete = True
     for root in roots:
-        if not has_table(root):
+        if root not in cells and not has_table(root):
             below = cells_below(
                 root, lambda cell: cell in cells or has_table(cell), limit=max_cells - len(cells)
             )
@@ -146,13 +149,13 @@ def _structures(cells: Iterable[Cell], threads: int) -> list[StructureDocument]:
     by_pawns = defaultdict[tuple[int, int], list[Cell]](list)
     for cell in cells:
         by_pawns[cell.pawns].append(cell)
-    slowest_first = sorted((-seconds_to_solve(group, threads), pawns) for pawns, group in by_pawns.items())
-    return [
+    structures = [
         StructureDocument(
-            _squares_of(white), _squares_of(black), _counts_by_size(by_pawns[white, black]), -seconds
+            _squares_of(white), _squares_of(black), _counts_by_size(group), seconds_to_solve(group, threads)
         )
-        for seconds, (white, black) in slowest_first
+        for (white, black), group in sorted(by_pawns.items(), key=itemgetter(0))
     ]
+    return sorted(structures, key=attrgetter("seconds"), reverse=True)
 
 
 def _squares_of(pawns: int) -> list[str]:

@@ -1,10 +1,10 @@
-"""Provers, which solve positions as far as a budget allows, and the number of positions to solve at once."""
+"""Provers, which solve positions as far as a budget allows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import chess
 
@@ -22,15 +22,7 @@ from tbgen.progress import SolveProgress
 if TYPE_CHECKING:
     from tbgen.beyond.knowledge import ExitBounds
 
-__all__ = ["CellProver", "PositionTask", "ProveFunction", "SolveProof", "process_count"]
-
-
-_MIN_THREADS: Final = 2
-"""Minimum number of threads for each of several positions that are solved side by side. Two threads solve a
-cell nearly twice as fast as one."""
-_MIN_BYTES: Final = 4 << 30
-"""Minimum memory for each of several positions that are solved side by side, enough for cells of four mobile
-men and their routes."""
+__all__ = ["CellProver", "PositionTask", "ProveFunction", "SolveProof"]
 
 
 class SolveProof(NamedTuple):
@@ -64,20 +56,20 @@ class CellProver:
 
     The compiler is imported by the first call, not by the constructor.
 
-    :param cells: the directory in which cells are kept; None to keep them in memory only.
+    :param cells_directory: the directory in which cells are kept; None to keep them in memory only.
     :param sources: exit sources besides tables and cells.
     :param max_bytes: maximum size of the kept cells in bytes; None for no limit.
-    :raises UsageError: if ``cells`` is not a directory.
+    :raises UsageError: if ``cells_directory`` is not a directory.
     :raises TbgenError: if the directory cannot be made.
     """
 
     def __init__(
         self,
-        cells: Path | None = None,
+        cells_directory: Path | None = None,
         sources: ExtraSources | None = None,
         max_bytes: int | None = DEFAULT_BYTES,
     ) -> None:
-        self._kept = None if cells is None else KeptCells(cells, max_bytes)
+        self._kept = None if cells_directory is None else KeptCells(cells_directory, max_bytes)
         self._sources = sources or ExtraSources()
         self._exits: ExitBounds | None = None
 
@@ -92,15 +84,18 @@ class CellProver:
         """
         from tbgen.beyond.solver import solve
 
-        known = self._exits = self._exits_for(tables, budget)
-        solution = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
+        exits = self._exits = self._exits_for(tables, budget)
+        solution = solve(board, accrued, tables=tables, budget=budget, known=exits, progress=progress)
         return SolveProof(solution.proved, solution.stopped_by)
 
     def compile_kernels_for(self, board: chess.Board, tables: Tablebase) -> None:
-        """Compile the kernels that solving a position needs. The time for solving does not include this."""
+        """Compile the kernels that solving a position needs. The time for solving does not include this.
+
+        Without a table, the position is solved in cells. With castling rights, it takes cells and a table.
+        """
         may_have_table = chess.popcount(board.occupied) <= MAX_MEN
         has_table = may_have_table and Material.of_board(board)[0] in tables.materials
-        if not has_table and not board.clean_castling_rights():
+        if has_table == bool(board.clean_castling_rights()):
             from tbgen.cells.cell_warmup import ensure_compiled
 
             ensure_compiled()
@@ -117,16 +112,7 @@ class CellProver:
         """
         from tbgen.beyond.solver import make_exit_bounds
 
-        known = self._exits
-        if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
-            return known
+        exits = self._exits
+        if exits and exits.tables.tablebase is tables and exits.nbytes <= budget.memory // 2:
+            return exits
         return make_exit_bounds(tables=tables, budget=budget, kept=self._kept, extra=self._sources)
-
-
-def process_count(threads: int, memory: int) -> int:
-    """Return the number of positions to solve side by side with these threads, and this memory in bytes.
-
-    >>> process_count(threads=2, memory=8 << 30), process_count(threads=16, memory=32 << 30)
-    (1, 8)
-    """
-    return max(1, min(threads // _MIN_THREADS, memory // _MIN_BYTES))

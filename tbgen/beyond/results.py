@@ -196,9 +196,10 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
                     f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
                 )
         results = SolveResults(lambda line: append(line + b"\n"))
-        complete = _read_results(path, file, results, option)
-        file.truncate(complete)
-        if not complete:
+        with write_errors(path, remedy=remedy):
+            complete_bytes = _read_results(path, file, results, option)
+            file.truncate(complete_bytes)
+        if not complete_bytes:
             append(_HEADER_LINE)
         yield results
 
@@ -209,22 +210,22 @@ def _read_results(path: Path, file: FileIO, results: SolveResults, option: str) 
     :raises UsageError: if the file is not a file of results, or contains an invalid line.
     """
     file.seek(0)
-    text = file.read()
-    if not text.startswith(_HEADER_LINE):
-        if _HEADER_LINE.startswith(text):
+    data = file.read()
+    if not data.startswith(_HEADER_LINE):
+        if _HEADER_LINE.startswith(data):
             return 0
         raise UsageError(
             f"{quote(str(path))} has no results that this version of tbgen can continue: "
             f"name another file with {option}"
         )
-    end = text.rfind(b"\n") + 1
-    for number, line in enumerate(text[len(_HEADER_LINE) : end].splitlines(), 2):
+    complete_bytes = data.rfind(b"\n") + 1
+    for line_number, line in enumerate(data[len(_HEADER_LINE) : complete_bytes].splitlines(), 2):
         try:
             result = _Attempt.parse(line).result
         except ValueError:
             raise UsageError(
-                f"{quote(str(path))}, line {number}: this is not a result of solving; "
+                f"{quote(str(path))}, line {line_number}: this is not a result of solving; "
                 f"remove the line, or name another file with {option}"
             ) from None
         results.restore(*result)
-    return end
+    return complete_bytes

@@ -356,3 +356,14 @@ def test_cells_are_solved_once_for_all_positions(own: Path, monkeypatch: pytest.
             alone = solve(fen, accrued, tables=tables, budget=Budget(600.0))
             assert solver.result_of(job) == alone.proved
             assert alone.value is not None
+
+
+def test_kernels_are_compiled_before_the_time_runs(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They solve positions without a table, and those with castling rights and a table."""
+    compiled: list[None] = []
+    monkeypatch.setattr("tbgen.cells.cell_warmup.ensure_compiled", lambda: compiled.append(None))
+    rights = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    with Tablebase(own) as tables:
+        for fen, count in ((rights.replace("K -", "- -"), 0), (rights, 1), (CASTLING, 1), (LOCKED, 2)):
+            CellProver().compile_kernels_for(chess.Board(fen), tables)
+            assert len(compiled) == count, fen

@@ -61,7 +61,9 @@ def test_cells_in_tables_do_not_count(own: Path) -> None:
 def test_counting_ends() -> None:
     some, complete = cells_to_solve([root(PAWNS), root(OTHER)], lambda cell: False, max_cells=5)
     assert (len(some), complete) == (5, False)
-    assert some < by_moves(root(PAWNS), 0)
+    cells = by_moves(root(PAWNS), 0)
+    assert some < cells
+    assert cells_to_solve([root(PAWNS)] * 2, lambda cell: False, len(cells)) == (cells, True)
 
 
 def test_promotions_beside_two_pieces(tmp_path: Path) -> None:

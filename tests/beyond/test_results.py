@@ -12,6 +12,7 @@ from tbgen.beyond.budget import Stop
 from tbgen.beyond.results import Effort, SolveResults, StateName, open_results
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError, UsageError
+from tests.support.disks import refuse
 from tests.support.solving import LOCKED, WALL, proved
 
 MINUTE = Effort(60.0, 8 << 30, 36)
@@ -169,9 +170,12 @@ def test_one_run_at_a_time(path: Path) -> None:
         pass
 
 
-def test_a_path_where_no_file_can_be_made(tmp_path: Path) -> None:
+def test_a_path_where_no_file_can_be_made_or_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (tmp_path, Path("/dev/null")):
         with pytest.raises(UsageError, match="not a file: name one for results"):
             open_results(place).__enter__()
     with pytest.raises(TbgenError, match=r"could not be written: No such file or directory"):
         open_results(tmp_path / "no" / "results.jsonl").__enter__()
+    monkeypatch.setattr("tbgen.beyond.results._read_results", refuse)
+    with pytest.raises(TbgenError, match="no permission"):
+        open_results(tmp_path / "results.jsonl").__enter__()
