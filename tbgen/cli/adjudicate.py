@@ -110,7 +110,7 @@ def _adjudicate_position(text: str, game_run: GameRun, with_line: bool, as_json:
     fen = parse_fen(text)
     game = Game(1, 1, start=fen, board=fen.board.copy())
     arbiter = replay(game, game_run.adjudicator.options)
-    with game_run.solver_watch.line:
+    with game_run.solver_watch.progress_line:
         outcome = game_run.adjudicator.outcome_of(game, arbiter)
     report = _make_report(game_run, arbiter, outcome, with_line)
     if note := fen.note(arbiter.settings.variant):
@@ -132,7 +132,7 @@ def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
         raw, outcome = game.raw, game.outcome
         if raw.empty:
             continue
-        watch.line.clear()
+        watch.progress_line.clear()
         result = read_game(raw).result if outcome is None else outcome.recorded
         document = FileGameDocument(
             file=file,

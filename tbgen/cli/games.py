@@ -19,7 +19,8 @@ from tbgen.cli.options import (
     TableDirectory,
     WholeNumber,
 )
-from tbgen.cli.solver_options import SolvingOptions, SourceOptions, Watch
+from tbgen.cli.solver_options import SolvingOptions, SourceOptions
+from tbgen.cli.solver_watch import Watch
 from tbgen.cli.streams import say
 from tbgen.documents import UNSET, Document, UnsetType
 from tbgen.errors import UsageError
@@ -161,7 +162,8 @@ class GameRun(Struct, frozen=True):
             with self._open(path, collector) as (_, games):
                 for game_count, _ in enumerate(games, 1):
                     if game_count % _GAMES_BETWEEN_UPDATES == 0:
-                        watch.line.show(f"collecting positions to solve: {number(len(to_solve.jobs))} so far")
+                        collected_text = f"{number(len(to_solve.jobs))} so far"
+                        watch.progress_line.show(f"collecting positions to solve: {collected_text}")
         watch.work_on(to_solve.jobs)
         if self.fate is not None:
             watch.raise_interrupt()
@@ -182,14 +184,14 @@ class GameRun(Struct, frozen=True):
                     self._report(game)
                     if game_count % _GAMES_BETWEEN_UPDATES == 0:
                         remaining_text = _remaining_text(source, time.monotonic() - start)
-                        self.solver_watch.line.show(f"{counted(game_count, 'game')}{remaining_text}")
+                        self.solver_watch.progress_line.show(f"{counted(game_count, 'game')}{remaining_text}")
                 yield game
 
     @contextmanager
     def _open(self, path: str, adjudicator: Adjudicator) -> Iterator[tuple[PgnSource, Iterator[TaggedGame]]]:
         """Open one of the files. If there are several, messages about its games begin with its name."""
         self.solver_watch.file_prefix = f"{path}, " if len(self.files) > 1 else ""
-        with self.solver_watch.line, open_for_reading(path) as source:
+        with self.solver_watch.progress_line, open_for_reading(path) as source:
             yield source, tag_games(source, adjudicator, jobs=self.jobs, raises=self.fate is not None)
 
     def _report(self, game: TaggedGame) -> None:
@@ -233,7 +235,7 @@ class GameRun(Struct, frozen=True):
                 self._say(prefix + remark)
 
     def _say(self, remark: str) -> None:
-        self.solver_watch.line.clear()
+        self.solver_watch.progress_line.clear()
         say(f"tbgen: {remark}")
 
     def say_remarks(self) -> None:

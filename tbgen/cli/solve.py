@@ -40,7 +40,8 @@ from tbgen.cli.options import (
     command,
 )
 from tbgen.cli.probe import positions_of
-from tbgen.cli.solver_options import SourceOptions, Watch
+from tbgen.cli.solver_options import SourceOptions
+from tbgen.cli.solver_watch import Watch
 from tbgen.cli.streams import batches_of_lines, print_document, say
 from tbgen.documents import UNSET, Document, EndsDocument, Plies, UnsetType
 from tbgen.errors import TbgenError, UsageError, quote
@@ -244,7 +245,7 @@ class PositionBatch:
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
                 self._report(position_number, PositionErrorDocument(text, str(error), error.code))
-        with solver_watch.line as line:
+        with solver_watch.progress_line as line:
             for finished_job in solver.work_on([entries[0][1] for entries in jobs.values()]):
                 line.clear()
                 for position_number, job in jobs[finished_job.state]:

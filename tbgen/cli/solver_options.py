@@ -1,23 +1,20 @@
-"""Solving the final positions of games: options, the solver, and its progress."""
+"""Options for solving the final positions of games, and the solver that they describe."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tbgen.beyond.extra_sources import ExtraSources
-from tbgen.board.scoring import ANYTHING, ScoreInterval
 from tbgen.board.variant import Variant
-from tbgen.cli.bars import ProgressLine, stage_text
 from tbgen.cli.options import CellDirectory, OptionGroup, PositiveCount, Setting, Size, SyzygyFiles, Time
+from tbgen.cli.solver_watch import Watch, summary
 from tbgen.cli.streams import say
-from tbgen.errors import UsageError, printable
-from tbgen.progress import SolveCounts, SolveStage
-from tbgen.text import counted, duration, number
+from tbgen.errors import UsageError
 
 if TYPE_CHECKING:
-    from tbgen.beyond.jobs import Job, Solver
+    from tbgen.beyond.jobs import Solver
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,11 @@ class SolvingOptions(OptionGroup):
     solve_cells: CellDirectory
 
     @contextmanager
-    def watch(self, variant: Variant, sources: ExtraSources) -> Iterator["Watch"]:
+    def watch(self, variant: Variant, sources: ExtraSources) -> Iterator[Watch]:
         """Yield a watch, with a solver if the options ask for one. Print a summary at the end.
 
-        :param sources: exit sources that the solver may use. Referees use Syzygy files as well.
+        :param sources: exit sources that the solver may use. Syzygy files also serve referees, so they may be
+            given without ``--solve``.
 
         :raises UsageError: if the options contradict each other, or do not fit the variant.
         :raises TbgenError: if the file of results cannot be read or written.
@@ -71,7 +69,9 @@ class SolvingOptions(OptionGroup):
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
         watch = Watch()
-        with self._open_solver(watch, sources) if self.solve else nullcontext() as watch.solver:
+        with ExitStack() as stack:
+            if self.solve:
+                watch.solver = stack.enter_context(self._open_solver(watch, sources))
             try:
                 try:
                     yield watch
@@ -86,7 +86,7 @@ class SolvingOptions(OptionGroup):
             say(f"tbgen: {summary(counts)}")
 
     @contextmanager
-    def _open_solver(self, watch: "Watch", sources: ExtraSources) -> Iterator["Solver"]:
+    def _open_solver(self, watch: Watch, sources: ExtraSources) -> Iterator["Solver"]:
         """Yield the solver of :meth:`watch`. Without it, a command loads no module of the solver."""
         from tbgen.beyond.budget import Budget
         from tbgen.beyond.jobs import FIRST_SECONDS
@@ -106,85 +106,3 @@ class SolvingOptions(OptionGroup):
         file = self.solve_results
         with nullcontext() if file is None else open_results(file) as results:
             yield resources.make_solver(results, watch.show, watch.store_interrupt)
-
-
-class Watch:
-    """Shows on stderr the progress of a solver, if there is one, and stores an interrupt."""
-
-    def __init__(self) -> None:
-        self.line = ProgressLine()
-        self.solver: Solver | None = None
-        self.file_prefix = ""
-        """Prefix of the number of a game: the name of its file if there are several files, else empty."""
-        self.game = ""
-        """The current game, in words."""
-        self._interrupt: KeyboardInterrupt | None = None
-
-    @property
-    def counts(self) -> SolveCounts:
-        """The counts of the games whose positions are solved."""
-        return SolveCounts() if self.solver is None else self.solver.counts
-
-    def set_game(self, game_number: int, tags: Mapping[str, str]) -> None:
-        """Set the current game, given its number in the current file."""
-        white, black, round_tag = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
-        prefix = "" if round_tag in ("", "?", "-") else f"round {round_tag}, "
-        self.game = f"{self.file_prefix}game {game_number} ({prefix}{white} - {black})"
-
-    def store_interrupt(self, interrupt: KeyboardInterrupt) -> None:
-        """Store an interrupt that has ended the work on a position; :meth:`raise_interrupt` raises it."""
-        self._interrupt = interrupt
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether an interrupt has been stored. If so, no further game is started."""
-        return self._interrupt is not None
-
-    def work_on(self, jobs: Iterable["Job"]) -> None:
-        """Solve the positions of jobs, in the order that the solver chooses."""
-        solver = self.solver
-        if solver is None:
-            return
-        with self.line:
-            for _ in solver.work_on(jobs):
-                pass
-        if self.interrupted:
-            for job in solver.interrupted:
-                proved = solver.result_of(job)
-                self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
-
-    @staticmethod
-    def say_proved(name: str, bounds: ScoreInterval) -> None:
-        """Print the bounds proved so far for a position whose solving was interrupted."""
-        say(f"tbgen: {name}: the value is {bounds.description} by what is proved so far")
-
-    def raise_interrupt(self) -> None:
-        """Raise the stored interrupt, if there is one.
-
-        :raises KeyboardInterrupt: if an interrupt has been stored.
-        """
-        if self._interrupt is not None:
-            raise self._interrupt
-
-    def show(self, stage: SolveStage) -> None:
-        """Show the progress of the current position."""
-        turn = None if self.solver is None else self.solver.turn
-        name = self.game if turn is None else turn.job.name
-        text = f"solving {name or 'the position'}"
-        if turn is not None:
-            text += f", {number(turn.number)} of {number(turn.job_count)}"
-            if turn.seconds_left is not None:
-                text += f", about {duration(turn.seconds_left)} left"
-        self.line.show(f"{text}: {stage_text(stage)}")
-
-
-def summary(counts: SolveCounts) -> str:
-    """Return the counts of the games to solve, in words."""
-    parts = (
-        (counts.solved, f"worked on for {duration(counts.seconds)}"),
-        (counts.known, "solved before"),
-        (counts.refused, "unsolvable"),
-        (counts.out_of_time, "not begun within the time of --solve-total"),
-    )
-    text = ", ".join(f"{number(count)} {status}" for count, status in parts if count)
-    return f"positions of {counted(counts.asked, 'stopped game')} that no table holds: {text}"
