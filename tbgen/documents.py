@@ -40,7 +40,7 @@ __all__ = [
     "to_builtins",
 ]
 
-Bound = TypeVar("Bound")
+Value = TypeVar("Value")
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -65,9 +65,9 @@ def from_builtins(builtins: Any, struct: type[AnyStruct]) -> AnyStruct:
     return msgspec.convert(builtins, struct, strict=False, dec_hook=_parsed)
 
 
-def decoder(types: Any) -> msgspec.json.Decoder[Any]:
+def decoder(document_type: Any) -> msgspec.json.Decoder[Any]:
     """Return a decoder of JSON, in which strings also stand for scores and other values that have a text."""
-    return msgspec.json.Decoder(types, dec_hook=_parsed)
+    return msgspec.json.Decoder(document_type, dec_hook=_parsed)
 
 
 def encoded(document: Any) -> bytes:
@@ -94,7 +94,8 @@ def schema_components(types: Iterable[Any], ref_template: str) -> tuple[tuple[An
 def attribute_docstrings(owner: type | ModuleType) -> list[tuple[list[str], str]]:
     """Return the attributes of a class, or the constants of a module, with the docstrings that follow them.
 
-    A docstring also describes the attributes directly before that have none; those at the end may have none.
+    A docstring also describes the attributes directly before that have none. Attributes at the end without a
+    docstring are returned with an empty one.
     """
     tree = ast.parse(dedent(getsource(owner))).body
     body = tree[0].body if isinstance(tree[0], ast.ClassDef) else tree
@@ -129,7 +130,10 @@ def _builtin(value: object) -> float | str:
 def _parsed(value_type: type, builtin: Any) -> Any:
     """Return a value of a type that msgspec does not support; most such types have a method ``parse``."""
     if value_type is Fraction:
-        return Fraction(builtin)
+        try:
+            return Fraction(builtin)
+        except ZeroDivisionError as error:
+            raise ValueError(str(error)) from None
     return Path(expanduser(builtin)) if value_type is Path else _cached_parse(value_type, builtin)
 
 
@@ -177,8 +181,8 @@ class Document(Struct, forbid_unknown_fields=True):
         return document
 
 
-class EndsDocument(Document, Generic[Bound]):
+class EndsDocument(Document, Generic[Value]):
     """A value for each bound of an interval."""
 
-    lower: Bound
-    upper: Bound
+    lower: Value
+    upper: Value

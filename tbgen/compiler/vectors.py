@@ -14,7 +14,7 @@ from numba.core.imputils import RefType, iternext_impl, lower_builtin
 from numba.extending import register_model
 
 LANES: Final = 64
-WORD, _BYTE, _INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
+WORD, _BYTE, _INT32 = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 
 def number_type(numba_type: Any) -> Any:
@@ -36,7 +36,7 @@ class LaneCall:
         self._lanes = lanes
 
     def pointer(self, array: int, offset: Any) -> Any:
-        """Return a pointer to elements of a contiguous array, beginning at ``offset``, as one vector."""
+        """Return a pointer to the vector of array elements that begins at ``offset``."""
         data = self._context.make_array(self._types[array])(
             self._context, self.builder, self.args[array]
         ).data
@@ -59,14 +59,16 @@ class LaneCall:
         pointer = self.pointer(array, offset)
         self.builder.store(change(self._load(pointer)), pointer, align=1)
 
-    def broadcast(self, value: int, array: int) -> Any:
-        """Return a vector with the number ``value`` in all lanes, converted to the type of ``array``."""
+    def broadcast(self, value_index: int, array: int) -> Any:
+        """Return a vector with an argument's number in all lanes, converted to the element type of
+        ``array``."""
+        value_type = number_type(self._types[value_index])
         dtype = self._types[array].dtype
-        element = self._context.cast(self.builder, self.args[value], number_type(self._types[value]), dtype)
-        one = ir.Constant(ir.VectorType(element.type, 1), ir.Undefined)
-        first = self.builder.insert_element(one, element, _INDEX(0))
-        places = ir.Constant(ir.VectorType(_INDEX, self._lanes), [0] * self._lanes)
-        return self.builder.shuffle_vector(first, one, places)
+        element = self._context.cast(self.builder, self.args[value_index], value_type, dtype)
+        undefined = ir.Constant(ir.VectorType(element.type, 1), ir.Undefined)
+        single_lane = self.builder.insert_element(undefined, element, _INT32(0))
+        zero_indices = ir.Constant(ir.VectorType(_INT32, self._lanes), [0] * self._lanes)
+        return self.builder.shuffle_vector(single_lane, undefined, zero_indices)
 
     def lane_mask(self, word: int) -> Any:
         """Return a vector of 64 truth values from the bits of a word.
@@ -76,7 +78,7 @@ class LaneCall:
         """
         builder = self.builder
         mask_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
-        indices = ir.Constant(ir.VectorType(_INDEX, LANES), [lane // 8 for lane in range(LANES)])
+        indices = ir.Constant(ir.VectorType(_INT32, LANES), [lane // 8 for lane in range(LANES)])
         lanes = ir.VectorType(_BYTE, LANES)
         lane_bytes = builder.shuffle_vector(mask_bytes, mask_bytes, indices)
         tested = builder.and_(lane_bytes, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
@@ -89,11 +91,14 @@ class LaneCall:
         return self.builder.bitcast(satisfied, ir.IntType(self._lanes))
 
 
-def code_generator(write: Callable[[LaneCall], Any], lanes: int = LANES) -> Callable[..., Any]:
-    """Return a code generator for numba. ``write`` generates the code and returns the value of the call."""
+def code_generator(generate: Callable[[LaneCall], Any], lanes: int = LANES) -> Callable[..., Any]:
+    """Return a code generator for numba.
+
+    :param generate: generates the code, and returns the value of the call.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = write(LaneCall(context, builder, signature, args, lanes))
+        value = generate(LaneCall(context, builder, signature, args, lanes))
         return context.get_dummy_value() if value is None else value
 
     return codegen
@@ -110,15 +115,16 @@ def prefetch_generator(writes: bool) -> Callable[..., Any]:
     :param writes: whether the element will be written.
     """
 
-    def write(call: LaneCall) -> None:
+    def generate(call: LaneCall) -> None:
         builder = call.builder
-        bits = ir.IntType(32)
         pointer = builder.bitcast(call.pointer(0, call.args[1]), _BYTE.as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, bits, bits, bits])
-        function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, bits(int(writes)), bits(2), bits(1)])
+        function_type = ir.FunctionType(ir.VoidType(), [pointer.type, _INT32, _INT32, _INT32])
+        insert = cast(Any, cgutils).get_or_insert_function
+        function = insert(builder.module, function_type, "llvm.prefetch.p0")
+        # The last arguments are the locality, from 0 to 3, and the kind of cache: 1 for data.
+        builder.call(function, [pointer, _INT32(int(writes)), _INT32(2), _INT32(1)])
 
-    return code_generator(write)
+    return code_generator(generate)
 
 
 class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]

@@ -137,39 +137,39 @@ def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
     """Decrement the elements of ``counts`` that ``bits`` selects; return the positions whose counts are now
     0."""
 
-    def write(call: LaneCall) -> Any:
+    def generate(call: LaneCall) -> Any:
         # A true value, sign-extended, is -1.
         before = call.load(0)
         now = call.builder.add(before, call.builder.sext(call.lane_mask(2), before.type))
         call.update(0, call.args[1], lambda _: now)
         return call.builder.and_(call.compare("==", now, ir.Constant(now.type, None)), call.args[2])
 
-    return types.uint64(counts, types.int64, types.uint64), code_generator(write)
+    return types.uint64(counts, types.int64, types.uint64), code_generator(generate)
 
 
 @intrinsic
 def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> Any:
     """Add an amount to the elements that ``bits`` selects."""
 
-    def write(call: LaneCall) -> None:
+    def generate(call: LaneCall) -> None:
         amounts = call.broadcast(3, 0)
         addends = call.builder.select(call.lane_mask(2), amounts, ir.Constant(amounts.type, None))
         call.update(0, call.args[1], lambda before: call.builder.add(before, addends))
 
-    return types.void(array, types.int64, types.uint64, number_type(amount)), code_generator(write)
+    return types.void(array, types.int64, types.uint64, number_type(amount)), code_generator(generate)
 
 
 @intrinsic
 def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> Any:
     """Set the elements that ``bits`` selects to a value; return the positions that had a different value."""
 
-    def write(call: LaneCall) -> Any:
+    def generate(call: LaneCall) -> Any:
         before = call.load(0)
         values = call.broadcast(3, 0)
         call.update(0, call.args[1], lambda _: call.builder.select(call.lane_mask(2), values, before))
         return call.builder.and_(call.compare("!=", before, values), call.args[2])
 
-    return types.uint64(array, types.int64, types.uint64, number_type(value)), code_generator(write)
+    return types.uint64(array, types.int64, types.uint64, number_type(value)), code_generator(generate)
 
 
 @intrinsic
@@ -179,34 +179,34 @@ def move(typing_context: Any, target: Any, target_first: Any, source: Any, first
     The 64 elements begin at index ``first`` of ``source`` and at index ``target_first`` of ``target``.
     """
 
-    def write(call: LaneCall) -> None:
+    def generate(call: LaneCall) -> None:
         after = call.load(2)
         call.update(0, call.args[1], lambda before: call.builder.select(call.lane_mask(4), after, before))
 
-    return types.void(target, types.int64, source, types.int64, types.uint64), code_generator(write)
+    return types.void(target, types.int64, source, types.int64, types.uint64), code_generator(generate)
 
 
 @intrinsic
 def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
     """Return the positions whose elements equal ``value``."""
 
-    def write(call: LaneCall) -> Any:
+    def generate(call: LaneCall) -> Any:
         return call.compare("==", call.load(0), call.broadcast(2, 0))
 
-    return types.uint64(array, types.int64, number_type(value)), code_generator(write)
+    return types.uint64(array, types.int64, number_type(value)), code_generator(generate)
 
 
 @intrinsic
 def in_range(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
     """Return the positions whose unsigned elements are between ``least`` and ``most``, inclusive."""
 
-    def write(call: LaneCall) -> Any:
+    def generate(call: LaneCall) -> Any:
         elements = call.load(0)
         above = call.compare(">=", elements, call.broadcast(2, 0))
         below = call.compare("<=", elements, call.broadcast(3, 0))
         return call.builder.and_(above, below)
 
-    return types.uint64(array, types.int64, number_type(least), number_type(most)), code_generator(write)
+    return types.uint64(array, types.int64, number_type(least), number_type(most)), code_generator(generate)
 
 
 @intrinsic
@@ -227,11 +227,11 @@ def same(typing_context: Any, array: Any, first: Any, other: Any, other_first: A
 def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
     """Invert all bits of the elements that ``bits`` selects."""
 
-    def write(call: LaneCall) -> None:
+    def generate(call: LaneCall) -> None:
         builder = call.builder
         call.update(0, call.args[1], lambda old: builder.xor(old, builder.sext(call.lane_mask(2), old.type)))
 
-    return types.void(array, types.int64, types.uint64), code_generator(write)
+    return types.void(array, types.int64, types.uint64), code_generator(generate)
 
 
 @intrinsic
@@ -254,7 +254,7 @@ def weigh_all(
     exclusive or.
     """
 
-    def write(call: LaneCall) -> None:
+    def generate(call: LaneCall) -> None:
         builder = call.builder
         begin = ir.Constant(ir.IntType(64), 0)
         mask = call.lane_mask(3)
@@ -273,4 +273,4 @@ def weigh_all(
         call.update(2, begin, lambda before: updated_depths(">", before))
 
     arguments = best, min_depth, max_depth, types.uint64, value, depth, types.int64, number_type(value_mask)
-    return types.void(*arguments), code_generator(write)
+    return types.void(*arguments), code_generator(generate)

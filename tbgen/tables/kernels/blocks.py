@@ -82,11 +82,11 @@ NO_FUNCTION = -1
 def _count_at_most(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
     """Number of elements not above ``most`` among ``SEARCH_WIDTH`` elements of an array from ``first`` on."""
 
-    def write(call: LaneCall) -> Any:
+    def generate(call: LaneCall) -> Any:
         counted = call.builder.ctpop(call.compare("<=", call.load(0), call.broadcast(2, 0)))
         return call.builder.zext(counted, WORD)
 
-    return types.int64(array, types.int64, types.int64), code_generator(write, SEARCH_WIDTH)
+    return types.int64(array, types.int64, types.int64), code_generator(generate, SEARCH_WIDTH)
 
 
 @intrinsic
@@ -94,11 +94,11 @@ def _find_equal(typing_context: Any, array: Any, first: Any, number: Any) -> Any
     """Place of the first element equal to ``number`` among ``SEARCH_WIDTH`` elements of an array from
     ``first`` on; ``SEARCH_WIDTH`` if there is none."""
 
-    def write(call: LaneCall) -> Any:
+    def generate(call: LaneCall) -> Any:
         equal = call.compare("==", call.load(0), call.broadcast(2, 0))
         return call.builder.zext(call.builder.cttz(equal, ir.IntType(1)(0)), WORD)
 
-    return types.int64(array, types.int64, types.int64), code_generator(write, SEARCH_WIDTH)
+    return types.int64(array, types.int64, types.int64), code_generator(generate, SEARCH_WIDTH)
 
 
 @inlined

@@ -61,11 +61,11 @@ def _between(typing_context: Any, codes: Any, first: Any, low: Any, high: Any) -
     """A uint64 whose bits mark, among 64 bytes of an array from index ``first`` on, those from ``low`` to
     ``high``."""
 
-    def write(call: Any) -> Any:
+    def generate(call: Any) -> Any:
         above = call.compare(">=", call.load(0), call.broadcast(2, 0))
         return call.builder.and_(above, call.compare("<=", call.load(0), call.broadcast(3, 0)))
 
-    return types.uint64(codes, types.int64, types.int64, types.int64), code_generator(write)
+    return types.uint64(codes, types.int64, types.int64, types.int64), code_generator(generate)
 
 
 @inlined
@@ -85,11 +85,11 @@ def between(codes: NDArray[np.uint8], start: int, low: int, high: int) -> Bitboa
 def count_in(typing_context: Any, counts: Any, first: Any, positions: Any) -> Any:
     """Add 1 to the elements of ``counts``, uint8, from index ``first`` on, for these positions."""
 
-    def write(call: Any) -> None:
+    def generate(call: Any) -> None:
         mask = call.lane_mask(2)
         call.update(0, call.args[1], lambda old: call.builder.add(old, call.builder.zext(mask, old.type)))
 
-    return types.void(counts, types.int64, types.uint64), code_generator(write)
+    return types.void(counts, types.int64, types.uint64), code_generator(generate)
 
 
 @intrinsic
@@ -101,7 +101,7 @@ def raise_to(
     Both are int32. The grades begin at index ``first``. If ``flip`` is -1, not 0, their bits are flipped.
     """
 
-    def write(call: Any) -> None:
+    def generate(call: Any) -> None:
         builder = call.builder
         mask = call.lane_mask(5)
         new = builder.xor(call.load(2), call.broadcast(4, 2))
@@ -112,17 +112,17 @@ def raise_to(
         call.update(0, call.args[1], best_of)
 
     arguments = types.int64, types.int64, types.uint64
-    return types.void(best, types.int64, grades, *arguments), code_generator(write)
+    return types.void(best, types.int64, grades, *arguments), code_generator(generate)
 
 
 @intrinsic
 def copy_row(typing_context: Any, row: Any, start: Any, grades: Any, first: Any) -> Any:
     """Copy 64 grades from index ``first`` on to ``row``, int32, from index ``start`` on."""
 
-    def write(call: Any) -> None:
+    def generate(call: Any) -> None:
         call.builder.store(call.load(2), call.pointer(0, call.args[1]), align=1)
 
-    return types.void(row, types.int64, grades, types.int64), code_generator(write)
+    return types.void(row, types.int64, grades, types.int64), code_generator(generate)
 
 
 @inlined

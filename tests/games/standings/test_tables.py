@@ -6,14 +6,17 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import ValidationError
 
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
 from tbgen.games.standings.elo import Anchor
 from tbgen.games.standings.json_files import StandingsDocument
 from tbgen.games.standings.knockout import Duel
+from tbgen.games.standings.players import Results
 from tbgen.games.standings.render import comma_separated, text_lines
 from tbgen.games.standings.table import Column, StandingsTable, make_show
 from tbgen.games.standings.tables import KEYS, overview_keys, tables
@@ -91,6 +94,8 @@ def test_the_document_has_what_tables_show_and_is_read_as_it_is_written() -> Non
     found = replace(found, sprt=found.test(0, 5))
     told = json.loads(json.dumps(StandingsDocument.of_standings(found).builtins(), allow_nan=False))
     assert json.loads(json.dumps(StandingsDocument.read(told).builtins())) == told
+    with pytest.raises(ValidationError, match="points"):
+        Results.read({"games": 1, "points": "1/0", "wins": 1, "draws": 0, "losses": 0})
     names = {"player": "name", "result": "value", "elo_margin": "elo", "los": "elo"}
     for part, key in (("games", "games"), ("players", "standings")):
         (table,) = tables(found, {key})
