@@ -103,7 +103,7 @@ class LeafLookups:
         while not self._closed.wait(_POLL_SECONDS):
             answer_count = int(control[control_index.ANSWERS])
             request_count = int(control[control_index.REQUESTS])
-            if answer_count < request_count and tables.is_loading_done:
+            if answer_count < request_count and tables.try_loading():
                 requests = work.requests[np.arange(answer_count, request_count) % len(work.requests)]
                 _, rows = np.unique(requests[:, columns.KEY], return_index=True)
                 self._answer(requests[rows], tables)

@@ -30,9 +30,8 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.tables.look_up_warmup import ensure_compiled
 from tbgen.text import counted
 
-_MAX_OCCURRENCES = 3
+_MAX_OCCURRENCES: Final = 3
 """A position that occurs this many times ends the game."""
-
 _POLL_SECONDS: Final = 0.02
 """Interval at which the timer is checked."""
 _MAX_LINE_PLIES: Final = 1000
@@ -106,10 +105,10 @@ class EngineTables:
     """
 
     def __init__(self, directories: Sequence[Path], say: Callable[[str], None]) -> None:
-        self._base = open_tablebase(*directories)
-        self.directories = self._base.directories
+        self._tablebase = tablebase = open_tablebase(*directories)
+        self.directories = tablebase.directories
         """The directories that contain the tables."""
-        self.materials = frozenset(material for material in self._base.materials if not material.is_described)
+        self.materials = frozenset(material for material in tablebase.materials if not material.is_described)
         """The materials that have a table, without described men."""
         self._say = say
         self._reported: set[str] = set()
@@ -145,15 +144,17 @@ class EngineTables:
             self._load_code(ensure_compiled, ((board, position_score(board)) for board in boards))
 
     def close(self) -> None:
-        """Wait until other threads have finished reading. Block further reads, which would delay the exit."""
+        """Wait until other threads have finished reading, and let no thread read afterwards.
+
+        Reads would delay the exit.
+        """
         self._read_lock.acquire()
 
-    @property
-    def is_loading_done(self) -> bool:
-        """Whether loading the code of :meth:`values` has succeeded or failed. Reading this starts loading."""
+    def try_loading(self) -> bool:
+        """Start to load the code of :meth:`values`; return whether loading has succeeded or failed."""
         self.load()
-        code = self._kernels.get(ensure_compiled)
-        return code is not None and code.done()
+        loading = self._kernels.get(ensure_compiled)
+        return loading is not None and loading.done()
 
     def values(
         self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
@@ -168,7 +169,7 @@ class EngineTables:
         if not is_ready(self._kernels.get(ensure_compiled)):
             return None
         with self._reading(Material.of_sides(white_men, black_men)[0]) as readable, self._read_lock:
-            return self._base.probe_arrays(men, squares, side, accrued) if readable else None
+            return self._tablebase.probe_arrays(men, squares, side, accrued) if readable else None
         return None
 
     def look_up(self, game: SearchGame) -> tuple[GScore, int | None] | None:
@@ -180,9 +181,9 @@ class EngineTables:
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
         with self._reading(Material.of_board(board)[0]) as readable:
-            code = self._load_needed_code(game) if readable else None
-            if readable and (code is None or is_ready(code)):
-                result = self._base.probe(board, game.accrued)
+            loading = self._load_needed_code(game) if readable else None
+            if readable and (loading is None or is_ready(loading)):
+                result = self._tablebase.probe(board, game.accrued)
                 return (result.value, result.depth) if _is_in_time(game, result.value, result.depth) else None
         return None
 
@@ -210,11 +211,11 @@ class EngineTables:
             return None
         material, _ = Material.of_board(board)
         if material not in self.materials:
-            self._say_once(MissingTableError(material.name, self._base.directory))
+            self._say_once(MissingTableError(material.name, self._tablebase.directory))
             return None
-        code = self._load_needed_code(game)
-        while code and not is_ready(code):
-            if timer.is_half_over() or (code.done() and not is_ready(code)):
+        loading = self._load_needed_code(game)
+        while loading and not is_ready(loading):
+            if timer.is_half_over() or (loading.done() and not is_ready(loading)):
                 self._say("the code that reads this table is not ready: searching instead")
                 return None
             time.sleep(_POLL_SECONDS)
@@ -228,7 +229,7 @@ class EngineTables:
         """Return advice on each allowed move, best first; empty if tables do not cover all legal moves."""
         moves = list[RankedMove]()
         with suppress(TbgenError):
-            moves = [move for move in self._base.moves(game.live, game.accrued) if move.move in choices]
+            moves = [move for move in self._tablebase.moves(game.live, game.accrued) if move.move in choices]
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in moves]
 
     def line(
@@ -249,7 +250,7 @@ class EngineTables:
         game.play(line[0])
         with suppress(TbgenError):
             while game.accrued != best.value and len(line) < _MAX_LINE_PLIES and not timer.lines_are_due():
-                ply = self._base.next_move(game.live, game.accrued, patience=is_patient)
+                ply = self._tablebase.next_move(game.live, game.accrued, patience=is_patient)
                 if ply is None:
                     break
                 line.append(ply.move)
@@ -262,26 +263,27 @@ class EngineTables:
         self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer, prefer_tempting: bool
     ) -> Advice | None:
         board, accrued = game.live, game.accrued
-        moves = self._base.moves(board, accrued)
+        moves = self._tablebase.moves(board, accrued)
         ranked_moves = [move for move in moves if move.move in choices]
         choice: RankedMove | None = ranked_moves[0]
         value = ranked_moves[0].value
-        best = [move for move in ranked_moves if move.value == value]
-        if value != accrued and any(move.depth is None for move in best):
+        best_moves = [move for move in ranked_moves if move.value == value]
+        if value != accrued and any(move.depth is None for move in best_moves):
             deadline = timer.elapsed + _MAX_DEPTH_SECONDS
             choice = None
             if len(ranked_moves) == len(moves):
-                choice = self._base.next_move(
+                choice = self._tablebase.next_move(
                     board, accrued, patience=lambda: not timer.is_half_over() and timer.elapsed < deadline
                 )
             if choice is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
-                return Advice(_least_repeated_moves(game, [move.move for move in best]), value, value)
+                return Advice(_least_repeated_moves(game, [move.move for move in best_moves]), value, value)
         if choice is None:
             return None
         is_worse = value < accrued if board.turn else value > accrued
         has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
         if has_time and (value == accrued or (is_worse and prefer_tempting and value.rank)):
-            choice = self._most_tempting_of(game, [move for move in best if move.depth is not None]) or choice
+            tempting_moves = [move for move in best_moves if move.depth is not None]
+            choice = self._most_tempting_of(game, tempting_moves) or choice
         depth = _depth(game, value, choice.depth or 0)
         return Advice.of(choice.move, value, depth) if _is_in_time(game, value, depth) else None
 
@@ -294,7 +296,8 @@ class EngineTables:
             game.pop()
             scores.append(move.accrued)
         answers = [
-            [] if isinstance(reply, TbgenError) else reply for reply in self._base.moves_many(boards, scores)
+            [] if isinstance(reply, TbgenError) else reply
+            for reply in self._tablebase.moves_many(boards, scores)
         ]
         return most_tempting_move(game, moves, answers) if moves else None
 
@@ -332,12 +335,13 @@ class EngineTables:
             for board, accrued in states:
                 try:
                     with self._read_lock:
-                        self._base.get(board, accrued)
+                        self._tablebase.get(board, accrued)
                         if for_arrays:
-                            men = board.piece_map()
+                            piece_map = board.piece_map()
+                            letters = "".join(man.symbol() for man in piece_map.values())
                             side = [int(not board.turn)]
-                            letters = "".join(man.symbol() for man in men.values())
-                            self._base.probe_arrays(letters, [list(men)], side, [position_score(board).code])
+                            score = [position_score(board).code]
+                            self._tablebase.probe_arrays(letters, [list(piece_map)], side, score)
                 except TbgenError as error:  # the code is ready nevertheless, for other tables
                     self._say_once(error)
                 else:
@@ -351,7 +355,7 @@ class EngineTables:
     def _derives(self, material: Material) -> bool:
         """Return whether look-ups in a table need compiled code; False if the table cannot be read."""
         with suppress(TbgenError):
-            return material in self.materials and self._base.table_file(material).info.derives
+            return material in self.materials and self._tablebase.table_file(material).info.derives
         return False
 
     def _say_once(self, error: TbgenError) -> None:
@@ -406,4 +410,4 @@ def _least_repeated_moves(game: SearchGame, moves: Sequence[chess.Move]) -> tupl
         game.play(move)
         occurrences.append(game.occurrences)
         game.pop()
-    return tuple(move for move, times in zip(moves, occurrences, strict=True) if times == min(occurrences))
+    return tuple(move for move, count in zip(moves, occurrences, strict=True) if count == min(occurrences))

@@ -130,7 +130,7 @@ def test_requests_from_before_the_tables_are_ready_are_answered_later(
     leaves.wait(print)
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):
-        monkeypatch.setattr(EngineTables, "is_loading_done", loaded)
+        monkeypatch.setattr(EngineTables, "try_loading", [lambda _: False, lambda _: True][loaded])
         patience = 600.0 if loaded else 0.01
         search = CompiledSearch(arbiter, moves, work, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)

@@ -22,6 +22,7 @@ from tbgen.engine.kernels.board import (
     BLACKS,
     KING_MOVE_COUNT,
     KINGS,
+    NULL,
     PAWNS,
     RANK,
     TURN,
@@ -42,19 +43,25 @@ _TURN_CENTIPAWNS = 10
 """Bonus for the side to move, in centipawns."""
 _BISHOP_PAIR_CENTIPAWNS = 30
 _DRIVING_LEAD = 200
-"""Lead in centipawns above which a side tries to drive the other king to the edge."""
-_EDGE_BONUS, _APPROACH_BONUS = 10, 4
-"""Centipawns for each step of the weaker side's king away from the centre, and for each step by which the
-kings are closer together."""
+"""Lead in centipawns above which a side tries to drive the other king to the edge. A lead that is at least as
+large is clear."""
+_EDGE_BONUS = 10
+"""Centipawns for each step of the weaker side's king away from the centre."""
+_APPROACH_BONUS = 4
+"""Centipawns for each step by which the kings are closer together."""
 _WINNING_LEAD = 400
 """Lead in pieces, in centipawns, below which a side without pawns hardly ever wins."""
 _MAX_ACCRUED_PERCENT = 90
 """Without pawns and without a clear lead, the accrued score's weight is doubled, up to this percentage."""
-_GOOD_SCORE_PERCENT, _PAWN_DEDUCTION, _MIN_PERCENT = 92, 4, 60
-"""In a drawn game, the weight of a good accrued score, in per cent: the weight without pawns, the deduction
-for each pawn, and the minimum. A score is good if it is at least as good as the hoped-for score."""
+_GOOD_SCORE_PERCENT = 92
+"""Weight, in per cent, of a good accrued score in a drawn game without pawns. A score is good if its rank is
+at most that of the hoped-for score, whoever holds it."""
+_PAWN_DEDUCTION = 4
+"""Deduction from the weight of a good accrued score for each pawn, in per cent."""
+_MIN_PERCENT = 60
+"""Minimum weight, in per cent, of a good accrued score in a drawn game."""
 _POOR_SCORE_PERCENT = 60
-"""Weight, in per cent, of an accrued score that is worse than the hoped-for score, in a drawn game."""
+"""Weight, in per cent, of an accrued score of greater rank than the hoped-for score, in a drawn game."""
 _DRAW_GAIN = 150
 """Centipawns that a side may gain while the game is still drawn."""
 _RESTRICTION_FACTOR = MATE // 8
@@ -87,18 +94,18 @@ def _lead_in_men(rows: Rows, row: int) -> tuple[int, int]:
 
     Also return the lead in pieces alone, with the values of the endgame.
     """
-    early, late, phase, pieces = int64(0), int64(0), int64(0), int64(0)
+    early, late, piece_lead, game_phase = int64(0), int64(0), int64(0), int64(0)
     for kind in range(6):
         for side in range(2):
             sign = 1 - 2 * side
             for square in bits_of(rows[row, kind] & rows[row, WHITES + side]):
                 early += sign * MAN_VALUES[0, side, kind, square]
                 late += sign * MAN_VALUES[1, side, kind, square]
-                phase += PHASE_WEIGHTS[kind]
+                game_phase += PHASE_WEIGHTS[kind]
                 if kind != PAWNS:
-                    pieces += sign * MAN_VALUES[1, side, kind, square]
-    phase = min(phase, TOTAL_PHASE)
-    return (early * phase + late * (TOTAL_PHASE - phase)) // TOTAL_PHASE, pieces
+                    piece_lead += sign * MAN_VALUES[1, side, kind, square]
+    game_phase = min(game_phase, TOTAL_PHASE)
+    return (early * game_phase + late * (TOTAL_PHASE - game_phase)) // TOTAL_PHASE, piece_lead
 
 
 @inlined
@@ -110,17 +117,17 @@ def _bishop_pair_bonus(bishops: Word) -> int:
 @kernel
 def lead(rows: Rows, row: int) -> int:
     """Return White's lead in centipawns."""
-    total, pieces = _lead_in_men(rows, row)
+    total, piece_lead = _lead_in_men(rows, row)
     white, black, pawns, bishops = rows[row, WHITES], rows[row, BLACKS], rows[row, PAWNS], rows[row, BISHOPS]
     total += _bishop_pair_bonus(bishops & white) - _bishop_pair_bonus(bishops & black)
     sign = -1 if rows[row, TURN] else 1
     total += sign * _TURN_CENTIPAWNS
-    if row and not rows[row, AFTER] & np.uint64(2):
-        moves = int64(rows[row, RANK] >> np.uint64(1))
-        prev_moves = int64(rows[row - 1, RANK] >> np.uint64(1))
-        total += sign * _MOVE_CENTIPAWNS * (moves - prev_moves)
+    if row and rows[row, AFTER] != NULL:
+        move_count = int64(rows[row, RANK] >> np.uint64(1))
+        prev_move_count = int64(rows[row - 1, RANK] >> np.uint64(1))
+        total += sign * _MOVE_CENTIPAWNS * (move_count - prev_move_count)
     leading_men = white if total > 0 else black
-    if not pawns & leading_men and abs(pieces) < _WINNING_LEAD:
+    if not pawns & leading_men and abs(piece_lead) < _WINNING_LEAD:
         return total // 4
     if abs(total) > _DRIVING_LEAD:
         ours = lowest(rows[row, KINGS] & leading_men)
@@ -147,9 +154,9 @@ def estimate(rows: Rows, row: int, value_by_rank: Ints) -> int:
 @inlined
 def _restriction(rows: Rows, row: int) -> int:
     """Return the value, for the other side, of the fact that the side to move has few moves."""
-    moves = int64(rows[row, RANK]) >> 1
-    king_moves = int64(rows[row, KING_MOVE_COUNT])
-    return _RESTRICTION_FACTOR // (2 + king_moves) + _RESTRICTION_FACTOR // (2 + moves // 2)
+    move_count = int64(rows[row, RANK]) >> 1
+    king_move_count = int64(rows[row, KING_MOVE_COUNT])
+    return _RESTRICTION_FACTOR // (2 + king_move_count) + _RESTRICTION_FACTOR // (2 + move_count // 2)
 
 
 @kernel
@@ -161,12 +168,12 @@ def estimate_drawn(rows: Rows, row: int, value_by_rank: Ints, root_lead: int, ho
     :param hoped_value: value, from White's point of view, of the score that the engine may still reach.
     """
     gain = lead(rows, row) - root_lead
-    gain = gain - _DRAW_GAIN if gain > _DRAW_GAIN else gain + _DRAW_GAIN if gain < -_DRAW_GAIN else int64(0)
+    gain = max(gain - _DRAW_GAIN, int64(0)) + min(gain + _DRAW_GAIN, int64(0))  # what exceeds _DRAW_GAIN
     accrued_value = score_value(value_by_rank, int64(rows[row, ACCRUED]))
     percent = int64(_POOR_SCORE_PERCENT)
     if abs(accrued_value) >= abs(hoped_value):
         percent = max(_GOOD_SCORE_PERCENT - _PAWN_DEDUCTION * popcount(rows[row, PAWNS]), int64(_MIN_PERCENT))
     restriction = _restriction(rows, row - 1) - _restriction(rows, row)
-    drawn = (percent * accrued_value + (100 - percent) * hoped_value) // 100
-    drawn += -restriction if rows[row, TURN] else restriction
-    return (_HALF_ESTIMATE_LEAD * drawn + _MAX_ESTIMATE * gain) // (abs(gain) + _HALF_ESTIMATE_LEAD)
+    value = (percent * accrued_value + (100 - percent) * hoped_value) // 100
+    value += -restriction if rows[row, TURN] else restriction
+    return (_HALF_ESTIMATE_LEAD * value + _MAX_ESTIMATE * gain) // (abs(gain) + _HALF_ESTIMATE_LEAD)
