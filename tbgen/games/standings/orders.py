@@ -41,60 +41,60 @@ _ORDER_LIST: Final = (
         "tcec",
         OrderBy.CHESS,
         ("direct", "rmobility"),
-        "TCEC's leagues since season 20 (December 2020)",
-        "https://owiki.org/wiki/TCEC_Season_20",
+        rules="TCEC's leagues since season 20 (December 2020)",
+        source="https://owiki.org/wiki/TCEC_Season_20",
     ),
     Order(
         "tcec-s18",
         OrderBy.CHESS,
         ("crashes", "direct", "wins", "sb"),
-        "TCEC's leagues of season 18 (May to July 2020)",
-        "https://en.wikipedia.org/wiki/TCEC_Season_18",
+        rules="TCEC's leagues of season 18 (May to July 2020)",
+        source="https://en.wikipedia.org/wiki/TCEC_Season_18",
     ),
     Order(
         "tcec-s19",
         OrderBy.CHESS,
         ("crashes", "direct", "wins", "sb", "rmobility"),
-        "TCEC's leagues of season 19 (August to October 2020)",
-        "https://en.wikipedia.org/wiki/TCEC_Season_19",
+        rules="TCEC's leagues of season 19 (August to October 2020)",
+        source="https://en.wikipedia.org/wiki/TCEC_Season_19",
     ),
     Order(
         "tcec-qualification",
         OrderBy.CHESS,
         ("sb", "rmobility"),
-        "TCEC's qualification leagues since season 23 (August 2022)",
-        f"{_WIKI}TCEC_Leagues_Season_Rules",
+        rules="TCEC's qualification leagues since season 23 (August 2022)",
+        source=f"{_WIKI}TCEC_Leagues_Season_Rules",
     ),
     Order(
         "tcec-swiss",
         OrderBy.CHESS,
         ("sb", "rmobility", "wins", "direct"),
-        "TCEC Swiss (since 2021)",
-        f"{_WIKI}TCEC_Swiss_rules",
+        rules="TCEC Swiss (since 2021)",
+        source=f"{_WIKI}TCEC_Swiss_rules",
     ),
     Order(
         "tcec-4k",
         OrderBy.CHESS,
         ("direct", "sb", "rmobility", "double-wins", "won-moves", "lost-moves"),
-        "TCEC 4k (May 2023)",
-        f"{_WIKI}TCEC_4k_Rules",
+        rules="TCEC 4k (May 2023)",
+        source=f"{_WIKI}TCEC_4k_Rules",
     ),
     Order(
         "fide-round-robin",
         OrderBy.CHESS,
         ("direct-fide", "wins", "sb", "koya"),
-        "FIDE for round robins (C.02, 13.16.2, 2021)",
-        _FIDE,
+        rules="FIDE for round robins (C.02, 13.16.2, 2021)",
+        source=_FIDE,
     ),
     Order(
         "fide-swiss",
         OrderBy.CHESS,
         ("buchholz-cut1", "buchholz", "sb", "progressive", "direct-fide", "wins", "black-wins"),
-        "FIDE for Swiss events without consistent ratings (C.02, 13.16.4, 2021)",
-        _FIDE,
+        rules="FIDE for Swiss events without consistent ratings (C.02, 13.16.4, 2021)",
+        source=_FIDE,
     ),
 )
-ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ORDER_LIST}
+ORDERS: Final[Mapping[str, Order]] = {order.name: order for order in _ORDER_LIST}
 """The orders by name. The first order is the default."""
 
 
@@ -123,12 +123,11 @@ class Ranking:
 DEFAULT_RANKING: Final = Ranking(ORDERS["percent"])
 
 
-def ranked_players(players: Sequence[Player], breaks: Sequence[Tiebreak], data: TieData) -> list[Player]:
+def ranked_players(players: Sequence[Player], tiebreaks: Sequence[Tiebreak], data: TieData) -> list[Player]:
     """Return the players with their places and their numbers for each tiebreak, best first.
 
-    Each tiebreak is applied once, to the players who are still level after the previous tiebreaks. In the
-    order ``percent``, a player who has met none of the other level players counts as having scored half
-    against them. Numbers are compared exactly. Players who remain level share a place.
+    Each tiebreak is applied once, to the players who are still level after the previous tiebreaks. Numbers
+    are compared exactly. Players who remain level share a place.
     """
     numbers: dict[str, dict[str, Number]] = {player.name: {} for player in players}
 
@@ -143,10 +142,10 @@ def ranked_players(players: Sequence[Player], breaks: Sequence[Tiebreak], data: 
             yield list(group)
 
     groups = [sorted(players, key=lambda player: player.name)]
-    for tiebreak in (data.leading_tiebreak, *breaks):
-        groups = [subgroup for level in groups for subgroup in split(level, tiebreak)]
+    for tiebreak in (data.leading_tiebreak, *tiebreaks):
+        groups = [subgroup for group in groups for subgroup in split(group, tiebreak)]
     ranked: list[Player] = []
-    for level in groups:
+    for group in groups:
         place = len(ranked) + 1
-        ranked += [replace(player, place=place, tiebreaks=numbers[player.name]) for player in level]
+        ranked += [replace(player, place=place, tiebreaks=numbers[player.name]) for player in group]
     return ranked

@@ -108,14 +108,14 @@ class GamesOfPlayer:
         points = sum((seat.points for seat in self.seats), Fraction(self.byes))
         games = len(self.seats) + self.byes
         wins = counts[2] + self.byes
-        return Results(games, points, wins, counts[1], counts[0])
+        return Results(games=games, points=points, wins=wins, draws=counts[1], losses=counts[0])
 
     @cached_property
     def pairs(self) -> PairResults:
         """The results of the pairs."""
-        halves = Counter(one.half_points + other.half_points for one, other in self.seat_pairs)
-        shares = [float((one.points + other.points) / 2) for one, other in self.seat_pairs]
-        return PairResults(shares, [halves[half_points] for half_points in range(5)])
+        pair_counts = Counter(earlier.half_points + later.half_points for earlier, later in self.seat_pairs)
+        shares = [float((earlier.points + later.points) / 2) for earlier, later in self.seat_pairs]
+        return PairResults(shares, [pair_counts[half_points] for half_points in range(5)])
 
     @cached_property
     def held_counts(self) -> Counter[int]:
@@ -173,10 +173,10 @@ class Player(GamesOfPlayer):
 
     def _total(self, scheme: Scheme) -> Fraction | None:
         try:
-            shares = [(seat.is_white, seat.game.points_by(scheme)) for seat in self.seats]
+            sides_and_shares = [(seat.is_white, seat.game.points_by(scheme)) for seat in self.seats]
         except UsageError:
             return None
-        return sum((share if white else 1 - share for white, share in shares), Fraction(self.byes))
+        return sum((share if white else 1 - share for white, share in sides_and_shares), Fraction(self.byes))
 
 
 def players_of(
@@ -192,8 +192,8 @@ def players_of(
     seats: dict[int, tuple[Seat, Seat]] = {}
     for game in games:
         share = game.points_by(scheme)
-        halves = RESULTS.get(game.classical, 1)
-        seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
+        half_points = RESULTS.get(game.classical, 1)
+        seats[id(game)] = Seat(game, True, share, half_points), Seat(game, False, 1 - share, 2 - half_points)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
             players.setdefault(name, Player(name)).seats.append(seat)
     for earlier, later in pairs:
@@ -206,8 +206,8 @@ def players_of(
 def with_byes(players: Sequence[Player], byes: Mapping[str, int] | None = None) -> list[Player]:
     """Return the players with byes.
 
-    :param byes: number of byes by player, where it is not 0; None for as many as make up the difference to
-        the greatest number of games.
+    :param byes: number of byes by player, where it is not 0. None: every player gets the byes that he lacks
+        to the greatest number of games of any player.
     """
     max_games = max((len(player.seats) for player in players), default=0)
     bye_counts = {player.name: max_games - len(player.seats) for player in players} if byes is None else byes

@@ -389,6 +389,6 @@ def standings(
     players = players_of(records, find_pairs(records), scheme, entrants)
     if byes is not False:
         players = with_byes(players, None if byes is True else byes)
-    breaks = tiebreaks(order.tiebreaks, players)
+    ties = tiebreaks(order.tiebreaks, players)
     data = TieData.of(players, order.order_by, scheme)
-    return Standings(scheme, order, breaks, ranked_players(players, breaks, data), records)
+    return Standings(scheme, order, ties, ranked_players(players, ties, data), records)
