@@ -127,7 +127,7 @@ class Event:
         with closing(GamesFile(self.settings, self._digests, self.options)) as file:
             for game in file.recover():
                 self._games.add(game)
-            self.schedule.paired_for.update(file.paired_for)
+            self.schedule.rounds_when_paired.update(file.rounds_when_paired)
             yield file
 
     async def run(self, file: GamesFile) -> Summary:

@@ -36,8 +36,7 @@ from tbgen.system.locks import has_path, open_locked, remove_locked, try_lock
 from tbgen.text import counted
 
 _MAX_COLUMNS: Final = 80
-
-_REMEDY = "choose another file with --pgn"
+_REMEDY: Final = "choose another file with --pgn"
 
 
 def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
@@ -73,7 +72,7 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
             yield tags.START_ACCRUED, str(opening.start.accrued)
     if opening.start.board.chess960:
         yield "Variant", "fischerandom"
-    yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.duration))
+    yield "GameDuration", _duration_text(game.duration)
     yield "GameEndTime", _timestamp(game.end_time)
     yield "GameStartTime", _timestamp(game.start_time)
     yield "PlyCount", str(len(game.plies))
@@ -82,27 +81,27 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
     if game.termination:
         yield "Termination", game.termination
     controls = {entrant.name: str(entrant.control) for entrant in settings.entrants}
-    white, black = controls[fixture.white], controls[fixture.black]
-    if white == black:
-        yield "TimeControl", white
+    white_control, black_control = controls[fixture.white], controls[fixture.black]
+    if white_control == black_control:
+        yield "TimeControl", white_control
     else:
-        yield "WhiteTimeControl", white
-        yield "BlackTimeControl", black
+        yield "WhiteTimeControl", white_control
+        yield "BlackTimeControl", black_control
 
 
 def _unbreakable_units(game: MatchGame) -> Iterator[str]:
     """Yield the units that a line break may not split: each move with its comment, and the result."""
     board = game.fixture.opening.start.board
     fullmove = board.fullmove_number
-    white = board.turn == chess.WHITE
+    white_to_move = board.turn == chess.WHITE
     if not game.plies:
         yield f"{{{game.ending_text}}}"
     for ply_number, ply in enumerate(game.plies, 1):
-        label = f"{move_prefix(fullmove, white)} " if white or ply_number == 1 else ""
+        label = f"{move_prefix(fullmove, white_to_move)} " if white_to_move or ply_number == 1 else ""
         comment = f"{ply.comment}, {game.ending_text}" if ply_number == len(game.plies) else ply.comment
         yield f"{label}{ply.san} {{{comment}}}"
-        fullmove = fullmove + (not white)
-        white = not white
+        fullmove += not white_to_move
+        white_to_move = not white_to_move
     yield game.outcome.classical
 
 
@@ -116,6 +115,16 @@ def _wrap(units: Iterator[str]) -> Iterator[str]:
         else:
             line = f"{line} {unit}"
     yield line
+
+
+def _duration_text(seconds: float) -> str:
+    """Return a duration as hours, minutes and seconds.
+
+    >>> _duration_text(59.9), _duration_text(25 * 3600 + 61)
+    ('00:00:59', '25:01:01')
+    """
+    minutes, whole_seconds = divmod(int(seconds), 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{whole_seconds:02}"
 
 
 def _timestamp(seconds: float) -> str:
@@ -135,7 +144,7 @@ class GamesFile:
     """A PGN file that only one event writes at a time. A game is written in full and synced, or not at all.
 
     :param settings: settings of the event. The file need not exist yet.
-    :param digests: digests of the event's schedule, each with the number of rounds for which it stands; every
+    :param digests: digests of the event's schedule, each with the number of rounds of that schedule. Every
         game in the file must state one of them, and in a knockout that of the settings.
     :param options: options that determine how the event scores games.
 
@@ -146,14 +155,16 @@ class GamesFile:
         self.path = path = settings.pgn
         self.digest = next(digest for digest, rounds in digests.items() if rounds == settings.rounds)
         """Digest of the schedule with the number of rounds of the settings."""
-        self.paired_for: dict[int, int] = {}
-        """Maps each round with games in the file to the number of rounds for which the digest of its first
-        game stands."""
+        self.rounds_when_paired: dict[int, int] = {}
+        """For each round with games in the file: the number of rounds of the schedule that its first game
+        states."""
         self._first_line = _tag_line("Event", settings.event).encode()
         self._fixed_rounds = settings.rounds if settings.format is Format.KNOCKOUT else None
         self._rounds = settings.rounds
         self._pairs_by_results = settings.format.waits_for_results
-        self._digests, self._options, self._is_new = digests, options, False
+        self._digests = digests
+        self._options = options
+        self._is_new = False
         self._game_count = 0
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
@@ -194,14 +205,15 @@ class GamesFile:
                 read_bytes += len(raw.data)
                 next_raw = next(games, None)
                 if not raw.empty and (next_raw is not None or _is_complete(raw)):
-                    game = self._record_of(raw)
-                    key = GameId.parse(game.round)
-                    if key in records:
-                        location = f"{self.path}, game {raw.number}, line {raw.line}"
+                    record = self._checked_record(raw)
+                    game_id = GameId.parse(record.round)
+                    if game_id in records:
+                        location = f"{self.path}, {raw.place}"
                         raise UsageError(
-                            f"{location}: game {key} is in the file a second time: remove one of them"
+                            f"{location}: game {game_id} is in the file a second time: remove one of them"
                         )
-                    records[key] = game
+                    records[game_id] = record
+                    self._count(raw, record)
                     complete_bytes = read_bytes
                 raw = next_raw
         self._check_rest(complete_bytes)
@@ -212,12 +224,10 @@ class GamesFile:
         """Check that the complete games are followed only by the beginning of a game of this event."""
         self._file.seek(complete_bytes)
         file_rest = self._file.read()
-        header, has_moves, _ = file_rest.partition(b"\n\n")
-        is_own = header.startswith(self._first_line) or self._first_line.startswith(header)
-        is_own &= not has_moves or any(
-            _tag_line(tags.SCHEDULE, digest).encode() in header for digest in self._digests
-        )
-        if file_rest.strip() and not is_own:
+        header, separator, _ = file_rest.partition(b"\n\n")
+        begins_as_own = header.startswith(self._first_line) or self._first_line.startswith(header)
+        has_digest = any(_tag_line(tags.SCHEDULE, digest).encode() in header for digest in self._digests)
+        if file_rest.strip() and not (begins_as_own and (has_digest or not separator)):
             raise UsageError(
                 f"{self.path} has text that is not from this event: move it elsewhere, or {_REMEDY}"
             )
@@ -227,7 +237,8 @@ class GamesFile:
 
         The game is written even if this coroutine is cancelled.
 
-        :raises TbgenError: if the game cannot be written; the file is then unchanged.
+        :raises TbgenError: if the game cannot be written (the file is then unchanged), or if the path no
+            longer leads to this file (the game is then lost).
         """
         writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append_now, pgn)
         return await asyncio.shield(writing)
@@ -235,15 +246,16 @@ class GamesFile:
     def _append_now(self, pgn: bytes) -> tuple[GameRecord, int]:
         (raw,) = split_games(BytesIO(pgn))
         raw.number = self._game_count + 1
-        record = self._record_of(raw)
+        record = self._checked_record(raw)
         self._write(pgn)
+        self._count(raw, record)
         return record, self.size
 
     def _write(self, data: bytes) -> None:
         """Append bytes to the file, and sync them.
 
-        :raises TbgenError: if not all of them can be written; the file is then unchanged. Also if the path
-            has another file by now.
+        :raises TbgenError: if the bytes cannot be written (the file is then unchanged), or if the path no
+            longer leads to this file (they are then lost).
         """
         with write_errors(self.path, remedy=_REMEDY):
             size = self._file.seek(0, os.SEEK_END)
@@ -258,8 +270,8 @@ class GamesFile:
             self.size = size + len(data)
         if not has_path(self._file, self.path):
             raise TbgenError(
-                f"another program has replaced, renamed or removed {self.path}, so games no longer reach it: "
-                "the same command continues from the games that it has"
+                f"another program has replaced, renamed or removed {self.path}, so games can no longer be "
+                "written there: the same command continues from the games in the file that has this name now"
             )
 
     def _truncate(self, size: int) -> None:
@@ -274,12 +286,18 @@ class GamesFile:
             if size and tail != b"\n\n":
                 self._write(b"\n" if tail.endswith(b"\n") else b"\n\n")
 
-    def _record_of(self, raw: RawGame) -> GameRecord:
-        """Return the record of a game.
+    def _count(self, raw: RawGame, record: GameRecord) -> None:
+        """Count a game that is in the file."""
+        self._game_count += 1
+        rounds = self._digests[raw.values[tags.SCHEDULE]]
+        self.rounds_when_paired.setdefault(int(record.round.partition(".")[0]), rounds)
+
+    def _checked_record(self, raw: RawGame) -> GameRecord:
+        """Return the record of a game of this event.
 
         :raises UsageError: if the game belongs to another event, or its tags have been changed.
         """
-        location = f"{self.path}, game {raw.number}, line {raw.line}"
+        location = f"{self.path}, {raw.place}"
         rounds = self._digests.get(raw.values.get(tags.SCHEDULE, ""))
         if rounds is None:
             raise UsageError(
@@ -297,8 +315,9 @@ class GamesFile:
                 f"{location}: the tags of this game have been changed: remove it, and it will be played again"
             )
         game_id = GameId.parse(game.round)
+        # A knockout has the rounds of its tree, and older games do not state their event.
         planned_rounds = 0 if self._fixed_rounds or game.event is None else game.event.rounds
-        if game_id is not None and min(planned_rounds, game_id.round) > self._rounds:
+        if game_id is not None and game_id.round > self._rounds and planned_rounds > self._rounds:
             raise UsageError(
                 f"{location}: round {game_id.round} has begun, and the event would end with round "
                 f"{self._rounds}: continue it with --rounds {game_id.round} or more, or {_REMEDY}"
@@ -310,8 +329,6 @@ class GamesFile:
                 f"{location}: the rounds follow from results that were scored as {scheme}, not "
                 f"{required_scheme}: continue with --scoring {scheme}, or {_REMEDY}"
             )
-        self._game_count += 1
-        self.paired_for.setdefault(int(game.round.partition(".")[0]), rounds)
         return game
 
 

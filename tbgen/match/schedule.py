@@ -59,9 +59,9 @@ class Schedule:
         self, settings: EventSettings, openings: Openings, points: Callable[[GameId], Fraction]
     ) -> None:
         self._settings, self._openings, self._points = settings, openings, points
-        self.paired_for: dict[int, int] = {}
-        """For rounds of a Swiss tournament that an earlier run has begun, by number: the number of rounds of
-        the tournament for which the round was paired."""
+        self.rounds_when_paired: dict[int, int] = {}
+        """For each round of a Swiss tournament that an earlier run has begun, by number: the number of rounds
+        of the tournament for which it was paired."""
         self._games: list[Fixture] = []
         self._round = self._encounters = 0
         match settings.format:
@@ -69,7 +69,7 @@ class Schedule:
                 alternates = settings.games == 1 and settings.swap
                 self._rounds = knockout_rounds(settings.event_format, self._lead, alternates=alternates)
             case Format.SWISS:
-                self._rounds = swiss_rounds(settings, self._lead, self.paired_for)
+                self._rounds = swiss_rounds(settings, self._lead, self.rounds_when_paired)
             case form:
                 players, seeds = settings.players, settings.seeds
                 pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
@@ -139,10 +139,10 @@ def berger(players: Sequence[str]) -> Iterator[Pairing]:
                 yield white, black
 
 
-def swiss_rounds(settings: EventSettings, lead: Lead, paired_for: Mapping[int, int]) -> Rounds:
+def swiss_rounds(settings: EventSettings, lead: Lead, rounds_when_paired: Mapping[int, int]) -> Rounds:
     """Return the rounds of a Swiss tournament.
 
-    :param paired_for: the attribute of :class:`Schedule`.
+    :param rounds_when_paired: the attribute of :class:`Schedule`.
 
     :raises UsageError: if the tournament has too few players for its rounds.
     :raises MissingExtraError: if the package for pairings is not installed.
@@ -160,11 +160,11 @@ def swiss_rounds(settings: EventSettings, lead: Lead, paired_for: Mapping[int, i
         from caissify_pairings import generate_pairings
     # Otherwise the package would print a warning about a round that cannot be paired.
     logging.getLogger("caissify_pairings").setLevel(logging.CRITICAL)
-    return _generate_rounds(settings, lead, paired_for, generate_pairings)
+    return _generate_rounds(settings, lead, rounds_when_paired, generate_pairings)
 
 
 def _generate_rounds(
-    settings: EventSettings, lead: Lead, paired_for: Mapping[int, int], generate_pairings: Callable[..., Any]
+    settings: EventSettings, lead: Lead, rounds_when_paired: Mapping[int, int], generate_pairings: Any
 ) -> Rounds:
     """Yield the rounds of a Swiss tournament, up to the first round that cannot be paired.
 
@@ -183,7 +183,7 @@ def _generate_rounds(
             list(players.values()),
             met_pairs,
             number,
-            paired_for.get(number, rounds),
+            rounds_when_paired.get(number, rounds),
             bye_value=1.0,
             max_byes_per_player=1,
             initial_color="white",

@@ -20,7 +20,9 @@ from tbgen.match.games_file import GamesFile
 from tbgen.system.locks import is_locked, try_lock
 from tests.match.engines import MATE, SHUFFLE, words
 from tests.support.commands import failure
+from tests.support.disks import refuse
 from tests.support.matches import children, event, games_of, last_words, played, tagged
+from tests.support.tournaments import game, pgn_of
 
 
 def test_a_match_is_played_with_colours_reversed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,6 +152,18 @@ def test_a_file_that_is_removed_while_another_event_opens_it(
         pgn.unlink()
         with pytest.raises(TbgenError, match="replaced, renamed or removed"):
             second._write(b"*")
+
+
+def test_games_are_counted_once_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pgn = f'[Schedule "digest"]\n{pgn_of(game("A", "B", "G1.0", round_="1.1.1"))}'.encode()
+    arguments = EventSettings((), tmp_path / "games.pgn"), {"digest": 1}
+    with closing(GamesFile(*arguments, GameOptions(Variant.R_MOBILITY))) as file:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", refuse)
+            with pytest.raises(TbgenError, match="no permission"):
+                file._append_now(pgn)
+        assert not file.rounds_when_paired
+        assert file._append_now(pgn)[0].number == 1
 
 
 @pytest.mark.parametrize("module", ["games_file", "openings"])

@@ -40,13 +40,13 @@ VALUES = {0: "-G0.0", 0.5: "G1.5", 1: "G0.0"}
 
 
 def rounds_of(
-    form: Format, players: str, white: Result, paired_for: Mapping[int, int] = {}, **more: Any
+    form: Format, players: str, white: Result, rounds_when_paired: Mapping[int, int] = {}, **more: Any
 ) -> tuple[list[Sequence[Fixture]], EventResult]:
     """Return all rounds and the result, for the points of White in each game."""
     games: dict[GameId, GameRecord] = {}
     found: list[Sequence[Fixture]] = []
     event = schedule(players, form, lambda key: games[key].points, **more)
-    event.paired_for.update(paired_for)
+    event.rounds_when_paired.update(rounds_when_paired)
     while (fixtures := event.next_round()) is not None:
         found.append(fixtures)
         for each in fixtures:
@@ -153,8 +153,8 @@ def test_rounds_of_a_swiss_that_have_begun_keep_their_pairings() -> None:
     def lot(game: Fixture) -> float:
         return random.Random(f"8 {game.key} {game.white}").choice((0, 0, 0.5, 1, 1))
 
-    def third_round(rounds: int, paired_for: Mapping[int, int]) -> list[tuple[str, str]]:
-        found, _ = rounds_of(Format.SWISS, "abcdefgh", lot, paired_for, rounds=rounds)
+    def third_round(rounds: int, rounds_when_paired: Mapping[int, int]) -> list[tuple[str, str]]:
+        found, _ = rounds_of(Format.SWISS, "abcdefgh", lot, rounds_when_paired, rounds=rounds)
         return [(game.white, game.black) for game in found[2]]
 
     last = third_round(3, {})
