@@ -16,7 +16,7 @@ from tbgen.board.material import Material, worth_of
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, solved_bytes
+from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, scratch_bytes
 from tbgen.index.zeroing import (
     batches_of,
     block_slots,
@@ -187,7 +187,7 @@ def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
 
 def scratch_size(material: Material, form: AccruedForm) -> int:
     """Return the size in bytes of the temporary file that the build of a table needs."""
-    return solved_bytes(layout_of(material).size, form is AccruedForm.FUNCTIONS) if material.pawns else 0
+    return scratch_bytes(layout_of(material).size, form is AccruedForm.FUNCTIONS) if material.pawns else 0
 
 
 def plain_copy_size(material: Material, variant: Variant) -> int:

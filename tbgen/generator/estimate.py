@@ -18,9 +18,10 @@ from tbgen.costs import (
 )
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
-from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, AccruedForm, fresh_bytes
+from tbgen.index.table import AccruedForm, fresh_bytes
 from tbgen.store.format import accrued_form_of
 from tbgen.system.memory import total_memory
+from tbgen.tables.library import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES
 from tbgen.text import counted, size_text
 
 

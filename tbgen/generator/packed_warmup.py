@@ -1,4 +1,4 @@
-"""Compiling all kernels for packed tables in a separate step."""
+"""Compilation of the kernels that write packed tables, before a build needs them."""
 
 from collections.abc import Callable
 from typing import Final
@@ -28,8 +28,8 @@ from tbgen.tables.structs import Content
 KERNEL_FAMILY: Final = __name__
 """Name under which the kernels that write packed tables are cached."""
 
-_ONES: Final = np.ones(1, np.int64)
-_CODES: Final = np.zeros(2, np.uint8)
+_EXAMPLE_INTS: Final = np.ones(1, np.int64)
+_EXAMPLE_CODES: Final = np.zeros(2, np.uint8)
 
 
 def ensure_compiled(emit: Callable[[str], object]) -> None:
@@ -61,14 +61,15 @@ def compile_need_finder() -> None:
 
 def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
-    words = np.zeros(1, np.uint64)
-    content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32), words)
-    encoding = encoding_of(ROWS, _CODES, 0)
+    omitted = np.zeros(1, np.uint64)
+    content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32), omitted)
+    encoding = encoding_of(ROWS, _EXAMPLE_CODES, 0)
     counts = new_counts(0, 0, 0)
     buffers = make_buffers()
-    compile_for(count_codes, content, _ONES, 0, 1)
-    compile_for(list_sampled_blocks, encoding, content, 0, buffers, 0, 1, np.zeros((1, 1), np.int64), _ONES)
+    compile_for(count_codes, content, _EXAMPLE_INTS, 0, 1)
+    samples = np.zeros((1, 1), np.int64)
+    compile_for(list_sampled_blocks, encoding, content, 0, buffers, 0, 1, samples, _EXAMPLE_INTS)
     compile_for(count_blocks, encoding, content, counts, buffers, 0, 1)
-    compile_for(find_shares, _ONES, _ONES, np.zeros(1, np.uint16))
+    compile_for(find_shares, _EXAMPLE_INTS, _EXAMPLE_INTS, np.zeros(1, np.uint16))
     compile_for(encode_blocks, encoding, content, new_stream(0), buffers, 0, 1)
     compile_for(decode_blocks, empty_coding(), content, True, buffers, 0, 1)

@@ -25,10 +25,8 @@ _MAX_PART_ELEMENTS: Final = 1 << 20
 BYTES_PER_SLOT: Final = 3
 """Bytes of memory that a value and a depth need."""
 
-MAX_KEPT_BYTES: Final = 256 << 20
-"""Maximum total size in bytes of the small tables that a build keeps in memory for later tables."""
-MAX_SMALL_TABLE_BYTES: Final = MAX_KEPT_BYTES // 4
-"""Maximum size in bytes of a small table."""
+_WORD_SLOTS: Final = 64
+"""Number of slots in a word of the mask of slots with runs."""
 
 
 class AccruedForm(Enum):
@@ -51,8 +49,8 @@ class ValueFunctions:
     Each entry of a function has an accrued score, and gives the value from the rank of this score up to the
     next entry. Entries for White's A come first, by ascending rank. Entries for Black's A follow in the same
     order. Below the rank of a holder's first entry, V(P, A) = A. Consecutive entries of a holder have
-    different values, and the first value is not ``NONE``. At ranks where V(P, A) = W(P) follows in any case,
-    readers must ignore the entries.
+    different values, and the first value is not ``NONE``. Above the rank of W(P), where V(P, A) =
+    W(P) in any case, readers must ignore the entries.
 
     Function 0 has no entries. The other functions are ordered by descending frequency, then by their entries.
     """
@@ -108,7 +106,9 @@ def _no_plies() -> NDArray[np.uint16]:
 
 @dataclass(slots=True)
 class Table:
-    """All values and depths of one material in one variant; or the fresh ones alone, by default.
+    """All values and depths of one material in one variant.
+
+    Only the fresh values and depths are required; the other arrays are empty by default.
 
     V and D are the value and depth of a position P with an accrued score A, and W is the fresh value
     (docs/glossary.md).
@@ -147,7 +147,7 @@ class Table:
     ep_depth: NDArray[np.uint16] = field(default_factory=lambda: _no_plies().reshape(0, 0))
     """Shape (n, phase_size): D in plies of the positions with that en passant right."""
     functions: ValueFunctions | None = None
-    """In a packed table, which has no runs, the values V(P, A), if it stores them."""
+    """The values V(P, A) of a packed table, which has no runs; None if it stores none."""
 
     @property
     def layout(self) -> Layout:
@@ -173,15 +173,15 @@ class Table:
         return white, black
 
     @property
-    def counts(self) -> NDArray[np.uint64]:
+    def value_counts(self) -> NDArray[np.uint64]:
         """Number of positions with each value, without en passant positions.
 
-        The shape is (2, 256), by side to move and code. The number for ``NONE`` is 0.
+        The shape is (2, 256), by side to move and code. ``NONE`` is not counted.
         """
         return count_values(self.value)
 
     @property
-    def ep_positions(self) -> int:
+    def ep_position_count(self) -> int:
         """Number of canonical positions with an en passant right."""
         return int(np.count_nonzero(self.ep_value != NONE))
 
@@ -220,7 +220,7 @@ class Table:
             "size": layout.size,
             "phase_size": layout.phase_size,
             "positions": self.position_counts,
-            "ep_positions": self.ep_positions,
+            "ep_positions": self.ep_position_count,
             "accrued": int(self.stores_accrued),
             "runs": self.run_rank.size if self.functions is None else self.functions.accrued.size,
             "max_depth": self.max_depth,
@@ -232,7 +232,7 @@ class Table:
         :raises ValueError: if the shapes do not agree.
         """
         size = self.layout.size
-        configs = len(self.ep_config)
+        config_count = len(self.ep_config)
         phase_size = self.layout.phase_size
         has_runs = self.accrued_form is AccruedForm.RUNS
         expected_shapes: list[tuple[NDArray[Any], tuple[int, ...]]] = [
@@ -241,9 +241,9 @@ class Table:
             (self.run_mask, (2, 2, size // 64 if has_runs else 0)),
             (self.run_value, self.run_rank.shape),
             (self.run_depth, self.run_rank.shape),
-            (self.ep_config, (configs, 2)),
-            (self.ep_value, (configs, phase_size)),
-            (self.ep_depth, (configs, phase_size)),
+            (self.ep_config, (config_count, 2)),
+            (self.ep_value, (config_count, phase_size)),
+            (self.ep_depth, (config_count, phase_size)),
         ]
         if self.functions is not None:
             entries = (int(self.functions.start[-1]),)
@@ -256,28 +256,57 @@ class Table:
         if slot_count != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
             raise ValueError(f"table {self.material}: the runs of {slot_count} slots do not fit the mask")
         if self.stores_accrued and not self.variant.layered:
-            raise ValueError(f"table {self.material}: there are accrued scores, and its variant has none")
+            raise ValueError(f"table {self.material}: the variant needs no values for accrued scores")
         for array, shape in expected_shapes:
             if array.shape != shape:
                 raise ValueError(f"table {self.material}: array of shape {array.shape}, expected {shape}")
 
 
-def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the count of each code in each row of ``value``, shape (2, n), as an array of shape (2, 256).
+class Source(Protocol):
+    """A table whose fresh values and depths can be read."""
 
-    The number for ``NONE`` is 0.
+    def read_slots(self, side: Side, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Fill arrays of shape (n,) with the values and depths of n consecutive slots of one phase.
+
+        Only canonical slots have to be correct.
+
+        :param side: side to move.
+        :param start: the first slot.
+        """
+
+
+class EnPassantSource(Protocol):
+    """A table whose en passant positions can be read."""
+
+    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
+        """Fill arrays of shape (phase size,) with the values and depths of the configuration in row ``row``.
+
+        Rows are those of :func:`tbgen.index.zeroing.en_passant_configs`."""
+
+
+class SolvedTable(Source, EnPassantSource, Protocol):
+    """A table that has been solved, including its en passant positions."""
+
+
+def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return the count of each code in each row of ``value``, as an array of shape (2, 256).
+
+    ``NONE`` is not counted.
+
+    :param value: codes, shape (2, n), where n is even.
     """
     counts = np.zeros((2, 256), np.uint64)
     for code_counts, codes in zip(counts, value, strict=True):
         for part in parts_of(codes):
-            pairs = np.bincount(part.view(np.uint16), minlength=1 << 16).astype(np.uint64).reshape(256, 256)
-            code_counts += pairs.sum(axis=0) + pairs.sum(axis=1)
+            byte_pairs = np.bincount(part.view(np.uint16), minlength=1 << 16).astype(np.uint64)
+            byte_pairs = byte_pairs.reshape(256, 256)
+            code_counts += byte_pairs.sum(axis=0) + byte_pairs.sum(axis=1)
     counts[:, NONE] = 0
     return counts
 
 
 def count_positions(value: NDArray[np.uint8]) -> int:
-    """Return the number of codes, shape (n,), that are not ``NONE``."""
+    """Return how many elements of ``value``, shape (n,), are not ``NONE``."""
     return sum(int(np.count_nonzero(part != NONE)) for part in parts_of(value))
 
 
@@ -289,8 +318,8 @@ def greatest(array: NDArray[Any]) -> int:
 def parts_of(array: NDArray[Any], size: int = _MAX_PART_ELEMENTS) -> Iterator[NDArray[Any]]:
     """Yield consecutive parts of a one-dimensional array, each of at most ``size`` elements.
 
-    numpy would need a lot of memory for a whole array. Parts of a large mapped file are unloaded after their
-    use.
+    Operations on a whole array would need large temporary arrays. Parts of a large mapped file are unloaded
+    after their use.
     """
     for start in range(0, len(array), size):
         part = array[start : start + size]
@@ -328,42 +357,12 @@ def fresh_bytes(size: int) -> int:
     return 2 * size * BYTES_PER_SLOT
 
 
-def solved_bytes(size: int, has_functions: bool) -> int:
+def scratch_bytes(size: int, has_functions: bool) -> int:
     """Return the size in bytes of the temporary file with which a table with pawns is solved.
 
     :param has_functions: whether the file also has the number of the function of each slot.
     """
     return fresh_bytes(size) + (np.dtype(np.uint32).itemsize * size if has_functions else 0)
-
-
-class Source(Protocol):
-    """A table whose fresh values and depths can be read."""
-
-    def read_slots(self, side: Side, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (n,) with the values and depths of n consecutive slots of one phase.
-
-        Only canonical slots have to be correct.
-
-        :param side: side to move.
-        :param start: the first slot.
-        """
-
-
-class EnPassantSource(Protocol):
-    """A table whose en passant positions can be read."""
-
-    def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (phase size,) with the values and depths of the configuration in row ``row``.
-
-        Rows are those of :func:`tbgen.index.zeroing.en_passant_configs`."""
-
-
-class SolvedTable(Source, EnPassantSource, Protocol):
-    """A table that has been solved, including its en passant positions."""
-
-
-_WORD_SLOTS: Final = 64
-"""Number of slots in a word of the mask of slots with runs."""
 
 
 class RunIndex:
@@ -383,7 +382,7 @@ class RunIndex:
         """Size of the table and the index in bytes."""
         return self.table.nbytes + self._slots_before.nbytes + self._first_runs.nbytes
 
-    def of_slots(
+    def runs_of_slots(
         self, holder: NDArray[np.int64] | int, side: NDArray[np.uint8] | int, slots: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the runs of slots for the accrued scores of a holder, as two arrays of shape (n,).
@@ -402,7 +401,7 @@ class RunIndex:
         counts = self._first_runs[set_bits_before + 1] - self._first_runs[set_bits_before]
         return np.repeat(index, counts), joined_ranges(self._first_runs[set_bits_before], counts)
 
-    def of_range(self, holder: int, side: int, start: int, size: int) -> tuple[NDArray[np.int64], slice]:
+    def runs_of_range(self, holder: int, side: int, start: int, size: int) -> tuple[NDArray[np.int64], slice]:
         """Return the runs of consecutive slots: the slot of each run, relative to ``start``, and the runs.
 
         :param start: the first slot, a multiple of 64.
@@ -411,8 +410,8 @@ class RunIndex:
         row, first_word = 2 * holder + side, start // _WORD_SLOTS
         words = self._mask[row, first_word : (start + size) // _WORD_SLOTS]
         slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        first_slot = int(self._slots_before[row, first_word])
-        ends = self._first_runs[first_slot : first_slot + slots.size + 1]
+        slots_before = int(self._slots_before[row, first_word])
+        ends = self._first_runs[slots_before : slots_before + slots.size + 1]
         return np.repeat(slots, np.diff(ends)), slice(*ends[[0, -1]].tolist())
 
     def look_up(
@@ -425,18 +424,18 @@ class RunIndex:
         table = self.table
         value, depth = table.value[side, slots], table.depth[side, slots].astype(np.int32)
         rank = np.minimum(accrued, 255 - accrued)
-        rows = np.flatnonzero((accrued >= 0) & (rank <= np.minimum(value, 255 - value)))
+        rows = np.flatnonzero((accrued >= 0) & (value != NONE) & (rank <= np.minimum(value, 255 - value)))
         if not len(rows):
             return value, depth
         code = accrued[rows]
         stored = np.full(len(rows), NONE, np.uint8)
         plies = np.zeros(len(rows), np.int32)
-        index, run = self.of_slots((code > NONE).astype(np.int64), side[rows], slots[rows])
-        counts = table.run_rank[run] % LAST_RUN <= rank[rows][index]
-        index, run = index[counts], run[counts]
+        index, run = self.runs_of_slots((code > NONE).astype(np.int64), side[rows], slots[rows])
+        applies = table.run_rank[run] % LAST_RUN <= rank[rows][index]
+        index, run = index[applies], run[applies]
         stored[index], plies[index] = table.run_value[run], table.run_depth[run]  # a slot's last run wins
-        inherits = stored != FRESH
-        rows, code, stored, plies = rows[inherits], code[inherits], stored[inherits], plies[inherits]
-        value[rows] = np.where(stored == NONE, code, stored)
-        depth[rows] = plies
+        differs = stored != FRESH
+        rows, stored = rows[differs], stored[differs]
+        value[rows] = np.where(stored == NONE, code[differs], stored)
+        depth[rows] = plies[differs]
         return value, depth

@@ -37,7 +37,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.compiler.structs import Codes, Ints, Plies
 from tbgen.index.layout import SIDES, TOUCHING_PAIRS, Layout, Side, layout_of
-from tbgen.index.table import EnPassantSource, SolvedTable, Source, solved_bytes
+from tbgen.index.table import EnPassantSource, SolvedTable, Source, scratch_bytes
 from tbgen.index.zeroing import (
     Block,
     block_slots,
@@ -254,9 +254,9 @@ class SolvedPhases:
 
     def __init__(self, layout: Layout, path: Path | None, has_functions: bool) -> None:
         self._size, self._phase_size = layout.size, layout.phase_size
-        self._numbers_at = solved_bytes(layout.size, has_functions=False)
+        self._numbers_at = scratch_bytes(layout.size, has_functions=False)
         path = path or Path(gettempdir(), layout.material.name)
-        self._file = ScratchFile(path, solved_bytes(layout.size, has_functions))
+        self._file = ScratchFile(path, scratch_bytes(layout.size, has_functions))
         self.close = self._file.close
 
     def write(self, phase: int, side: Side, first_slot: int, value: Codes, depth: Plies) -> None:

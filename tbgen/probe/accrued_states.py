@@ -167,7 +167,7 @@ class TableStates:
 
     @cached_property
     def _runs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        return [self._index.of_slots(holder, self._side, self._slots) for holder in SIDES]
+        return [self._index.runs_of_slots(holder, self._side, self._slots) for holder in SIDES]
 
     def _recolour(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
         """Return values and depths from the table, converted to the colours of the cell."""

@@ -74,7 +74,7 @@ class TableSource:
         """
         if not self.table.run_mask.size:
             return None
-        slot_of_run, runs = self._index.of_range(holder, side, start, size)
+        slot_of_run, runs = self._index.runs_of_range(holder, side, start, size)
         rank = self.table.run_rank[runs]
         first_rank = (rank % LAST_RUN).astype(np.int16)
         return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[runs])

@@ -342,7 +342,7 @@ def packed_content(table: Table, positions: StoredPositions, threads: int = 2) -
     derived = 1 - positions.side
     with ThreadPoolExecutor(1) as pool:
         facts = pool.submit(table.facts)
-        counts = pool.submit(lambda: table.counts)
+        counts = pool.submit(lambda: table.value_counts)
         encoded = Encoder(table, positions, threads).encode()
     arrays = {
         **encoded,

@@ -1,6 +1,7 @@
 """Files of tables: opening them, whichever form they have, and writing them."""
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -27,7 +28,9 @@ _PROBLEMS: Final = {
     "already open for write": "its build was interrupted",
     "signature not found": "it is not an HDF5 file",
 }
-"""Maps a part of HDF5's message about a file that cannot be opened to the problem that the message means."""
+"""Problems of files that HDF5 cannot open, by a fragment of its message."""
+_DAMAGE_ERRNOS: Final = (None, errno.EINVAL)
+"""Error numbers of HDF5 for a damaged file: none, or that of a read at an offset that is too large."""
 
 
 def open_table(
@@ -35,55 +38,57 @@ def open_table(
     material: Material | None = None,
     *,
     cache: ChunkCache | None = None,
-    memory: LruCache[RunIndex] | None = None,
+    loaded: LruCache[RunIndex] | None = None,
     successors: SuccessorTables | None = None,
     threads: int | None = None,
 ) -> OpenTable:
-    """Return an open table. Neither opening it nor its facts need compiled code.
+    """Return an open table. Opening it and reading its facts needs no compiled code.
 
     :param material: the material that the file has to contain; None for any material.
     :param cache: cache of decoded chunks, which files may share; None for a separate cache.
-    :param memory: the memory to which look-ups of many positions load plain tables; None for a separate one.
+    :param loaded: cache of plain tables that look-ups of many positions load; None for a separate one.
     :param successors: the tables that look-ups in a packed table need; None if there will be none.
     :param threads: number of threads that read or derive values; None for the default.
     :raises MissingTableError: if the file does not exist.
     :raises DamagedTableError: if the file is not a complete table that this version of tbgen can read.
-    :raises TbgenError: if there is no permission to read the file.
+    :raises TbgenError: if the system cannot open the file, for example without permission to read it.
     """
-    where = FilePath(path, material)
-    file = _open_regular(where)
+    file_path = FilePath(path, material)
+    file = _open_regular(file_path)
     try:
         is_packed = bytes(file.attrs["format"]) == PACKED.format.encode()
     except (OSError, RuntimeError, KeyError, ValueError, TypeError):
         is_packed = False  # the check of plain tables finds what is wrong
-    opening = OpenedFile(where, file, cache, threads)
+    opened_file = OpenedFile(file_path, file, cache, threads)
     if not is_packed:
-        return PlainTable(opening, memory)
+        return PlainTable(opened_file, loaded)
     from tbgen.tables.packed_table import PackedTable
 
-    return PackedTable(opening, successors)
+    return PackedTable(opened_file, successors)
 
 
-def _open_regular(where: FilePath) -> h5py.File:
+def _open_regular(file_path: FilePath) -> h5py.File:
     """Return the open HDF5 file; raise the errors of :func:`open_table`."""
-    path = where.path
+    path = file_path.path
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode):  # opening a pipe would block until it has a writer
             return open_file(path)
     except FileNotFoundError:
-        raise MissingTableError(where.name, path.parent, where.variant) from None
+        raise MissingTableError(file_path.name, path.parent, file_path.variant) from None
     except NotADirectoryError:
         raise TbgenError(f"{path.parent} is not a directory; choose another with --dir") from None
     except PermissionError:
         raise TbgenError(f"no permission to read {path}: change its permissions") from None
     except (OSError, RuntimeError, ValueError) as error:
-        problems = (problem for fragment, problem in _PROBLEMS.items() if fragment in str(error))
-        raise where.damaged(next(problems, "it is damaged")) from error
-    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        problem = next((problem for fragment, problem in _PROBLEMS.items() if fragment in str(error)), None)
+        if problem is None and isinstance(error, OSError) and error.errno not in _DAMAGE_ERRNOS:
+            raise TbgenError(f"{path} cannot be opened: {os.strerror(error.errno)}") from error
+        raise file_path.damaged(problem or "it is damaged") from error
+    file_type = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
     raise DamagedTableError(
-        f"{path} is {kind}, but has the name of a table: remove it, then build the table "
-        f"with: {where.command()}"
+        f"{path} is {file_type}, but has the name of a table: remove it, then build the table "
+        f"with: {file_path.command()}"
     )
 
 

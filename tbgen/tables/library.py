@@ -26,7 +26,7 @@ from tbgen.errors import ClosedError, DamagedTableError, MissingTableError, Tbge
 from tbgen.index.codes import DAMAGED, NO_SCORE
 from tbgen.index.layout import Layout, Slot
 from tbgen.index.position import Place
-from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, RunIndex, Source, Table, fresh_bytes
+from tbgen.index.table import RunIndex, Source, Table, fresh_bytes
 from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.format import Directories, TableInfo, directories_of, find_table, table_path, tables_in
 from tbgen.system.files import remove_leftovers, write_errors
@@ -39,6 +39,10 @@ CACHE_BYTES: Final = 64 << 20
 """Default maximum size of the decoded chunks that a library keeps."""
 _MAX_LOADED_BYTES: Final = 512 << 20
 """Maximum total size of the plain tables that look-ups of many positions keep in memory."""
+MAX_KEPT_BYTES: Final = 256 << 20
+"""Maximum total size in bytes of the small tables that a build keeps in memory for later tables."""
+MAX_SMALL_TABLE_BYTES: Final = MAX_KEPT_BYTES // 4
+"""Maximum size in bytes of a small table."""
 _MAX_ONE_BY_ONE: Final = 1 << 13
 """Maximum number of positions of a table to look up one by one. Beyond it, a plain table is loaded."""
 _MAX_ONE_BY_ONE_LOADED: Final = 100
@@ -202,7 +206,7 @@ class Library(AbstractContextManager["Library"]):
         # A file removed from here closes with its last reference: another thread may be reading the file.
         self._tables = LruCache[OpenTable](max_open_files, lambda _: 1)
         self._open_copies: dict[Material, OpenTable] = {}
-        self._memory = LruCache[RunIndex](_MAX_LOADED_BYTES, lambda index: index.nbytes)
+        self._loaded = LruCache[RunIndex](_MAX_LOADED_BYTES, lambda index: index.nbytes)
         self._small_tables = LruCache[Table](MAX_KEPT_BYTES, lambda table: table.nbytes)
         self._lock = Lock()
         self._source_locks: defaultdict[Material, Lock] = defaultdict(Lock)
@@ -222,7 +226,7 @@ class Library(AbstractContextManager["Library"]):
             self._tables = LruCache(0, lambda _: 1)
             self._open_copies = {}
             self._small_tables.clear()
-            self._memory.clear()
+            self._loaded.clear()
             self._closed = True
         for copies in self._own_copies:
             copies.remove()
@@ -260,7 +264,7 @@ class Library(AbstractContextManager["Library"]):
 
     def _open(self, path: Path, material: Material) -> OpenTable:
         return open_table(
-            path, material, cache=self.cache, memory=self._memory, successors=self, threads=self._threads
+            path, material, cache=self.cache, loaded=self._loaded, successors=self, threads=self._threads
         )
 
     def plain(self, material: Material, scratch: Path | None = None) -> PlainTable:

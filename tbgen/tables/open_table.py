@@ -116,7 +116,7 @@ class OpenedFile(NamedTuple):
     :ivar threads: number of threads that read or derive values; None for the default.
     """
 
-    where: FilePath
+    file_path: FilePath
     file: h5py.File
     cache: ChunkCache | None
     threads: int | None
@@ -141,11 +141,11 @@ class OpenTable(DatasetFile, ABC):
     layout: Layout
     """The layout of the table."""
 
-    def __init__(self, opening: OpenedFile) -> None:
-        self._opening = opening
-        self._threads = opening.threads or self.default_threads
-        super().__init__(opening.where.path, opening.cache)
-        expected = opening.where.material
+    def __init__(self, opened_file: OpenedFile) -> None:
+        self._opened = opened_file
+        self._threads = opened_file.threads or self.default_threads
+        super().__init__(opened_file.file_path.path, opened_file.cache)
+        expected = opened_file.file_path.material
         if expected is not None and self.info.material != expected.name:
             self.close()
             raise self.damaged(f"it contains {self.info.material}")
@@ -310,10 +310,10 @@ class OpenTable(DatasetFile, ABC):
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error that states the problem of the file and the command that builds it again."""
-        return self._opening.where.damaged(problem)
+        return self._opened.file_path.damaged(problem)
 
     def _open(self) -> h5py.File:
-        return self._opening.file
+        return self._opened.file
 
     def _load(self) -> None:
         self.schema = schema = self.form_schema
@@ -324,7 +324,7 @@ class OpenTable(DatasetFile, ABC):
         if version > schema.version:
             raise DamagedTableError(
                 f"{self.path} has format version {version} and this tbgen reads version {schema.version}: "
-                f"install a newer tbgen, or build it again with: {self._opening.where.command('--force')}"
+                f"install a newer tbgen, or build it again with: {self._opened.file_path.command('--force')}"
             )
         if version < schema.version:
             raise self.damaged(f"its format version {version} is that of an older tbgen")

@@ -116,11 +116,11 @@ class PackedTable(OpenTable):
     default_threads = min(processor_count(), 8)
     """More threads would wait for the interpreter's lock."""
 
-    def __init__(self, opening: OpenedFile, successors: SuccessorTables | None) -> None:
+    def __init__(self, opened_file: OpenedFile, successors: SuccessorTables | None) -> None:
         self._successors = successors
         self._answers = AnswerCache[Question, Answer](_MIN_CACHED_ANSWERS)
         self._mappings: list[mmap] = []
-        super().__init__(opening)
+        super().__init__(opened_file)
 
     @property
     def stored_side(self) -> Side:
@@ -237,7 +237,7 @@ class PackedTable(OpenTable):
         manifest = manifest_of_content(table, given.threads or self._threads)
         if manifest.text != self.manifest.text:
             raise self.damaged(f"its {manifest.first_difference(self.manifest)} does not match its digest")
-        if not np.array_equal(self.data(schema.COUNT), table.counts):
+        if not np.array_equal(self.data(schema.COUNT), table.value_counts):
             raise self.damaged("its numbers of values are not those of its positions")
         return table
 

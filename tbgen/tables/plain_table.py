@@ -21,15 +21,15 @@ from tbgen.tables.open_table import AS_OPENED, Answer, Bounds, Entry, Given, Ope
 class PlainTable(OpenTable):
     """An open plain table.
 
-    :param memory: tables in memory, to which look-ups of many positions add this one; None for a memory of
-        its own.
+    :param loaded: cache of tables in memory, to which look-ups of many positions add this one; None
+        for a cache of its own.
     """
 
     form_schema: ClassVar[Schema] = TABLE
 
-    def __init__(self, opening: OpenedFile, memory: LruCache[RunIndex] | None) -> None:
-        self._memory = memory or LruCache[RunIndex](0, lambda index: index.nbytes, min_items=1)
-        super().__init__(opening)
+    def __init__(self, opened_file: OpenedFile, loaded: LruCache[RunIndex] | None) -> None:
+        self._loaded_tables = loaded or LruCache[RunIndex](0, lambda index: index.nbytes, min_items=1)
+        super().__init__(opened_file)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
         """Implement :meth:`OpenTable.fresh`. A slot without a position has the entry ``(NONE, 0)``."""
@@ -69,11 +69,11 @@ class PlainTable(OpenTable):
     @property
     def is_loaded(self) -> bool:
         """Implement :meth:`OpenTable.is_loaded`."""
-        return self._memory.get(self._key) is not None
+        return self._loaded_tables.get(self._key) is not None
 
     def loaded(self) -> RunIndex:
         """Load the table into memory, unless it is there, and return it."""
-        return self._memory.get_or_make(self._key, lambda: RunIndex(self.read()))
+        return self._loaded_tables.get_or_make(self._key, lambda: RunIndex(self.read()))
 
     @property
     def _key(self) -> tuple[Layout, str]:

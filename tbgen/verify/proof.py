@@ -97,7 +97,7 @@ def verify_table(
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
         proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
         states = proof.run(sample, np.random.default_rng(seed))
-    count = sum(table.position_counts) + table.ep_positions
+    count = sum(table.position_counts) + table.ep_position_count
     found = describe(table, workers.findings, limit)
     seconds = time.perf_counter() - started
     return VerifyResult(table.material, count, states, sample, workers.wrong, found, seconds)
@@ -163,7 +163,7 @@ class Proof(StateProof):
     def _select(self, sample: int, random: np.random.Generator) -> None:
         """Select random positions with either side to move, among them en passant positions."""
         entries = self.game.en_passant
-        count = sum(self.table.position_counts) + self.table.ep_positions
+        count = sum(self.table.position_counts) + self.table.ep_position_count
         chosen_numbers = np.sort(random.choice(count, min(sample, count), replace=False))
         white, black, passing = places_of(chosen_numbers, [*self.table.value, entries.value.reshape(-1)])
         self.chosen = [white, black]

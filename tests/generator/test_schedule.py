@@ -8,7 +8,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, combined_peak, estimate
 from tbgen.generator.schedule import BuildSchedule, Limits
-from tbgen.index.table import MAX_KEPT_BYTES
+from tbgen.tables.library import MAX_KEPT_BYTES
 from tests.support.exhaustive import exhaustive
 
 BASE = combined_peak([])

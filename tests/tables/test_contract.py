@@ -129,6 +129,10 @@ def test_many_positions(forms: Forms) -> None:
         assert np.array_equal(values, value)
         assert np.array_equal(depths[depths >= 0], depth[depths >= 0])
         assert (depths >= 0).all() or table.info.derives
+    empty = np.flatnonzero(forms.table.value[0] == NONE)[:9]
+    for accrued in (-1, 3, 250):
+        found = forms.memory.look_up(np.zeros(9, np.uint8), empty, np.full(9, accrued))
+        assert [each.tolist() for each in found] == [[NONE] * 9, [0] * 9]
     assert (forms.plain.is_loaded, forms.packed.is_loaded) == (True, False)
 
 

@@ -1,8 +1,10 @@
 """Damaged packed tables are rejected, and writers that fail leave no file."""
 
+import errno
 import random
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import h5py
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
-from tbgen.errors import DamagedTableError, MissingTableError
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Slot
 from tbgen.store.format import table_path
 from tbgen.store.schema import PACKED, TABLE
@@ -162,6 +164,14 @@ def test_altered_and_truncated_files_are_refused(path: Path) -> None:
     edit(path, set_attribute("format_version", TABLE.version))
     with pytest.raises(DamagedTableError, match="damaged"):
         open_table(path)
+
+
+def test_a_want_of_descriptors_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged offset is an invalid argument for HDF5."""
+    for number, sentence in ((errno.EMFILE, "opened: Too many"), (errno.EINVAL, "it is damaged; build")):
+        monkeypatch.setattr("tbgen.tables.files.open_file", Mock(side_effect=OSError(number, "")))
+        with pytest.raises(TbgenError, match=sentence):
+            open_table(path)
 
 
 def test_another_material_and_no_file(path: Path) -> None:

@@ -172,12 +172,12 @@ def test_counts_are_compared(
     ready: Callable[[str], Ready], put: Put, verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, needed = ready("KNvK")
-    wrong = table.counts
+    wrong = table.value_counts
     first, second = np.flatnonzero(wrong[0])[:2]
     wrong[0, first] += 1
     wrong[0, second] -= 1
     with monkeypatch.context() as patched:
-        patched.setattr(Table, "counts", property(lambda self: wrong))
+        patched.setattr(Table, "value_counts", property(lambda self: wrong))
         put(table, needed)
     assert "its numbers of values are not those of its positions" in verify("KNvK", code=1)[1]
 
