@@ -1,4 +1,4 @@
-"""Packages: the errors if an optional one is missing, or one rejects its settings."""
+"""Errors of packages: an optional one is missing, or one cannot be imported with its settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MissingExtraError(TbgenError):
     def __str__(self) -> str:
         command = install_command(packages_of(self.extra) or [self.package])
         return (
-            f"{self.feature} needs {self.package} of the extra {self.extra}, which is not installed: "
+            f"{self.feature} needs the package {self.package} (extra {self.extra}), which is not installed: "
             f"install it with: {command}"
         )
 
@@ -62,30 +62,32 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
 
 
 def settings_error(error: Exception) -> UsageError | None:
-    """Return the error that names the settings of a package whose import has raised an error.
+    """Return the error that says why a package cannot be imported, with the names of its settings.
 
     :param error: an error that the caller has just caught.
-    :returns: None if it was not raised by the import of a package other than tbgen, or for another reason.
+    :returns: None unless the import of a package other than tbgen has raised the error.
     """
     frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
     packages = (str(frame.f_globals["__name__"]).partition(".")[0] for frame in frames)
     package = next((package for package in packages if package != "tbgen"), None)
     if package is None or not isinstance(error, ValueError | RuntimeWarning):
         return None
-    names = ", ".join(sorted(name for name in os.environ if name.startswith(package.upper())))
+    variables = ", ".join(sorted(name for name in os.environ if name.startswith(package.upper())))
     reason = str(error).partition("\n")[0].rstrip(".")
-    return UsageError(f"the package {package} rejects its settings ({reason}): correct or unset {names}")
+    if not variables:
+        return UsageError(f"the package {package} cannot be imported ({reason}): install it again")
+    return UsageError(f"the package {package} rejects its settings ({reason}): correct or unset {variables}")
 
 
 @contextmanager
-def without_variable(name: str) -> Iterator[None]:
+def without_variable(variable: str) -> Iterator[None]:
     """Remove an environment variable during the block, for an import that its value could break."""
-    value = os.environ.pop(name, None)
+    value = os.environ.pop(variable, None)
     try:
         yield
     finally:
         if value is not None:
-            os.environ[name] = value
+            os.environ[variable] = value
 
 
 def packages_of(extra: str) -> list[str]:

@@ -89,10 +89,10 @@ def test_what_needs_an_extra(three_men: Path, tmp_path: Path) -> None:
     page = ["score", GAMES, "--format", "html"]
     *answers, (_, code, printed, said) = run(tmp_path, [*(words for _, words in needed), page])
     assert (code, "<h2>Standings</h2>" in printed, "<figure" in printed) == (0, True, False)
-    assert re.fullmatch(r"tbgen: the page is without plots: a plot needs matplotlib .*\n", said)
+    assert re.fullmatch(r"tbgen: the page is without plots: a plot needs the package matplotlib .*\n", said)
     for (extra, _), (words, code, printed, said) in zip(needed, answers, strict=True):
         assert (code, printed) == (1, ""), words
-        assert f" of the extra {extra}, which is not installed: " in said
+        assert f" (extra {extra}), which is not installed: " in said
         packages = extras.packages_of(extra)
         assert said.endswith(f": {install_command(packages)}\n")
         assert {name_of(each) for each in packages} == {name_of(each) for each in EXTRAS[extra]} != set()
@@ -140,7 +140,7 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named by what an import lacks; a module that tbgen itself lacks is another matter."""
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with (
-        pytest.raises(MissingExtraError, match=r"^a \.zst needs zstandard of"),
+        pytest.raises(MissingExtraError, match=r"^a \.zst needs the package zstandard \(extra zstd\)"),
         needs_extra("a .zst", "zstd"),
     ):
         importlib.import_module("zstandard")
@@ -148,3 +148,12 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         importlib.import_module("tbgen.absent")
     monkeypatch.setattr("importlib.metadata.requires", lambda _: None)
     assert str(MissingExtraError("a file", "zstandard", "zstd")).endswith(" zstandard")
+
+
+def test_a_package_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the variables of the package, if any are set."""
+    with pytest.raises(ValueError, match="size changed") as caught:
+        exec("raise ValueError('numpy.dtype size changed.')", {"__name__": "unsound"})
+    assert str(extras.settings_error(caught.value)).endswith(" size changed): install it again")
+    monkeypatch.setenv("UNSOUND_SIZE", "9")
+    assert str(extras.settings_error(caught.value)).endswith(" size changed): correct or unset UNSOUND_SIZE")

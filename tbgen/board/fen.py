@@ -340,7 +340,7 @@ class DescribedBoard:
             case Resets.NOTHING:
                 plies = len(self.move_stack)
             case other:
-                raise unlisted_error(other)
+                raise unlisted_error(other, variant)
         for _ in range(plies):
             undone_moves.append(self.pop())
             score = self.position_score()

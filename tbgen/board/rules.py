@@ -215,7 +215,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
         case Resets.NOTHING:
             plies = move_count
         case other:
-            raise unlisted_error(other)
+            raise unlisted_error(other, variant)
     accrued = position_score(board)
     past_board = board.copy(stack=max(plies, 1))
     move = past_board.pop()

@@ -1,4 +1,4 @@
-"""The variants of r-mobility chess: tables are built for them, and games are refereed under their rules."""
+"""The variants of the game: tables are built for them, and games are refereed by their rules."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Variant(StrEnum):
             case Resets.NOTHING:
                 return False
             case other:
-                raise unlisted_error(other)
+                raise unlisted_error(other, self)
 
     @property
     def layered(self) -> bool:
@@ -99,13 +99,15 @@ class Variant(StrEnum):
             case Resets.NOTHING:
                 return False
             case other:
-                raise unlisted_error(other)
+                raise unlisted_error(other, self)
 
 
-def unlisted_error(case: Never) -> UsageError:
+def unlisted_error(case: Never, variant: Variant | None = None) -> UsageError:
     """Return the error for a variant, or a kind of resets, that the calling code does not support.
 
     Like :func:`typing.assert_never`, it makes mypy report a case that is not handled. The error has a message
     for users.
+
+    :param variant: the variant if the case is a kind of resets; None if the case is the variant.
     """
-    return UsageError(f"this is not known for the rules {case}; use those of r-mobility (r)")
+    return UsageError(f"tbgen does not support this for the rules {variant or case}: use r-mobility (r)")

@@ -75,7 +75,7 @@ def tbgen() -> None:
     Tables are in the directory that --dir names, else in $TBGEN_DIR if that variable is set, else in ./data.
 
     Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
-    129 hung up (SIGHUP), 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+    129 hung up (SIGHUP), 130 interrupted (Ctrl-C), 141 the reader closed the pipe, 143 terminated (SIGTERM).
 
     \b
     For example:
@@ -92,8 +92,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except click.exceptions.Exit as end:
-        return end.exit_code
+    except click.exceptions.Exit as exit_request:
+        return exit_request.exit_code
     except click.UsageError as error:
         command_name = "tbgen" if error.ctx is None else error.ctx.command_path
         sentence = printable(" ".join(error.format_message().split())).rstrip(".?")
@@ -108,9 +108,9 @@ def main(arguments: Sequence[str]) -> int:
         redirect_to_null(sys.stdout.fileno())  # the reader has closed the pipe
         return _SIGPIPE_EXIT_CODE
     except OSError as error:
-        source = "the system" if error.errno in _SHORTAGE_ERRNOS else "output"
+        subject = "the system" if error.errno in _SHORTAGE_ERRNOS else "output"
         advice = "; change its permissions, or choose another" if isinstance(error, PermissionError) else ""
-        return _fail(f"{error.filename or source}: {error.strerror or error}{advice}", 1)
+        return _fail(f"{error.filename or subject}: {error.strerror or error}{advice}", 1)
     except MemoryError:
         return _fail("not enough memory", 1)
     except (ValueError, RuntimeWarning) as error:

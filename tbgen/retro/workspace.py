@@ -173,7 +173,7 @@ def score_resets(variant: Variant) -> bool:
         case Resets.NOTHING:
             return False
         case other:
-            raise unlisted_error(other)
+            raise unlisted_error(other, variant)
 
 
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1, pool: Pool | None = None) -> Workspace:

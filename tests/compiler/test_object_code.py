@@ -53,8 +53,8 @@ def ratio(row: Row, divisor: int) -> int:
 
 
 @jit
-def allocating(row: Row) -> float:
-    return float(np.zeros(row.counted).sum())
+def allocating(row: Row) -> int:
+    return int(np.zeros(row.counted).sum())
 
 
 def row() -> Row:
@@ -101,6 +101,8 @@ def test_arguments_and_results(family: Callable[[], ObjectCode]) -> None:
 def test_code_that_needs_more_than_the_file_is_refused() -> None:
     with pytest.raises(RuntimeError, match="NRT_"):
         compile_objects([(allocating, (row(),))])
+    with pytest.raises(TypeError, match="returns float64"):
+        compile_objects([(jit(lambda row: row.counted / 2), (row(),))])
 
 
 @pytest.mark.parametrize("damage", [lambda code: code[:-9], lambda code: code[:999] + b"?" + code[1000:]])
