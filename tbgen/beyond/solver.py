@@ -42,7 +42,7 @@ from tbgen.errors import (
     require_whole,
 )
 from tbgen.probe.castling import probe_cost
-from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess
+from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess_position
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
@@ -122,7 +122,7 @@ def solve(
         for square in mobile:
             require_whole("square of a mobile man", square, 0, 63)
         mobile = tuple(map(int, mobile))
-    board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
+    board, stated_score = read_chess_position(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else open_tablebase(tables) as opened:

@@ -84,12 +84,12 @@ class SearchGame(Arbiter):
     @property
     def position_count(self) -> int:
         """Number of positions of the game, including the current one."""
-        return len(self._plies)
+        return len(self._positions)
 
     @property
     def occurrences(self) -> int:
         """Number of times that the current position has been on the board, including now."""
-        return self._plies[-1].occurrences
+        return self._positions[-1].occurrences
 
     @property
     def played_positions(self) -> list[tuple[tuple[int, ...], PlayedPosition]]:
@@ -98,7 +98,7 @@ class SearchGame(Arbiter):
         A key consists of the men (six sets of squares, pawns first), the set of White's men, the side to
         move, the castling rights, and the square of a possible en passant capture (-1 for none).
         """
-        return list(zip(self._keys, self._plies, strict=True))
+        return list(zip(self._keys, self._positions, strict=True))
 
     def play(self, move: chess.Move) -> None:
         """Make a move, which must be legal."""
@@ -123,12 +123,12 @@ class SearchGame(Arbiter):
 
         :param first_index: index of the earliest position of the game to compare, from 0.
         """
-        ply, key = self._plies[-1], self._keys[-1]
+        ply, key = self._positions[-1], self._keys[-1]
         if ply.occurrences == 1:
             return False
         return any(
-            self._keys[index] == key and self._plies[index].accrued == ply.accrued
-            for index in range(len(self._plies) - 2, first_index - 1, -1)
+            self._keys[index] == key and self._positions[index].accrued == ply.accrued
+            for index in range(len(self._positions) - 2, first_index - 1, -1)
         )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias
+from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 
 import chess
 
@@ -21,14 +21,14 @@ from tbgen.games.game_options import GameOptions as GameOptions
 from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.pgn.reader import Game
-from tbgen.probe.states import read_chess
+from tbgen.probe.states import read_chess_position
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 NO_ACCRUED_SCORE: Final = GScore(436, True)
 """G218.0, which cuteRMob writes if no score has accrued."""
 
-_MAX_OCCURRENCES: Final = 3
+_ENDING_OCCURRENCES: Final = 3
 """Number of occurrences of a position at which repetition ends the game."""
 _FREE_KING_RANK: Final = GScore(17, True).rank
 """Rank of G8.5, the position score if a bare king to move has all eight of its moves."""
@@ -44,7 +44,7 @@ class PlayedPosition(NamedTuple):
     """The position score."""
     accrued: GScore
     clock: int
-    """Number of plies since progress, as the 50-move rule defines it, was last made."""
+    """Number of plies since the last progress, as the 50-move rule defines it."""
     has_free_king: bool
     """Whether only kings remain and the king to move has all eight of its moves."""
     occurrences: int
@@ -100,7 +100,7 @@ class Arbiter:
         rule = FiftyMoveRule(fifty_move_rule)
         cutoff_score = cutoff if isinstance(cutoff, GScore) else parse_cutoff(str(cutoff))
         settings = GameOptions(Variant(rules), rule, cutoff_score, bare_kings).settings({})
-        board, start_accrued = read_chess(start, accrued, settings.variant)
+        board, start_accrued = read_chess_position(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.is_reset_by(board.has_legal_en_passant())
         accrued_before = None if isinstance(start_accrued, Fresh) or just_reset else start_accrued
@@ -131,7 +131,7 @@ class Arbiter:
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
-        self._plies: list[PlayedPosition] = []
+        self._positions: list[PlayedPosition] = []
         self._record_position(*self._start_scores(accrued_before))
 
     def __repr__(self) -> str:
@@ -150,31 +150,31 @@ class Arbiter:
     @property
     def position_score(self) -> GScore:
         """The position score of the current position."""
-        return self._plies[-1].score
+        return self._positions[-1].score
 
     @property
     def accrued(self) -> GScore:
         """The accrued score, including the current position score."""
-        return self._plies[-1].accrued
+        return self._positions[-1].accrued
 
     @property
     def clock(self) -> int:
-        """Number of plies since progress, as the 50-move rule defines it, was last made."""
-        return self._plies[-1].clock
+        """Number of plies since the last progress, as the 50-move rule defines it."""
+        return self._positions[-1].clock
 
     @property
     def basis(self) -> Basis | None:
         """The rule that has ended the game on the board; None if the game continues."""
-        position = self._plies[-1]
+        position = self._positions[-1]
         rule = self._rule
         if position.score.rank < 2 and rule.counts_score(position.clock, True):
             return Basis.STALEMATE if position.score.rank else Basis.MATE
-        free_kings = position.has_free_king and len(self._plies) > 1 and self._plies[-2].has_free_king
+        free_kings = position.has_free_king and len(self._positions) > 1 and self._positions[-2].has_free_king
         if free_kings and self.settings.bare_kings:
             return Basis.BARE_KINGS
         if rule.ends_game(position.clock):
             return Basis.FIFTY_MOVES
-        return Basis.REPETITION if position.occurrences >= _MAX_OCCURRENCES else None
+        return Basis.REPETITION if position.occurrences >= _ENDING_OCCURRENCES else None
 
     @property
     def outcome(self) -> Outcome | None:
@@ -216,7 +216,7 @@ class Arbiter:
         :raises IndexError: if no move has been made.
         """
         move = self._board.pop()
-        self._plies.pop()
+        self._positions.pop()
         key = self._keys.pop()
         self._occurrences[key] -= 1
         if not self._occurrences[key]:
@@ -233,7 +233,8 @@ class Arbiter:
         terminal = score.rank < 2
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, but in this position it continues")
-        rule, clock = self._rule, board.halfmove_clock
+        rule = self._rule
+        clock = board.halfmove_clock
         if rule.counts_score(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
             accrued = score  # a terminal position overrides any accrued score
             if rule.is_progress(score, self.settings.scoring.cutoff):
@@ -258,7 +259,7 @@ class Arbiter:
     def _push(self, move: chess.Move) -> None:
         """Make a legal move."""
         board = self._board
-        previous = self._plies[-1]
+        previous = self._positions[-1]
         zeroing = board.is_zeroing(move)
         board.push(move)
         score = position_score(board)
@@ -281,7 +282,7 @@ class Arbiter:
         key = (*men, board.occupied_co[chess.WHITE], board.turn, board.castling_rights, en_passant)
         self._keys.append(key)
         self._occurrences[key] += 1
-        self._plies.append(PlayedPosition(score, accrued, clock, free_king, self._occurrences[key]))
+        self._positions.append(PlayedPosition(score, accrued, clock, free_king, self._occurrences[key]))
 
 
 class StateSolver(Protocol):
@@ -316,7 +317,7 @@ def replay(game: Game, options: GameOptions) -> Arbiter:
         case Resets.NOTHING:
             start, moves = game.start, game.moves
         case other:
-            raise unlisted_error(other)
+            raise unlisted_error(other, options.variant)
     arbiter = Arbiter.of(start, options.settings(game.tags))
     for move in moves:
         arbiter.push(move)
@@ -359,10 +360,10 @@ def adjudicate(
     :param syzygy: Syzygy files, for positions that no table contains.
     :param doubts: the doubts about the game (:attr:`tbgen.games.pgn.reader.Game.doubts`).
     :param solver: solver of positions that no table contains, for r-mobility only. It uses the tables.
-    :param require_tables: whether a missing table is an error; if not, the result is the accrued score, which
-        the moves played have reached.
-    :param require_proof: whether it is an error if nothing proves the result: the table is missing, or no
-        table can contain the position, and there is no other proof.
+    :param require_tables: whether to raise an error if a table is missing; otherwise, the result is the
+        accrued score, which the moves played have reached.
+    :param require_proof: whether to raise an error if the result is unproved, even if no table can contain
+        the position.
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
     :raises UnprovenError: if a proof is required but not found: no table can contain the position, or the
@@ -379,9 +380,10 @@ def adjudicate(
         arbiter = game
     else:
         arbiter = Arbiter(game) if tables is None else Arbiter(game, rules=tables.rules)
-    settings, basis = arbiter.settings, arbiter.basis
+    settings = arbiter.settings
+    basis = arbiter.basis
     if tables is not None and tables.rules != settings.variant:
-        raise ValueError(f"the tables are for the rules {tables.rules}, the game is under {settings.variant}")
+        raise ValueError(f"the tables are for rules {tables.rules}, but the game's are {settings.variant}")
     if solver is not None and settings.variant is not Variant.R_MOBILITY:
         raise ValueError("positions are solved in r-mobility only: leave the solver out")
     cause, winner, text = (None, None, "") if ending is None else (ending.cause, ending.winner, ending.text)
@@ -414,19 +416,18 @@ def adjudicate(
         if require_tables or require_proof:
             raise failure
     elif require_proof:
-        solvable = solver is None and outcome.settings.variant is Variant.R_MOBILITY
-        remedy = f"{'try --solve, or ' if solvable else ''}omit --require-proof"
+        may_try_solving = solver is None and outcome.settings.variant is Variant.R_MOBILITY
+        remedy = f"{'try --solve, or ' if may_try_solving else ''}omit --require-proof"
         raise UnprovenError(f"no table can prove the result: {failure}{_reasons(outcome, solver)}; {remedy}")
     return outcome
 
 
-def adjudicate_game(game: Game, arbiter: Arbiter, tables: Tablebase | None = None, **sources: Any) -> Outcome:
+def adjudicate_game(game: Game, arbiter: Arbiter, tables: Tablebase | None = None) -> Outcome:
     """Return the outcome of a game that has been read from a PGN, by :func:`adjudicate`.
 
     :param arbiter: the arbiter of the game after its last move.
-    :param sources: further arguments of :func:`adjudicate`.
     """
-    return adjudicate(arbiter, tables, game.ending, recorded=game.result, doubts=game.doubts, **sources)
+    return adjudicate(arbiter, tables, game.ending, recorded=game.result, doubts=game.doubts)
 
 
 def _probe(
@@ -446,13 +447,13 @@ def _probe(
 
 def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
     """Return the outcome of a stopped game after narrowing it by solving the position."""
-    scoring, interval = outcome.settings.scoring, outcome.interval
+    scoring = outcome.settings.scoring
     try:
         proved = solver.solve(
             board,
             outcome.accrued,
             tables,
-            lambda ends: interval.intersection(ends).gives_equal_points(scoring),
+            lambda bounds: outcome.interval.intersection(bounds).gives_equal_points(scoring),
         )
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))

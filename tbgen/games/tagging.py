@@ -24,7 +24,7 @@ from tbgen.games.game_options import GameOptions
 from tbgen.games.outcome import RESULTS, Basis, Doubt, Outcome
 from tbgen.games.pgn.reader import Game, read_game
 from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
-from tbgen.games.referee import Arbiter, StateSolver, adjudicate_game, replay
+from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
 from tbgen.games.result_tags import outcome_of_tags, tags_of, with_tags
 from tbgen.probe.syzygy import Syzygy, download_url
 from tbgen.probe.tablebase import Tablebase
@@ -159,10 +159,12 @@ class Adjudicator:
         :raises UnprovenError: if no table can contain the final position, and a required proof is not found.
         :raises TbgenError: if a table's file cannot be used, or the table was built without accrued scores.
         """
-        return adjudicate_game(
-            game,
+        return adjudicate(
             arbiter,
             self.tables,
+            game.ending,
+            recorded=game.result,
+            doubts=game.doubts,
             syzygy=self.syzygy,
             solver=self.solver,
             require_tables=self.require_tables,

@@ -109,7 +109,7 @@ def read_position(
 
 
 def _caller_level() -> int:
-    """Return the ``stacklevel`` with which a warning of the calling function names the caller of the package.
+    """Return the ``stacklevel`` that attributes a warning of the calling function to the code outside tbgen.
 
     Python 3.12 has ``skip_file_prefixes`` for this.
     """
@@ -117,7 +117,7 @@ def _caller_level() -> int:
     return next((level for level, name in enumerate(names, 1) if name.split(".")[0] != "tbgen"), 1)
 
 
-def read_chess(
+def read_chess_position(
     position: AnyPosition, accrued: AnyScore, variant: Variant
 ) -> tuple[chess.Board, GScore | Fresh | None]:
     """Return the results of :func:`read_position` for a position of chess.
@@ -126,24 +126,21 @@ def read_chess(
 
     :raises UsageError: if the position has described men.
     """
-    board, score = read_position(position, accrued, variant)
+    board, accrued_score = read_position(position, accrued, variant)
     if isinstance(board, DescribedBoard):
-        raise UsageError(
-            f"{board.fen()} has described men, which only tables have: ask them with tbgen probe"
-        )
-    return board, score
+        raise UsageError(f"{board.fen()} has described men: only tables know such men; use tbgen probe")
+    return board, accrued_score
 
 
 def state_of(position: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, State]:
     """Return the board and the state of a position with an accrued score.
 
     :raises UsageError: if no table can contain the position, or the accrued score or history is invalid.
-    :raises TypeError: if the position is neither a board nor a string, or the score is neither a G-score nor
-        a string.
+    :raises TypeError: if an argument has a wrong type.
     """
-    board, score = read_position(position, accrued, variant)
+    board, accrued_score = read_position(position, accrued, variant)
     validate(board)
-    return board, locate_state(board, score, variant)
+    return board, locate_state(board, accrued_score, variant)
 
 
 def locate_state(board: AnyBoard, accrued: GScore | Fresh | None, variant: Variant) -> State:

@@ -22,7 +22,7 @@ from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, GameOptions, adjudicate_game, replay
 from tbgen.probe.moves import preference
 from tbgen.probe.probe_document import Category, points_document
-from tbgen.probe.states import ProbeResult, read_chess
+from tbgen.probe.states import ProbeResult, read_chess_position
 from tbgen.probe.tablebase import Tablebase
 from tbgen.web.configuration import MAX_GAMES, MAX_PLIES, MAX_TOTAL_PLIES
 from tbgen.web.lookups import question_of, refusal, require_answer
@@ -130,7 +130,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     :raises TbgenError: if a table cannot be used.
     """
     query = question_of(fen, accrued, stock.variant)
-    board, _ = read_chess(query.board, None, stock.variant)
+    board, _ = read_chess_position(query.board, None, stock.variant)
     arbiter = Arbiter(board, accrued=query.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
     current, *after = [
         state._replace(value=state.position_score, depth=0) if state.position_score.rank < 2 else state

@@ -24,7 +24,7 @@ from tbgen.games.game_options import FiftyMoveRule
 from tbgen.games.referee import Arbiter
 from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, animated_gif, card_png
 from tbgen.html.diagrams import with_links
-from tbgen.probe.states import read_chess
+from tbgen.probe.states import read_chess_position
 from tbgen.probe.views import View
 from tbgen.text import counted
 from tbgen.web.admission import Bill, WorkerPool
@@ -139,7 +139,7 @@ def scene_of(query: Mapping[str, str]) -> Scene:
     rules = query.get("rules", Variant.R_MOBILITY)
     variant = next((known for known in Variant if known == rules), Variant.R_MOBILITY)
     question = question_of(query.get("fen", _DEFAULT_FEN), query.get("accrued"), variant)
-    board, _ = read_chess(question.board, None, variant)
+    board, _ = read_chess_position(question.board, None, variant)
     arbiter = Arbiter(board, accrued=question.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
     sans, index = _line_and_index(query)
     states = [GameState.of(arbiter)]

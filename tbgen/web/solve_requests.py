@@ -23,7 +23,7 @@ from tbgen.compiler.cache import is_compiled
 from tbgen.documents import UNSET, Document, UnsetType
 from tbgen.errors import UsageError
 from tbgen.probe.probe_document import RefusalDocument
-from tbgen.probe.states import read_chess
+from tbgen.probe.states import read_chess_position
 from tbgen.system.processes import lower_priority
 from tbgen.web.admission import Bill, Limiter, client_of
 from tbgen.web.configuration import Settings
@@ -75,7 +75,7 @@ class PositionSolver:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
         arguments: dict[str, Any] = parameters_of(request, STATE_PARAMETERS)
         query = question_of(**arguments, variant=Variant.R_MOBILITY)
-        read_chess(*query.state, Variant.R_MOBILITY)
+        read_chess_position(*query.state, Variant.R_MOBILITY)
         return EventStream(self.events(query, self._budget, client_of(request)))
 
     @asynccontextmanager

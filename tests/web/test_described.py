@@ -66,7 +66,7 @@ def test_lists_counts_samples_and_batches(client: TestClient) -> None:
 
 
 def test_what_is_of_chess_refuses_in_a_sentence(client: TestClient, described_dir: Path) -> None:
-    only = "has described men, which only tables have"
+    only = "has described men: only tables know such men"
     assert only in ask(client, "/r/moves", 400, fen=FEN)["message"]
     game = f'[SetUp "1"]\n[FEN "{FEN}"]\n\n1... g5g4 *\n'
     assert "has described men in brackets" in client.post("/r/game", content=game).json()["message"]

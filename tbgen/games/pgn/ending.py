@@ -64,11 +64,12 @@ _FREE_SENTENCE: Final = re.compile(
 )
 """A sentence of another program that names the loser or the winner, and the cause."""
 
-COMMAND: Final = re.compile(r"\[%[^\[\]]*\]")
+COMMENT_COMMAND: Final = re.compile(r"\[%[^\[\]]*\]")
 """A command in a comment, such as ``[%clk 0:00:05]``, which says nothing about the ending."""
 _LEADING_DATA: Final = re.compile(
-    r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?|\w+=\S+|book"
-    r"|[01]-[01]|1/2-1/2)[;:|.]?\s+(?:-\s+)?)+",
+    r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?"  # an evaluation, its depths, a number
+    r"|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?"  # a time: 0.003s, 12ms, 0:00:05
+    r"|\w+=\S+|book|[01]-[01]|1/2-1/2)[;:|.]?\s+(?:-\s+)?)+",  # a named value, a book move, a result
     re.IGNORECASE,
 )
 """Data of an engine or a clock before a sentence, without a comma between data and sentence."""
@@ -88,13 +89,13 @@ _ADJUDICATION_WORDS: Final = re.compile(
     r"\badjudicat|\b(?:eg|syzygy)?tbs?\b|\bsyzygy\b|\btablebases?\b|\btcec (?:win|resign) rule\b",
     re.IGNORECASE,
 )
-_ADJUDICATION_VERB: Final = re.compile(r"\badjudicat", re.IGNORECASE)
+_ADJUDICATION_STEM: Final = re.compile(r"\badjudicat", re.IGNORECASE)
 _DRAW_WORD: Final = re.compile(r"\bdrawn?\b", re.IGNORECASE)
 _CAUSES: Final = {
     cause: re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for cause, words in (
         (Basis.ILLEGAL_MOVE, "illegal|invalid move"),
-        (Basis.TIME_FORFEIT, r"timed?\b|time-?outs?\b|times out\b|flag|clock expired"),
+        (Basis.TIME_FORFEIT, r"(?<!connection )time(?:d|-?outs?|s out)?\b(?! trouble)|flag|clock expired"),
         (
             Basis.ABANDONED,
             r"abandon|disconnect|connection|stalls?\b|stalled|crash|exit(?:s|ed)\b|quits?\b|died\b|hangs\b|hung\b"
@@ -129,14 +130,15 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     the comment (after its last comma or an engine's data), ``TerminationDetails`` and ``Termination``.
 
     If ``Result`` is decisive, it determines the winner, and the texts determine only the cause. The cause is
-    a resignation if the texts say so, or if they say only ``normal``. It is a forfeit if the texts do not
-    name a cause, or if a sentence names the other side as the winner. ``0-0`` means that nobody has won.
+    an adjudication if they mention one, else the first cause that they name. It is a resignation if they say
+    only ``normal``. It is a forfeit if they do not name a cause, or if a sentence names the other side as the
+    winner. ``0-0`` means that nobody has won.
 
     With any other ``Result``, the game may be a win that cuteRMob has recorded as a draw. The winner is then
     named by a sentence of Cute Chess in one of the texts, or otherwise by an ``RMobilityResult`` of mate.
     Nevertheless, there is no winner in three cases: if two sentences contradict each other, if a tag mentions
-    a draw, or if a tag mentions adjudication and no sentence does (as when TCEC's arbiters overruled a
-    crash).
+    a draw, or if a tag mentions adjudication and a sentence names a winner without mentioning it (as when
+    TCEC's arbiters overruled a crash).
 
     :param tags: the tags of the game, any of which may be missing or invalid. The function reads the players'
         names, ``Result``, ``Termination``, ``TerminationDetails`` and ``RMobilityResult``.
@@ -158,15 +160,15 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     winner = _WINNERS.get(result)
     sentences = [match for text in (remark, details, termination) if (match := _SENTENCE.fullmatch(text))]
     if winner is not None:
-        is_adjudicated = is_adjudicated or _ADJUDICATION_VERB.search(last_comment) is not None
+        is_adjudicated = is_adjudicated or _ADJUDICATION_STEM.search(last_comment) is not None
         remark = _with_colour(remark, tags)
     elif result != BOTH_FORFEIT and not _DRAW_WORD.search(tag_text):
         if not sentences:
             winner = _MATE_WINNERS.get(tags.get("RMobilityResult", "").strip())
         elif len(winners := {_winner_of(sentence) for sentence in sentences}) == 1:
-            is_awarded = any(_ADJUDICATION_VERB.search(sentence["action"]) for sentence in sentences)
-            winner = winners.pop() if is_awarded or not is_adjudicated else None
-            is_adjudicated = is_awarded
+            says_adjudicated = any(_ADJUDICATION_STEM.search(sentence["action"]) for sentence in sentences)
+            winner = winners.pop() if says_adjudicated or not is_adjudicated else None
+            is_adjudicated = says_adjudicated
 
     consistent_remark = _consistent_remark(remark, winner)
     cause = None
@@ -179,9 +181,9 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
 
 
 def _last_remark(comment: str) -> str:
-    """Return the last comma-separated part of a comment that contains more than data, without the data at its
-    beginning and without commands."""
-    for part in reversed(COMMAND.sub(" ", _QUOTED_TEXT.sub("=-", sanitise(comment))).split(",")):
+    """Return the last part of a comment, between commas, that says something; commands and the data at its
+    beginning are removed."""
+    for part in reversed(COMMENT_COMMAND.sub(" ", _QUOTED_TEXT.sub("=-", sanitise(comment))).split(",")):
         if remark := _LEADING_DATA.sub("", f"{_as_one_line(part)} ", count=1).rstrip("! "):
             return remark
     return ""

@@ -17,7 +17,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import RESULTS, Basis, Doubt
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.ending import COMMAND, Ending, read_ending
+from tbgen.games.pgn.ending import COMMENT_COMMAND, Ending, read_ending
 from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, read_result, usual_movetext
 from tbgen.games.pgn.splitter import ByteStream, RawGame, split_games
 from tbgen.text import sanitise
@@ -225,7 +225,7 @@ def _play(game: Game, text: str) -> _Remainder:
             continue
         elif kind == "comment":
             comment = token[0].strip("{};").strip()
-            if not game.comment or COMMAND.sub("", comment).strip():
+            if not game.comment or COMMENT_COMMAND.sub("", comment).strip():
                 game.comment = comment
         elif kind == "result":
             remainder.results.append(read_result(token[0]) or token[0])

@@ -16,16 +16,16 @@ from tbgen.board.scoring import Scheme
 from tbgen.games.outcome import RESULTS, Basis
 from tbgen.games.standings.elo import DEFAULT_ANCHOR, EloModel, elo_text, margin_text
 from tbgen.games.standings.knockout import Duel, DuelDecision
-from tbgen.games.standings.players import GamesOfPlayer, Player
+from tbgen.games.standings.players import GamesOfPlayer, Player, Results
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, make_show, percent_text
 from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, tiebreak
 from tbgen.games.standings.tournament import Decision, Standings
-from tbgen.text import counted, join_words
+from tbgen.text import join_words
 
-_MARKS: Final = "0=1"
-"""The marks of games with 0, 1 and 2 half points in chess."""
-_MAX_MARKS: Final = 24
+_SIGNS: Final = "0=1"
+"""The signs of games with 0, 1 and 2 half points in chess."""
+_MAX_SIGNS: Final = 24
 """Maximum number of games between two players to show one by one. Above it, all cells show counts."""
 _OWN_CELL: Final = ""
 """The cell of a player against himself. The cell for players who have not met is None."""
@@ -34,7 +34,7 @@ _NUMBERS_NOTE: Final = "the columns have the numbers of the rows"
 _SMALL_NUMBER: Final = 0.001
 """Bound below which absolute values are shown in general format."""
 
-_FRACTION_WORDS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
+_FRACTION_WORDS: Final = "2p - 1 wins and 2 - 2p draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
 
 _ELO_WORDS: Final = {
     EloModel.LOGISTIC: "logistic, as usual",
@@ -63,9 +63,15 @@ _RESULT_COLUMNS: Final = [
     Column("losses", "-", "results.losses"),
 ]
 """Columns for items with an attribute ``results``."""
+
+
+def _classical_share(results: Results) -> Fraction | None:
+    return results.classical / results.games if results.games else None
+
+
 _CHESS_COLUMNS: Final = [
     Column("classical", "points", "results.classical", None),
-    Column("share", "%", lambda item: item.results.classical / (item.results.games or 1), percent_text),
+    Column("share", "%", lambda item: _classical_share(item.results), percent_text),
 ]
 """Columns that replace points and share of points if players are ordered by points in chess."""
 _PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
@@ -85,37 +91,38 @@ def crosstable(standings: Standings) -> StandingsTable:
     max_games = max(len(meeting.seats) for meeting in meetings)
     note = "Games by round: 1 won, = drawn, 0 lost"
     per_line = 2 * ceil(sqrt(max_games) / 2)
-    show = _marks
-    if max_games > _MAX_MARKS:
+    show = _signs_text
+    if max_games > _MAX_SIGNS:
         note = "Games won (+), drawn (=) and lost (-)"
         per_line = 0
-        show = _counts
+        show = _counts_text
     dots = "·" * max(len(show(meeting)) for meeting in meetings)
     total = Column("classical", "sum", "results.classical", None)
     column = Column("", "", show=lambda text: text or dots, is_text=True, marks_per_line=per_line)
     note += f"; the sum is points in chess, and {_NUMBERS_NOTE}."
-    return _crosstable(standings, "crosstable", "Crosstable", note, total, column, show)
+    columns = _crosstable_columns(standings, total, column, show)
+    return replace(StandingsTable.of("crosstable", "Crosstable", columns, standings.players, note), gap=1)
 
 
 def _rounds(standings: Standings) -> StandingsTable | None:
-    """Return each player's opponent by round, with colours and results in chess, if the games have numbers of
-    rounds and, in a round, all players play, except for one bye: of Swiss events and round robins."""
+    """Return each player's opponent by round, with colours and results in chess. Shown for Swiss events and
+    round robins: rounds are numbered, and some round has all players but at most one."""
     rounds = standings.tiebreak_data.rounds
     numbers = {player.name: number for number, player in enumerate(standings.players, 1)}
-    names = [{name for game in games for name in (game.white, game.black)} for games in rounds]
-    max_players = max(map(len, names), default=0)
-    count = len(numbers)
-    if count < _MIN_JOINT_PLAYERS or not 1 < len(rounds) <= _MAX_ROUNDS or max_players < count - 1:
+    players_of_round = [{name for game in games for name in (game.white, game.black)} for games in rounds]
+    player_count = len(numbers)
+    missing = player_count - max(map(len, players_of_round), default=0)
+    if player_count < _MIN_JOINT_PLAYERS or not 1 < len(rounds) <= _MAX_ROUNDS or missing > 1:
         return None
 
     def cell(index: int, player: Player) -> str:
         game_ids = {id(game) for game in rounds[index]}
         seats = [seat for seat in player.seats if id(seat.game) in game_ids]
         if not seats:
-            return "bye" if len(names[index]) == len(numbers) - 1 else ""
+            return "bye" if len(players_of_round[index]) == player_count - 1 else ""
         seats.sort(key=lambda seat: seat.game.round_numbers())
-        marks = "".join(_MARKS[seat.half_points] for seat in seats)
-        return f"{numbers[seats[0].opponent]}{'w' if seats[0].is_white else 'b'}{marks}"
+        signs = "".join(_SIGNS[seat.half_points] for seat in seats)
+        return f"{numbers[seats[0].opponent]}{'w' if seats[0].is_white else 'b'}{signs}"
 
     columns = [Column("number", "", lambda player: numbers[player.name], is_text=True), _PLAYER_COLUMN]
     columns += _CHESS_COLUMNS[:1] if standings.order.order_by is OrderBy.CHESS else _RESULT_COLUMNS[1:2]
@@ -131,24 +138,20 @@ def _rounds(standings: Standings) -> StandingsTable | None:
 def crosspoints(standings: Standings) -> StandingsTable:
     """Return the points against each opponent, by the scoring; pages omit the table if there are more than 64
     players."""
-    show = make_show(met.results.points for player in standings.players for met in player.meetings.values())
+    meetings = [meeting for player in standings.players for meeting in player.meetings.values()]
+    show = make_show(meeting.results.points for meeting in meetings)
     total = Column("points", "sum", "results.points", None)
     column = Column("", "", show=lambda value: _OWN_CELL if value == _OWN_CELL else show(value))
     note = f"Points by the scoring {standings.scheme.value} against each opponent; {_NUMBERS_NOTE}."
+    columns = _crosstable_columns(standings, total, column, lambda meeting: meeting.results.points)
     title = "Crosstable of points"
-    return _crosstable(standings, "crosspoints", title, note, total, column, lambda met: met.results.points)
+    return replace(StandingsTable.of("crosspoints", title, columns, standings.players, note), gap=1)
 
 
-def _crosstable(
-    standings: Standings,
-    key: str,
-    title: str,
-    note: str,
-    total: Column,
-    template_column: Column,
-    cell_of: Callable[[GamesOfPlayer], Cell],
-) -> StandingsTable:
-    """Return a crosstable.
+def _crosstable_columns(
+    standings: Standings, total: Column, template_column: Column, cell_of: Callable[[GamesOfPlayer], Cell]
+) -> list[Column]:
+    """Return the columns of a crosstable.
 
     :param template_column: the column to copy for each opponent.
     :param cell_of: returns the cell for a player's games against an opponent.
@@ -162,24 +165,23 @@ def _crosstable(
         return cell_of(meeting)
 
     heads = [Column("number", "", lambda player: numbers[player.name], is_text=True), _PLAYER_COLUMN, total]
-    opponents = [
+    return heads + [
         replace(template_column, key=name, title=str(number), source=partial(cell, name))
         for name, number in numbers.items()
     ]
-    return replace(StandingsTable.of(key, title, [*heads, *opponents], standings.players, note), gap=1)
 
 
-def _marks(meeting: GamesOfPlayer) -> str:
-    """Return one mark per game, which shows its result in chess.
+def _signs_text(meeting: GamesOfPlayer) -> str:
+    """Return one sign per game, which shows its result in chess.
 
     Games are ordered by round, and within a round as in the files: games that are played at once may end, and
     so be written, in any order.
     """
     seats = sorted(meeting.seats, key=lambda seat: seat.game.round_numbers())
-    return "".join(_MARKS[seat.half_points] for seat in seats)
+    return "".join(_SIGNS[seat.half_points] for seat in seats)
 
 
-def _counts(meeting: GamesOfPlayer) -> str:
+def _counts_text(meeting: GamesOfPlayer) -> str:
     return f"+{meeting.results.wins} ={meeting.results.draws} -{meeting.results.losses}"
 
 
@@ -195,8 +197,8 @@ def _bracket(standings: Standings) -> StandingsTable | None:
             "players", "players", lambda duel: " - ".join(name or "?" for name in duel.players), is_text=True
         ),
         Column("points", "points", lambda duel: " - ".join(map(show, duel.points)), is_text=True),
-        Column("games", "games", _games_of_duel, is_text=True),
-        Column("winner", "winner", _winner_of_duel, is_text=True),
+        Column("games", "games", _games_text, is_text=True),
+        Column("winner", "winner", _winner_text, is_text=True),
     ]
     note = (
         "Points are by the scoring of the event. Games are those of the first player, by encounter: his "
@@ -206,17 +208,17 @@ def _bracket(standings: Standings) -> StandingsTable | None:
     return replace(StandingsTable.of("bracket", "Bracket", columns, duels, note), summary=summary)
 
 
-def _games_of_duel(duel: Duel) -> str:
+def _games_text(duel: Duel) -> str:
     encounters: dict[str, list[str]] = {}
     for game in duel.games:
         has_white = game.white == duel.players[0]
-        halves = RESULTS[game.classical]
-        mark = _MARKS[halves if has_white else 2 - halves]
-        encounters.setdefault(game.key.rpartition(".")[0], []).append(f"{'w' if has_white else 'b'}{mark}")
-    return ", ".join(f"{key} {' '.join(marks)}" for key, marks in encounters.items())
+        half_points = RESULTS[game.classical]
+        sign = _SIGNS[half_points if has_white else 2 - half_points]
+        encounters.setdefault(game.key.rpartition(".")[0], []).append(f"{'w' if has_white else 'b'}{sign}")
+    return ", ".join(f"{key} {' '.join(signs)}" for key, signs in encounters.items())
 
 
-def _winner_of_duel(duel: Duel) -> str:
+def _winner_text(duel: Duel) -> str:
     return f"{duel.winner or ''}{' by seeding' if duel.decision is DuelDecision.SEEDING else ''}"
 
 
@@ -233,23 +235,23 @@ def basis_counts(standings: Standings) -> StandingsTable:
 def possible_places(standings: Standings) -> StandingsTable:
     """Return the proved bounds of places and sums, if there are unproven games."""
     certainty = standings.certainty
-    chess = standings.order.order_by is OrderBy.CHESS
-    points = TIEBREAKS["rmobility" if chess else "points"]
+    is_by_chess = standings.order.order_by is OrderBy.CHESS
+    tie = TIEBREAKS["rmobility" if is_by_chess else "points"]
 
     def total(player: Player) -> Cell:
-        return points.number_of(player, (), standings.tiebreak_data)
+        return tie.number_of(player, (), standings.tiebreak_data)
 
     players = standings.players if certainty.unproven_games else ()
-    show = make_show(cell for player in players for cell in (total(player), *certainty.sums(points, player)))
+    show = make_show(cell for player in players for cell in (total(player), *certainty.sums(tie, player)))
     columns = [
         Column("place", "", is_text=True),
         _PLAYER_COLUMN,
         Column("best", "best", lambda player: certainty.places[player.name].best),
         Column("worst", "worst", lambda player: certainty.places[player.name].worst),
         Column("unproven", "unproven", certainty.unproven_count),
-        Column(points.key, points.title, total, show),
-        Column("least", "at least", lambda player: certainty.sums(points, player).least, show),
-        Column("most", "at most", lambda player: certainty.sums(points, player).most, show),
+        Column(tie.key, tie.title, total, show),
+        Column("least", "at least", lambda player: certainty.sums(tie, player).least, show),
+        Column("most", "at most", lambda player: certainty.sums(tie, player).most, show),
     ]
     note = (
         f"{certainty.sentence} Best and worst are places, at least and at most are sums, over all values "
@@ -279,14 +281,14 @@ def doubtful_games(standings: Standings) -> StandingsTable:
         Column("basis", "basis", "outcome.basis.value", is_text=True),
     ]
     games = [game for game in standings.games if game.outcome.doubts]
-    kinds = dict.fromkeys(doubt for game in games for doubt in game.outcome.doubts)
-    note = " ".join(f"{doubt.capitalize()}: {doubt.sentence}." for doubt in kinds)
+    doubts = dict.fromkeys(doubt for game in games for doubt in game.outcome.doubts)
+    note = " ".join(f"{doubt.capitalize()}: {doubt.sentence}." for doubt in doubts)
     return StandingsTable.of("doubtful", "Doubtful games", columns, games, note)
 
 
 def changed_games(standings: Standings) -> StandingsTable:
-    """Return the games whose results best play changes, as proved by tables, Syzygy files or solving, if
-    there are any."""
+    """Return the games in which best play would have given another result, as proved by tables, Syzygy files
+    or solving, if there are any."""
     show = make_show(cell for change in standings.changes for cell in (change.old_points, change.new_points))
     columns = [
         Column("game", "game", "game.location", is_text=True),
@@ -308,7 +310,8 @@ def changed_players(standings: Standings) -> StandingsTable:
         _PLAYER_COLUMN,
         Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),
     ]
-    title, note = "What best play changed: players", "Points won or lost by these changes."
+    title = "What best play changed: players"
+    note = "Points that players won or lost because results changed."
     return StandingsTable.of("changed_players", title, columns, standings.players if gains else (), note)
 
 
@@ -331,15 +334,15 @@ def sprt_table(standings: Standings) -> StandingsTable | None:
         "verdict": verdict.get(test.verdict, "continue"),
     }
     note = f"{player} against {opponent}, by {unit}; Elo is {_ELO_WORDS[test.model]}."
-    result_of = "pair of p points per game" if test.pairs else "game of p points"
-    note += f" Wins, losses and draws have fractions, as points do: a {result_of} is {_FRACTION_WORDS}."
+    subject = "pair of p points per game" if test.pairs else "game of p points"
+    note += f" Wins, losses and draws have fractions, as points do: a {subject} counts as {_FRACTION_WORDS}."
     if test.model is not EloModel.BAYESIAN:
         note += " This model uses the points themselves instead."
     elif test.wins < 1 or test.losses < 1:
-        note += " The ratio is undefined before one win and one loss; other models have a ratio."
+        note += " This model has no ratio before one win and one loss; the other models do."
     pair_games = 2 * len(standings.players[0].pairs.shares)
     if test.pairs:
-        note += f" {counted(len(standings.games) - pair_games, 'game')} without a partner left out."
+        note += f" Games without a partner are left out: {len(standings.games) - pair_games:,}."
     elif 2 * pair_games > test.count:
         pairs = f"{pair_games:,} of these games form pairs of reversed colours"
         note += f" {pairs}; tbgen score --pairs tests these."
@@ -388,15 +391,15 @@ def _sides(standings: Standings) -> list[GamesOfPlayer]:
     return [player.by_side[white] for player in standings.players for white in (True, False)]
 
 
-def _elo(source: str, prefix: str = "") -> list[Column]:
+def _elo_columns(source: str, prefix: str = "") -> list[Column]:
     """Return the columns of an Elo difference: difference, margin, LOS, normalised Elo and its margin.
 
     :param source: attribute of the items that contains the :class:`Elo`.
     :param prefix: prefix of the columns' keys.
     """
     return [
-        Column(f"{prefix}{key}", title, f"{source}.{part}", show)
-        for key, title, part, show in (
+        Column(f"{prefix}{key}", title, f"{source}.{attribute}", show)
+        for key, title, attribute, show in (
             ("elo", "Elo", "difference", elo_text),
             ("elo_margin", "95 %", "margin", margin_text),
             ("los", "LOS", "superiority", "{:.1%}".format),
@@ -407,18 +410,18 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
 
 
 def _places_table(standings: Standings) -> StandingsTable:
-    """Return the players in order, with all tiebreaks; for an event of ``tbgen match`` that is over, and for
-    any knockout, after a sentence about its winner."""
-    chess = standings.order.order_by is OrderBy.CHESS
+    """Return the players in order, with all tiebreaks. For a finished event of ``tbgen match``, and for any
+    knockout, the table begins with a sentence about the winner."""
+    is_by_chess = standings.order.order_by is OrderBy.CHESS
     games, points, share, *others = _RESULT_COLUMNS
-    if chess:
+    if is_by_chess:
         points, share = _CHESS_COLUMNS
     columns = [Column("place", "", is_text=True), _PLAYER_COLUMN, games, points, share, *others]
     shown_keys = {column.key for column in columns}
-    if standings.scheme is Scheme.EXPONENTIAL and not chess:
+    if standings.scheme is Scheme.EXPONENTIAL and not is_by_chess:
         shown_keys.add("rmobility")  # equal to the points
     columns += [tie.column for tie in standings.tiebreaks if tie.title and tie.key not in shown_keys]
-    columns += _elo("elo")[:3]
+    columns += _elo_columns("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
     result, summary = standings.result, standings.certainty.sentence
     if result is not None and (result.winner is not None or result.decision is not Decision.STANDINGS):
@@ -430,31 +433,31 @@ def _places_note(standings: Standings) -> str:
     least, most = standings.game_count_range
     order_by = standings.order.order_by
     criterion = "points in chess" if order_by is OrderBy.CHESS else "points"
-    ties = ", then ".join(tie.words for tie in standings.tiebreaks if tie.words)
-    order = f"Players are ordered by {criterion}"
+    tiebreak_text = ", then ".join(tie.words for tie in standings.tiebreaks if tie.words)
+    order_text = f"Players are ordered by {criterion}"
     if standings.result is not None and standings.result.bracket:
-        order = f"Places are those of the bracket; players who share one are ordered by {criterion}"
+        order_text = f"Places are those of the bracket; players who share one are ordered by {criterion}"
     elif least < most:
         game_counts = f"unequal numbers of games, {least} to {most}"
         if order_by is OrderBy.PERCENT:
-            order = f"Players have {game_counts}: they are ordered by points per game (%), not by points"
-            ties += ", all of them per game"
+            order_text = f"Players have {game_counts}: they are ordered by points per game (%), not by points"
+            tiebreak_text += ", all of them per game"
         else:
-            order += f", although they have {game_counts}"
+            order_text += f", although they have {game_counts}"
     byes = [f"{player.name} {player.byes}" for player in standings.players if player.byes]
     if byes:
-        order += f". Byes count as won games: {', '.join(byes)}"
+        order_text += f". Byes count as won games: {', '.join(byes)}"
     if standings.order.rules:
-        ties += f", by the rules of {standings.order.rules}"
+        tiebreak_text += f", by the rules of {standings.order.rules}"
     return (
-        f"Scoring {standings.scheme.value}, {_settings(standings)}. + = - are results in chess. {order}. "
-        f"Ties are broken by {ties}. Points are compared exactly, and shown rounded. Elo "
-        f"is by {standings.scheme.value} points against the field, with 95 % margin and likelihood of "
+        f"Scoring {standings.scheme.value}, {_settings_text(standings)}. + = - are results in chess. "
+        f"{order_text}. Ties are broken by {tiebreak_text}. Points are compared exactly, and shown rounded. "
+        f"Elo is by {standings.scheme.value} points against the field, with 95 % margin and likelihood of "
         "superiority."
     )
 
 
-def _settings(standings: Standings) -> str:
+def _settings_text(standings: Standings) -> str:
     """Return the rules, cutoffs and komis of the games as part of a sentence."""
     words = {"rules": "rules", "fifty_move_rule": "50-move rule", "cutoff": "cutoff", "komi": "komi"}
     return ", ".join(f"{words[name]} {join_words(values)}" for name, values in standings.settings.items())
@@ -484,7 +487,8 @@ def _cell_of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
 def _ratings(standings: Standings) -> StandingsTable:
     """Return Elo with margin and likelihood of superiority, and normalised Elo: by games, and by pairs of
     games."""
-    columns = [_PLAYER_COLUMN, _RESULT_COLUMNS[0], *_elo("elo"), _PAIR_COLUMN, *_elo("pairs.elo", "pairs_")]
+    columns = [_PLAYER_COLUMN, _RESULT_COLUMNS[0], *_elo_columns("elo")]
+    columns += [_PAIR_COLUMN, *_elo_columns("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
         "games, then by pairs of games from the same position with colours reversed, which cancels its luck."
@@ -492,11 +496,11 @@ def _ratings(standings: Standings) -> StandingsTable:
     return StandingsTable.of("ratings", "Elo by games and by pairs", columns, standings.players, note)
 
 
-def _joint(standings: Standings) -> StandingsTable | None:
-    """Return the ratings of all players at which all points together are likeliest, if there are three
-    players or more, or an anchor. Everybody is expected to score what he has scored. Ordo gives the same
-    ratings, but for its scale of 202 points for 76 %; BayesElo also counts a draw as a win and a loss, which
-    brings ratings closer together. Who has taken all points or none has no rating. Players are rated in
+def _joint_ratings(standings: Standings) -> StandingsTable | None:
+    """Return joint ratings of all players, those that make the results likeliest, if there are three players
+    or more, or an anchor. Everybody is expected to score what he has scored. Ordo's ratings are the same on
+    another scale: 202 points stand for 76 %. BayesElo also counts a draw as a win and a loss, which brings
+    ratings closer together. A player who has won all points, or none, has no rating. Players are rated in
     separate groups if no chain of points connects them both ways. Pairs of games count as one result in the
     margins."""
     if len(standings.players) < _MIN_JOINT_PLAYERS and standings.anchor == DEFAULT_ANCHOR:
@@ -508,8 +512,8 @@ def _joint(standings: Standings) -> StandingsTable | None:
     )
     sizes = Counter(rating.group for rating in ratings.values())
 
-    def shown(part: str, title: str, show: Callable[[float], str]) -> Column:
-        return Column(part, title, lambda player: getattr(ratings[player.name], part), show)
+    def shown(attribute: str, title: str, show: Callable[[float], str]) -> Column:
+        return Column(attribute, title, lambda player: getattr(ratings[player.name], attribute), show)
 
     columns = [
         _PLAYER_COLUMN,
@@ -528,9 +532,8 @@ def _joint(standings: Standings) -> StandingsTable | None:
         "distance to it. LOS is the likelihood of being stronger than the next player of the table. The two "
         "games of a pair count as one result."
     )
-    summary = ""
-    if len(sizes) > 1:
-        summary = "Some players cannot be compared: one side has taken all points, or there are no games."
+    problem = "Some players cannot be compared: one side has taken all points, or there are no games."
+    summary = problem if len(sizes) > 1 else ""
     return replace(StandingsTable.of("joint", "Joint ratings", columns, players, note), summary=summary)
 
 
@@ -549,23 +552,24 @@ def _colours(standings: Standings) -> StandingsTable:
 def _meetings(standings: Standings) -> StandingsTable:
     """Return the results, pairs of games (pentanomial) and Elo of each pair of opponents; by default only in
     CSV."""
-    met = [
+    meetings = [
         player.meetings[other.name]
         for index, player in enumerate(standings.players)
         for other in standings.players[index:]
         if other.name in player.meetings
     ]
-    halves = [
+    half_point_columns = [
         Column(f"pairs_{half_points}_halves", title, partial(_pair_count, half_points))
         for half_points, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
     opponent = Column("opponent", "opponent", "selection", is_text=True)
-    columns = [_PLAYER_COLUMN, opponent, *_RESULT_COLUMNS, _PAIR_COLUMN, *halves, *_elo("pairs.elo")[:3]]
+    columns = [_PLAYER_COLUMN, opponent, *_RESULT_COLUMNS, _PAIR_COLUMN]
+    columns += [*half_point_columns, *_elo_columns("pairs.elo")[:3]]
     note = (
         "Pairs are two games from the same position with colours reversed: the numbers of pairs with 0, 1/2, "
         "1, 1 1/2 and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
     )
-    return StandingsTable.of("meetings", "Meetings", columns, met, note)
+    return StandingsTable.of("meetings", "Meetings", columns, meetings, note)
 
 
 def _pair_count(half_points: int, meeting: GamesOfPlayer) -> int:
@@ -606,7 +610,7 @@ TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
     "bounds": possible_places,
     "scorings": _scorings,
     "ratings": _ratings,
-    "joint": _joint,
+    "joint": _joint_ratings,
     "colours": _colours,
     "meetings": _meetings,
     "given": partial(_histogram, "given", "Results that the player holds"),
@@ -626,8 +630,8 @@ KEYS: Final = tuple(TABLES)
 
 
 def overview_keys(standings: Standings) -> set[str]:
-    """Return the keys of the tables for a page: all but games, meetings and very large crosstables. Of a
-    knockout, the bracket replaces all tables with sums over the rounds, which decide nothing.
+    """Return the keys of the tables for a page: all but games, meetings and very large crosstables. In a
+    knockout, tables that add up rounds decide nothing, so the bracket replaces them.
     """
     hidden = {"games", "meetings"}
     is_knockout = standings.result is not None and bool(standings.result.bracket)

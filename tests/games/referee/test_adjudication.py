@@ -118,7 +118,7 @@ def test_moves_of_a_board_count(tablebase: Tablebase) -> None:
 
 
 def test_tables_for_other_rules_are_rejected(tablebase: Tablebase) -> None:
-    with pytest.raises(ValueError, match="the tables are for the rules r, the game is under wg"):
+    with pytest.raises(ValueError, match="the tables are for rules r, but the game's are wg"):
         adjudicate(Arbiter(BISHOP, rules="wg"), tablebase)
 
 
