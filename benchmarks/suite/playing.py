@@ -20,7 +20,7 @@ def _thinker(with_tables: bool) -> Any:
     from tbgen.engine.workspace import SearchWorkspace
 
     ensure_compiled(print)
-    workspace = SearchWorkspace.of(64)
+    workspace = SearchWorkspace.with_table_size(64)
     playing = EngineTables([Path(tables())], print) if with_tables else None
     return Thinker(lambda _: None, playing, Options(), lambda: workspace)
 

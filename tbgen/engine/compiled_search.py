@@ -28,8 +28,8 @@ from tbgen.engine.workspace import (
     DRAWN_WORTH,
     GAME_POSITION_LIMIT,
     MAX_UNKEYED_CLOCK,
-    PLAIN_WORTH,
     PLY_LIMIT,
+    WORTH,
     SearchWorkspace,
 )
 from tbgen.games.game_options import FIFTY_MOVE_PLIES, FiftyMoveRule
@@ -263,7 +263,7 @@ class CompiledSearch:
 
     @property
     def _is_stopped(self) -> bool:
-        return bool(self._work.control[control_index.ABORTED])
+        return bool(self._work.control[control_index.STOPPED])
 
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
@@ -285,17 +285,17 @@ class CompiledSearch:
         discards = control[control_index.DISCARDS]
         control[:] = 0
         control[control_index.GENERATION], control[control_index.DISCARDS] = generation, discards
-        control[control_index.MAX_NODES], control[control_index.ROOT] = _NO_NODE_LIMIT, last_row
-        control[control_index.RULE] = rule is not FiftyMoveRule.NONE
+        control[control_index.MAX_NODES], control[control_index.ROOT_ROW] = _NO_NODE_LIMIT, last_row
+        control[control_index.HAS_FIFTY_MOVE_RULE] = rule is not FiftyMoveRule.NONE
         control[control_index.RESET_RANK], control[control_index.LATE_SCORES] = (
             _PROGRESS_RANKS.get(rule, 0),
             _LATE_SCORES.get(rule, 0),
         )
         control[control_index.BARE_KINGS] = game.settings.bare_kings
-        work.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
+        work.worth[:] = WORTH if self._candidates is None else DRAWN_WORTH
         if self._candidates is not None:
             control[control_index.DRAWN] = 1 if game.live.turn else 2
-            control[control_index.HOPE] = (
+            control[control_index.REACHABLE_VALUE] = (
                 work.worth[_REACHABLE_SCORE.rank] if game.live.turn else -work.worth[_REACHABLE_SCORE.rank]
             )
         control[control_index.MAX_MEN] = self._leaves.max_men
@@ -334,7 +334,7 @@ class CompiledSearch:
         """Convert a value of this search to the scale of :mod:`tbgen.engine.scale`."""
         if self._candidates is None or abs(value) >= MATE:
             return value
-        common = int(np.interp(abs(value), DRAWN_WORTH[::-1], PLAIN_WORTH[::-1]))
+        common = int(np.interp(abs(value), DRAWN_WORTH[::-1], WORTH[::-1]))
         return common if value > 0 else -common
 
     def _await_tables(self) -> bool:
@@ -358,7 +358,7 @@ class CompiledSearch:
         def watch() -> None:
             while not finished.wait(_TIMER_POLL_SECONDS):
                 if self.best.depth and self._must_stop(self.nodes):
-                    self._work.control[control_index.STOP] = 1
+                    self._work.control[control_index.STOP_REQUESTED] = 1
                     return
 
         watcher = threading.Thread(target=watch, daemon=True)
@@ -407,6 +407,6 @@ def ensure_compiled(announce: Callable[[str], object]) -> None:
 
 def load_kernels() -> None:
     """Load the kernels of the search, or compile them."""
-    work = SearchWorkspace.of(1)
+    work = SearchWorkspace.with_table_size(1)
     compile_for(begin_search, work, 0)
     compile_for(search_root, work, 1, 0, 1)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tbgen.engine.workspace import SearchWorkspace
 
 MIN_AUTO_SOLVE_SECONDS: Final = 30.0
-"""Minimum thinking time for which ``auto`` solves. The first compilation of kernels may take that long."""
+"""Minimum thinking time with which the option value ``auto`` starts a proof. The first compilation of
+kernels may take that long."""
 _MAX_PARTNER_QUERIES: Final = 3
 """Maximum number of moves that the partner checks. After that, the partner's own move is made."""
 
@@ -70,24 +71,27 @@ class Thinker:
         choices = self._named_moves(game.live, timer.go.moves) or legal
         if self.options.blunder_rate and random.random() < self.options.blunder_rate:
             return MoveChoice(random.choice(choices))
-        tempting = bool(self.options.partner_command)
-        advice = self.tables and self.tables.advice(game, choices, timer, tempting)
+        has_partner = bool(self.options.partner_command)
+        advice = self.tables and self.tables.advice(game, choices, timer, prefer_tempting=has_partner)
         if self.tables and advice:
             return self._choose_by_tables(self.tables, game, advice, choices, timer)
         if len(choices) == 1 and timer.is_limited:
             return MoveChoice(choices[0])
         return self._choose_by_thinking(game, choices, timer)
 
-    def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
-        """Return the legal moves that ``words`` name, with castling in either notation; report the rest."""
-        notations = (False, True)
-        legal = {board.uci(move, chess960=style): move for move in board.legal_moves for style in notations}
-        for word in words:
-            if word not in legal:
-                self.say(f"info string {printable(word)} is not a legal move here and is ignored")
-        if words and legal.keys().isdisjoint(words):
+    def _named_moves(self, board: chess.Board, names: Sequence[str]) -> list[chess.Move]:
+        """Return the legal moves with the given names, with castling in either notation.
+
+        Report the names that belong to no legal move.
+        """
+        styles = (False, True)
+        by_name = {board.uci(move, chess960=style): move for move in board.legal_moves for style in styles}
+        for name in names:
+            if name not in by_name:
+                self.say(f"info string {printable(name)} is not a legal move here and is ignored")
+        if names and by_name.keys().isdisjoint(names):
             self.say("info string none of the moves to search is legal here: all moves are searched")
-        return list(dict.fromkeys(move for name, move in legal.items() if name in words))
+        return list(dict.fromkeys(move for name, move in by_name.items() if name in names))
 
     def _choose_by_tables(
         self,
@@ -103,12 +107,12 @@ class Thinker:
             others = tables.ranked_advice(game, choices)
             advice_list += [other for other in others if other.moves[0] != advice.moves[0]]
         del advice_list[self.options.best_count :]
-        searches = count()
+        search_counter = count()
         for index, shown_advice in enumerate(advice_list):
             if len(shown_advice.moves) == 1:
-                line = tables.line(game, shown_advice, timer, searches)
+                line = tables.line(game, shown_advice, timer, search_counter)
                 shown_advice = advice_list[index] = replace(shown_advice, line=line)
-            place = self._shown_place(index + 1)
+            place = self._multipv(index + 1)
             self._report(report.advice_info(game, shown_advice, "tables", timer.elapsed, place))
         if len(advice.moves) > 1:
             return self._choose_by_search(game, advice.moves, timer)
@@ -129,7 +133,7 @@ class Thinker:
                 advice = attempt.advice(choices)
             except SolvingError as error:
                 self.say(f"info string {error}")
-                is_final = partner_choice or timer.must_stop_deepening()
+                is_final = partner_choice is not None or timer.must_stop_deepening()
                 return choice if is_final else self._choose_by_search(game, choices, timer)
         self._report(report.advice_info(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
@@ -161,9 +165,9 @@ class Thinker:
             self._report(report.judgement_info(game, judgement, timer.elapsed))
             for _ in range(_MAX_PARTNER_QUERIES):
                 is_last = len(judgement.candidates) == 1 or timer.is_over()
-                if is_last or (work := self.get_workspace()) is None:
+                if is_last or (workspace := self.get_workspace()) is None:
                     break
-                choice = self._search_drawing_moves(game, judgement, timer, work)
+                choice = self._search_drawing_moves(game, judgement, timer, workspace)
                 move = choice.move
                 if move == judgement.best_line[0] or partner.keeps_draw(game, move, judgement, timer):
                     return choice
@@ -191,20 +195,21 @@ class Thinker:
             return timer.is_over(nodes) or is_interrupted()
 
         def report_line(best: RootLine, counts: SearchCounts) -> None:
-            self._report(report.search_info(game, best, counts, timer.elapsed, self._shown_place(best.place)))
+            self._report(report.search_info(game, best, counts, timer.elapsed, self._multipv(best.place)))
 
         max_nodes = timer.go.numbers.get("nodes")
-        lines = self.options.best_count
+        line_count = self.options.best_count
         if (workspace := self.get_workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
-            (best_line, *others), counts = immediate_moves(game, choices, look_up, lines)
-            for root_line in (best_line, *others):
+            root_lines, counts = immediate_moves(game, choices, look_up, line_count)
+            best_line = root_lines[0]
+            for root_line in root_lines:
                 report_line(root_line, counts)
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
             search = CompiledSearch(
-                game, choices, workspace, self.tables, is_over, lines, max_nodes=max_nodes
+                game, choices, workspace, self.tables, is_over, line_count=line_count, max_nodes=max_nodes
             )
             best_line = search.run(
                 timer.go.depth,
@@ -212,9 +217,10 @@ class Thinker:
                 lambda best: report_line(best, search.counts),
             )
         if proved_advice is not None:
-            white = game.live.turn
-            guaranteed = worth(proved_advice.lower if white else proved_advice.upper)
-            if best_line.value < guaranteed if white else best_line.value > guaranteed:
+            is_white = game.live.turn
+            guaranteed = worth(proved_advice.lower if is_white else proved_advice.upper)
+            is_worse = best_line.value < guaranteed if is_white else best_line.value > guaranteed
+            if is_worse:
                 return MoveChoice(proved_advice.moves[0])
         return MoveChoice(*best_line.line[:2])
 
@@ -232,9 +238,10 @@ class Thinker:
         def report_line(best: RootLine) -> None:
             self._report(report.search_info(game, best, search.counts, timer.elapsed))
 
-        moves = list(judgement.candidates)
+        candidates = judgement.candidates
+        moves = list(candidates)
         patience = min(PATIENCE_SECONDS, judgement.search_seconds / 8)
-        nodes, candidates = judgement.search_nodes, judgement.candidates
+        nodes = judgement.search_nodes
         search = CompiledSearch(
             game, moves, workspace, self.tables, is_over, 1, nodes, patience=patience, candidates=candidates
         )
@@ -256,8 +263,8 @@ class Thinker:
             self.say(f"info string solving cannot be started: {error.strerror or error}")
             return None
 
-    def _shown_place(self, place: int) -> int | None:
-        """Return the place to report for a move; None if only one move is reported."""
+    def _multipv(self, place: int) -> int | None:
+        """Return the place of a move, to be reported as ``multipv``; None if only one move is reported."""
         return place if self.options.best_count > 1 else None
 
     def _report(self, lines: Iterable[str]) -> None:

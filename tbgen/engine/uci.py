@@ -238,7 +238,7 @@ class UciEngine:
         if is_ready(self._load_search()) and self._search_workspace is None:
             from tbgen.engine.workspace import SearchWorkspace  # imports numba
 
-            self._search_workspace = SearchWorkspace.of(self._options.hash)
+            self._search_workspace = SearchWorkspace.with_table_size(self._options.hash)
         return self._search_workspace
 
     def _partner(self) -> "Partner | None":

@@ -19,38 +19,39 @@ _MAX_MOVES: Final = 256
 _MAX_REQUESTS: Final = 4096
 _TABLE_VALUE_SLOTS: Final = 1 << 20
 MAX_UNKEYED_CLOCK: Final = 70
-"""Value of the 50-move counter above which states with different counters have different keys."""
+"""Greatest 50-move counter that is not part of the key of a state; greater ones are."""
 ENTRY_BYTES: Final = 16
 """Number of bytes of an entry in the transposition table, including its key."""
-STOP, NODES, MAX_NODES, ROOT, ITERATION, DEEPEST_PLY, REQUESTS, ANSWERS, HITS, ABORTED, GENERATION = range(11)
-PLAIN, RULE, RESET_RANK, LATE_SCORES, BARE_KINGS, MAX_MEN, DRAWN, ROOT_LEAD, HOPE, DISCARDS = range(11, 21)
+STOP_REQUESTED, STOPPED, NODES, MAX_NODES, ROOT_ROW, ITERATION, DEEPEST_PLY, REQUESTS = range(8)
+ANSWERS, HITS, GENERATION, UNPRUNED, HAS_FIFTY_MOVE_RULE, RESET_RANK, LATE_SCORES, BARE_KINGS = range(8, 16)
+MAX_MEN, DRAWN, ROOT_LEAD, REACHABLE_VALUE, DISCARDS = range(16, 21)
 _CONTROL_WORDS: Final = 21
-"""Number of control words. Their indices are:
+"""Number of control words. Their indices are, in this order:
 
-- ``STOP``: whether a stop has been requested; ``ABORTED``: whether the search has been stopped;
+- ``STOP_REQUESTED``: whether a stop has been requested; ``STOPPED``: whether the search has been stopped;
 - ``NODES``: number of searched nodes; ``MAX_NODES``: maximum number of nodes;
-- ``ROOT``: row of the current position;
+- ``ROOT_ROW``: row of the current position;
 - ``ITERATION``: depth of the iteration; ``DEEPEST_PLY``: greatest number of plies searched ahead;
 - ``REQUESTS``: number of requests to tables; ``ANSWERS``: number of answered requests; ``HITS``: number of
   nodes with a value from tables;
 - ``GENERATION``: serial number of the search;
-- ``PLAIN``: whether to search without extensions, reductions and pruning;
-- ``RULE``: whether a 50-move rule applies; ``RESET_RANK``: rank below which an improvement of the accrued
-  score resets the counter; ``LATE_SCORES``: the scores that count once the counter has run out (0 all, 1 mate
-  and stalemate, 2 none);
+- ``UNPRUNED``: whether to search without extensions, reductions and pruning;
+- ``HAS_FIFTY_MOVE_RULE``: whether a 50-move rule applies; ``RESET_RANK``: rank below which an improvement of
+  the accrued score resets the counter; ``LATE_SCORES``: the scores that count once the counter has run out (0
+  all, 1 mate and stalemate, 2 none);
 - ``BARE_KINGS``: whether bare kings end the game;
 - ``MAX_MEN``: maximum number of men in positions to request;
 - ``DRAWN``: whether the game is drawn in chess (0 no; 1 yes, with White to move; 2 yes, with Black to move);
-- ``ROOT_LEAD``: White's lead in centipawns at the root; ``HOPE``: value of the score that the engine
-  may still reach in a drawn game;
+- ``ROOT_LEAD``: White's lead in centipawns at the root; ``REACHABLE_VALUE``: value of the score that the
+  engine may still reach in a drawn game;
 - ``DISCARDS``: number of times that the content of the transposition table has been discarded.
 """
 
 
-PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(MAX_POSITION_RANK + 1)])
-"""For each rank, the value of the score of this rank that White holds, on the scale of the search."""
-DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(PLAIN_WORTH))).astype(np.int64)
-"""For each rank, the value of the score of this rank that White holds, in a game that is drawn in chess.
+WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(MAX_POSITION_RANK + 1)])
+"""``WORTH[r]`` is the value of White's score of rank r on the scale of the search."""
+DRAWN_WORTH: Final = WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(WORTH))).astype(np.int64)
+"""``DRAWN_WORTH[r]`` is the value of White's score of rank r in a game that is drawn in chess.
 
 The values are on the scale of the search. They are close to exponential scoring (``Scheme.EXPONENTIAL`` of
 :mod:`tbgen.board.scoring`), so that a chance of reaching a low score is worth more than an improvement of a
@@ -76,7 +77,7 @@ class SearchWorkspace(Struct):
     :ivar table_keys: uint64 (2^n,): keys of states with a value from tables.
     :ivar table_values: int64 (2^n,): values from tables, from White's point of view.
     :ivar requests: uint64 (n, ROW_SIZE): ring buffer of positions requested from tables.
-    :ivar worth: int64 (438,): for each rank, the value of the score of this rank that White holds.
+    :ivar worth: int64 (438,): ``WORTH`` or ``DRAWN_WORTH``.
     :ivar control: int64 (n,): control words.
     """
 
@@ -98,7 +99,7 @@ class SearchWorkspace(Struct):
     control: NDArray[np.int64]
 
     @classmethod
-    def of(cls, mebibytes: int) -> Self:
+    def with_table_size(cls, mebibytes: int) -> Self:
         """Return a new workspace.
 
         :param mebibytes: maximum size of the transposition table.
@@ -119,6 +120,6 @@ class SearchWorkspace(Struct):
             table_keys=np.zeros(_TABLE_VALUE_SLOTS, np.uint64),
             table_values=np.zeros(_TABLE_VALUE_SLOTS, np.int64),
             requests=np.zeros((_MAX_REQUESTS, ROW_SIZE), np.uint64),
-            worth=PLAIN_WORTH.copy(),
+            worth=WORTH.copy(),
             control=np.zeros(_CONTROL_WORDS, np.int64),
         )

@@ -147,7 +147,7 @@ def chosen(
         say,
         EngineTables([folder], said.append),
         options,
-        partial(SearchWorkspace.of, 8),
+        partial(SearchWorkspace.with_table_size, 8),
         lambda: partner,
         start_solving=start,
     )

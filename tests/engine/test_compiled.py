@@ -16,26 +16,26 @@ from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies, worth
 from tbgen.engine.workspace import (
     DISCARDS,
     DRAWN_WORTH,
-    HOPE,
     ITERATION,
     MAX_NODES,
-    PLAIN,
     PLY_LIMIT,
-    ROOT,
+    REACHABLE_VALUE,
     ROOT_LEAD,
+    ROOT_ROW,
+    UNPRUNED,
     SearchWorkspace,
 )
 from tbgen.games.game_options import FiftyMoveRule
 from tests.support.engines import game
 from tests.support.exhaustive import sample
 
-WORK = SearchWorkspace.of(4)
+WORK = SearchWorkspace.with_table_size(4)
 
 
 def search_of(
     arbiter: SearchGame,
     *,
-    plain: bool = False,
+    unpruned: bool = False,
     lines: int = 1,
     moves: str = "",
     candidates: Mapping[chess.Move, Candidate] | None = None,
@@ -44,7 +44,7 @@ def search_of(
     WORK.keys[:] = 0
     chosen = [move for move in arbiter.live.legal_moves if not moves or move.uci() in moves.split()]
     search = CompiledSearch(arbiter, chosen, WORK, None, lambda _: False, lines, candidates=candidates)
-    WORK.control[PLAIN] = plain
+    WORK.control[UNPRUNED] = unpruned
     return search
 
 
@@ -66,8 +66,8 @@ class FullSearch:
         self.begun = arbiter.position_count
         self.first = 0 if drawn else self.begun - 1
         search_of(arbiter, candidates={} if drawn else None)
-        self.even, self.hope = int(WORK.control[ROOT_LEAD]), int(WORK.control[HOPE])
-        self.rows, self.at = WORK.rows.copy(), int(WORK.control[ROOT])
+        self.even, self.hope = int(WORK.control[ROOT_LEAD]), int(WORK.control[REACHABLE_VALUE])
+        self.rows, self.at = WORK.rows.copy(), int(WORK.control[ROOT_ROW])
         self.moves = np.zeros((1, 256), np.int32)
         self.ends = 0
 
@@ -174,7 +174,7 @@ def test_values_are_those_of_minimax() -> None:
         for depth in (1, 2, 3)[: 2 + few]:
             full = FullSearch(arbiter)
             expected = full.value(depth)
-            told = found(search_of(arbiter, plain=True), depth)[-1].value
+            told = found(search_of(arbiter, unpruned=True), depth)[-1].value
             assert told == (expected if arbiter.live.turn else -expected), (arbiter.live.fen(), depth)
             ends, seen = ends + full.ends, seen + 1
     assert ends > 15
@@ -192,7 +192,7 @@ def test_in_a_drawn_game_moves_are_worth_the_mean_of_best_and_expected_answers_l
             arbiter.pop()
         for depth in (1, 2):
             expected = FullSearch(arbiter, drawn=True).expecting(depth, candidates)
-            search_of(arbiter, plain=True, candidates=candidates)
+            search_of(arbiter, unpruned=True, candidates=candidates)
             WORK.control[ITERATION] = depth
             assert search_root(WORK, depth, 0, arbiter.live.legal_moves.count()) == expected
 
@@ -207,7 +207,7 @@ def test_the_best_lines_descend_and_begin_with_different_moves() -> None:
 
 def test_the_deepest_search_stays_within_its_workspace() -> None:
     """Two plies before the end of its workspace it estimates, whatever the depth of the search."""
-    search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"), plain=True)
+    search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"), unpruned=True)
     WORK.control[MAX_NODES] = 100_000
     search_root(WORK, 2 * PLY_LIMIT, 0, 3)
     assert search.counts.max_ply == PLY_LIMIT - 2

@@ -28,7 +28,8 @@ def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None
     The search waits for tables in the first iterations. Check that the game is unchanged afterwards.
     """
     before, moves = (arbiter.live.fen(), arbiter.accrued, arbiter.position_count), [*arbiter.live.legal_moves]
-    search = CompiledSearch(arbiter, moves, SearchWorkspace.of(1), tables, lambda _: False, patience=600)
+    work = SearchWorkspace.with_table_size(1)
+    search = CompiledSearch(arbiter, moves, work, tables, lambda _: False, patience=600)
     found = search.run(depth + depth // 2, lambda: False, lambda _: None)
     assert (arbiter.live.fen(), arbiter.accrued, arbiter.position_count) == before
     return found
@@ -126,7 +127,7 @@ def test_requests_from_before_the_tables_are_ready_are_answered_later(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search begins while the code of the tables is being loaded."""
-    leaves, work, arbiter = EngineTables([small], print), SearchWorkspace.of(1), game(CAPTURE)
+    leaves, work, arbiter = EngineTables([small], print), SearchWorkspace.with_table_size(1), game(CAPTURE)
     leaves.wait(print)
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):

@@ -25,7 +25,7 @@ from tbgen.engine.kernels.board import (
     target_of,
 )
 from tbgen.engine.squares import PAWN_ATTACKS
-from tbgen.engine.workspace import PLAIN, PLY_LIMIT, SearchWorkspace
+from tbgen.engine.workspace import PLY_LIMIT, UNPRUNED, SearchWorkspace
 
 _MAN_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
 """Values of men in centipawns, by kind, for MVV-LVA; 0 for the king and for no man."""
@@ -51,7 +51,7 @@ def _noisy_priority(work: SearchWorkspace, row: int, move: int) -> int:
         victim = kind_at(rows, row, target_of(move))
         gain += _MAN_VALUES[PAWNS if victim == NO_KIND else victim]  # en passant: no man is on the square
     cost = _MAN_VALUES[moving_kind(move)]
-    if gain < cost and not promoted_kind(move) and not work.control[PLAIN]:
+    if gain < cost and not promoted_kind(move) and not work.control[UNPRUNED]:
         defenders = PAWN_ATTACKS[turn, target_of(move)] & rows[row, BLACKS - turn] & rows[row, PAWNS]
         if defenders:
             return int64(_LOSING_PRIORITY)

@@ -59,26 +59,26 @@ from tbgen.engine.kernels.transposition import (
 )
 from tbgen.engine.scale import INFINITE, MATE, NO_VALUE, SCALE_PLIES
 from tbgen.engine.workspace import (
-    ABORTED,
     ANSWERS,
     BARE_KINGS,
     DEEPEST_PLY,
     DRAWN,
+    HAS_FIFTY_MOVE_RULE,
     HITS,
-    HOPE,
     ITERATION,
     LATE_SCORES,
     MAX_MEN,
     MAX_NODES,
     NODES,
-    PLAIN,
     PLY_LIMIT,
+    REACHABLE_VALUE,
     REQUESTS,
     RESET_RANK,
-    ROOT,
     ROOT_LEAD,
-    RULE,
-    STOP,
+    ROOT_ROW,
+    STOP_REQUESTED,
+    STOPPED,
+    UNPRUNED,
     SearchWorkspace,
 )
 from tbgen.moves.kernels.words import ONE, ZERO, popcount
@@ -118,7 +118,7 @@ def _is_repeated(work: SearchWorkspace, row: int) -> bool:
     """
     rows = work.rows
     occurrences = 0
-    oldest_row = 0 if work.control[DRAWN] else work.control[ROOT]
+    oldest_row = 0 if work.control[DRAWN] else work.control[ROOT_ROW]
     reset_row = max(row - int64(rows[row, QUIET_PLIES]), 0)
     for earlier in range(row - 2, reset_row - 1, -2):
         if rows[earlier, KEY] == rows[row, KEY]:
@@ -140,7 +140,7 @@ def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
         return -(MATE + SCALE_PLIES) if rows[row, RANK] == ZERO else -work.worth[1]
     if rows[row, AFTER] == NULL:
         return NO_VALUE
-    is_over = control[RULE] != 0 and int64(rows[row, CLOCK]) >= _FIFTY_MOVE_PLIES
+    is_over = control[HAS_FIFTY_MOVE_RULE] != 0 and int64(rows[row, CLOCK]) >= _FIFTY_MOVE_PLIES
     if control[BARE_KINGS] and not (rows[row, WHITES] | rows[row, BLACKS]) & ~rows[row, KINGS]:
         is_over |= rows[row, RANK] == _FREE_KING_RANK and rows[row - 1, RANK] == _FREE_KING_RANK
     return accrued_for_mover(work, row) if is_over or _is_repeated(work, row) else NO_VALUE
@@ -197,12 +197,12 @@ def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     rows, control = work.rows, work.control
     control[NODES] += 1
     control[DEEPEST_PLY] = max(control[DEEPEST_PLY], ply)
-    if control[STOP] or control[NODES] > control[MAX_NODES]:
-        control[ABORTED] = 1
+    if control[STOP_REQUESTED] or control[NODES] > control[MAX_NODES]:
+        control[STOPPED] = 1
     work.line_length[ply] = 0
     accrued = int64(rows[row, ACCRUED])
     count = complete_row(rows, row, work.moves, ply)
-    if control[RULE]:
+    if control[HAS_FIFTY_MOVE_RULE]:
         _apply_fifty_move_rule(work, row, accrued)
     value = _final_value(work, row, count)
     men = popcount(rows[row, WHITES] | rows[row, BLACKS])
@@ -260,9 +260,9 @@ def _is_extended(work: SearchWorkspace, row: int, count: int) -> bool:
     :param count: number of legal moves.
     """
     control = work.control
-    ply = row - control[ROOT]
+    ply = row - control[ROOT_ROW]
     in_check = int64(work.rows[row, RANK]) & 1 == 0
-    return (in_check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not control[PLAIN]
+    return (in_check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not control[UNPRUNED]
 
 
 @inlined
@@ -270,7 +270,7 @@ def _estimate_for_mover(work: SearchWorkspace, row: int) -> int:
     """Return the estimated value of a state from the point of view of the side to move."""
     rows, control = work.rows, work.control
     if control[DRAWN]:
-        value = estimate_drawn(rows, row, work.worth, control[ROOT_LEAD], control[HOPE])
+        value = estimate_drawn(rows, row, work.worth, control[ROOT_LEAD], control[REACHABLE_VALUE])
     else:
         value = estimate(rows, row, work.worth)
     return -value if rows[row, TURN] else value
@@ -294,15 +294,15 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
     :param depth: number of plies to search. Below 1, only captures and promotions are searched.
     """
     rows, control = work.rows, work.control
-    row = control[ROOT] + ply
+    row = control[ROOT_ROW] + ply
     count, value = visit(work, row, ply)
-    if control[ABORTED]:
+    if control[STOPPED]:
         return int64(0)
     if value != NO_VALUE:
         return value
     accrued = accrued_for_mover(work, row)
     in_check = int64(rows[row, RANK]) & 1 == 0
-    plain = control[PLAIN] != 0
+    unpruned = control[UNPRUNED] != 0
     if depth >= 0 and _is_extended(work, row, count):
         depth += 1
     noisy_only = depth <= 0 or ply >= PLY_LIMIT - 2
@@ -317,14 +317,14 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
         value = value_in(entry, depth, alpha, beta)
         if value != NO_VALUE:
             return value
-        if beta - alpha == 1 and abs(beta) < MATE // 2 and not in_check and not plain:
+        if beta - alpha == 1 and abs(beta) < MATE // 2 and not in_check and not unpruned:
             value = _futility_bound(work, row, depth, beta)
             if value != NO_VALUE:
                 return value
             if depth >= _MIN_NULL_DEPTH and rows[row, AFTER] != NULL and _can_pass(rows, row):
                 make_null_move(rows, row)
                 value = -_search(work, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
-                if control[ABORTED]:
+                if control[STOPPED]:
                     return int64(0)
                 if value >= beta:
                     return beta
@@ -341,13 +341,13 @@ def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) 
         upper = farther(beta, accrued)
         value = bound + 1
         if index and not noisy_only:
-            reduction = 0 if is_noisy or in_check or plain else _reduction(index, depth)
+            reduction = 0 if is_noisy or in_check or unpruned else _reduction(index, depth)
             value = closer(-_search(work, depth - 1 - reduction, -lower - 1, -lower, ply + 1), accrued)
-            if value > bound and reduction and not control[ABORTED]:
+            if value > bound and reduction and not control[STOPPED]:
                 value = closer(-_search(work, depth - 1, -lower - 1, -lower, ply + 1), accrued)
-        if value > bound and (index == 0 or noisy_only or value < beta) and not control[ABORTED]:
+        if value > bound and (index == 0 or noisy_only or value < beta) and not control[STOPPED]:
             value = closer(-_search(work, depth - 1, -upper, -lower, ply + 1), accrued)
-        if control[ABORTED]:
+        if control[STOPPED]:
             return int64(0)
         best = max(best, value)
         if value > bound:
@@ -395,7 +395,7 @@ def _value_after_expected_answer(work: SearchWorkspace, depth: int, answer: int)
     :param answer: squares and promotion of the expected answer, 0 for none.
     """
     rows = work.rows
-    row = work.control[ROOT] + 1
+    row = work.control[ROOT_ROW] + 1
     count, value = visit(work, row, int64(1))
     if value != NO_VALUE:
         return NO_VALUE
@@ -435,7 +435,7 @@ def _search_against_chess(work: SearchWorkspace, depth: int, front: int, count: 
     answer, minus its cost in chess.
     """
     rows, control = work.rows, work.control
-    row = control[ROOT]
+    row = control[ROOT_ROW]
     accrued = accrued_for_mover(work, row)
     best = -INFINITE
     best_index = front
@@ -450,7 +450,7 @@ def _search_against_chess(work: SearchWorkspace, depth: int, front: int, count: 
         value = closer(
             -_search(work, depth - 1, -INFINITE, 1 - farther(bound + 1, accrued), int64(1)), accrued
         )
-        if control[ABORTED]:
+        if control[STOPPED]:
             break
         value = (value if expected == NO_VALUE else (value + expected) >> 1) - work.costs[index]
         if value > best:
@@ -474,7 +474,7 @@ def search_root(work: SearchWorkspace, depth: int, front: int, count: int) -> in
     :param count: total number of moves to choose from.
     """
     rows, control = work.rows, work.control
-    row = control[ROOT]
+    row = control[ROOT_ROW]
     if control[DRAWN]:
         return _search_against_chess(work, depth, front, count)
     accrued = accrued_for_mover(work, row)
@@ -487,9 +487,9 @@ def search_root(work: SearchWorkspace, depth: int, front: int, count: int) -> in
         value = best + 1
         if index > front:
             value = closer(-_search(work, depth - 1, -lower - 1, -lower, int64(1)), accrued)
-        if value > best and not control[ABORTED]:
+        if value > best and not control[STOPPED]:
             value = closer(-_search(work, depth - 1, -INFINITE, -lower, int64(1)), accrued)
-        if control[ABORTED]:
+        if control[STOPPED]:
             return best
         if value > best:
             best = value

@@ -10,7 +10,14 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.engine.kernels.board import ACCRUED, CLOCK, KEY, SQUARES_AND_PROMOTION
 from tbgen.engine.scale import NO_VALUE
-from tbgen.engine.workspace import DISCARDS, DRAWN, GENERATION, MAX_UNKEYED_CLOCK, RULE, SearchWorkspace
+from tbgen.engine.workspace import (
+    DISCARDS,
+    DRAWN,
+    GENERATION,
+    HAS_FIFTY_MOVE_RULE,
+    MAX_UNKEYED_CLOCK,
+    SearchWorkspace,
+)
 from tbgen.moves.kernels.words import ONE, Word
 
 LOWER, UPPER, EXACT = 1, 2, 3
@@ -37,7 +44,7 @@ def state_key(work: SearchWorkspace, row: int) -> Word:
     """Return the key of a state. It also depends on whether the game is drawn in chess."""
     rows, control = work.rows, work.control
     key = rows[row, KEY] ^ (rows[row, ACCRUED] + ONE) * _ACCRUED_KEY ^ np.uint64(control[DRAWN]) * _DRAW_KEY
-    if control[RULE] and int64(rows[row, CLOCK]) > MAX_UNKEYED_CLOCK:
+    if control[HAS_FIFTY_MOVE_RULE] and int64(rows[row, CLOCK]) > MAX_UNKEYED_CLOCK:
         key ^= rows[row, CLOCK] * ~_ACCRUED_KEY
     return key
 
