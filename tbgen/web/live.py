@@ -6,12 +6,12 @@ import asyncio
 import logging
 import signal
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
@@ -19,8 +19,8 @@ from starlette.responses import RedirectResponse, Response
 
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.games.standings.record import explorer_query
-from tbgen.web.admission import Limiter, client_of
-from tbgen.web.live_state import EventFiles, LiveState, game_document
+from tbgen.web.admission import Bill, Limiter, client_of
+from tbgen.web.live_state import Change, EventFiles, LiveState, game_document
 from tbgen.web.replies import NO_STORE, PGN_TYPE, Endpoints, EventStream, Refusal, answer, event_text
 
 Result = TypeVar("Result")
@@ -123,7 +123,7 @@ class Audience:
 
 
 class LivePage:
-    """A running event, followed in its two files.
+    """The page of a running event, which follows its PGN file and its live file.
 
     :param pgn: the PGN file.
     :param limiter: limits the processor time of each client.
@@ -154,24 +154,27 @@ class LivePage:
         event."""
         if current_thread() is main_thread():
             self._close_at_signals()
-        updating = asyncio.create_task(self._keep_standings_current())
+        standings_task = asyncio.create_task(self._keep_standings_current())
         try:
-            while not (await self._try(self._read_files(), False) and self._ends_with_event):
+            while not (await self._result_or(False, self._read_files(), "games") and self._ends_with_event):
                 await asyncio.sleep(_POLL_SECONDS)
         finally:
-            updating.cancel()
+            standings_task.cancel()
             self._files.live.close()
         self.audience.close()
         signal.raise_signal(signal.SIGINT)
 
-    async def _try(self, work: Coroutine[Any, Any, Result], default: Result) -> Result:
-        """Return the result of ``work``, or ``default`` if it fails; a repeated error is logged once."""
+    async def _result_or(self, default: Result, work: Coroutine[Any, Any, Result], part: str) -> Result:
+        """Return the result of ``work``, or ``default`` if it fails; a repeated error is logged once.
+
+        :param part: the part of the page that the work brings up to date, for the log.
+        """
         try:
             return await work
         except Exception as error:
             if repr(error) != self._failure:
                 self._failure = repr(error)
-                _logger.error("the live page skips a part of its files: %s", self._failure)
+                _logger.error("the %s of the live page are not complete: %s", part, self._failure)
             return default
 
     async def _read_files(self) -> bool:
@@ -184,14 +187,20 @@ class LivePage:
         changes = [self._state.apply(line, games) for line, games in new_lines]
         if abandoned and not (restarted or new_lines or self._state.termination):
             changes.append(self._state.apply(EventEnd(Termination.GONE), ()))
+        ends = [change for change in changes if isinstance(change[1], EventEnd)]
+        if not restarted:  # sent at once, because the state that new spectators get has these changes
+            self._send(change for change in changes if change not in ends)
         if self._state.termination:
             await self._update_standings()  # now, because spectators leave once the end has been sent
         if restarted:
             self.audience.send(None)
         else:
-            for change in changes:
-                self.audience.send(event_text(*change))
+            self._send(ends)
         return self._state.termination not in (None, Termination.UNTOLD)
+
+    def _send(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self.audience.send(event_text(*change))
 
     async def _keep_standings_current(self) -> None:
         while True:
@@ -208,7 +217,8 @@ class LivePage:
             games = state.unranked_games
             state.unranked_games = []
             state.needs_ranking = False
-            change = await self._try(asyncio.to_thread(state.update_standings, games), None)
+            work = asyncio.to_thread(state.update_standings, games)
+            change = await self._result_or(None, work, "standings")
             if change is not None and state is self._state:
                 self.audience.send(event_text(*change))
 
@@ -245,27 +255,33 @@ class LivePage:
 
     async def _answer_games(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
-            text = request.query_params.get("before")
-            if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+            before = request.query_params.get("before")
+            if before is None:
+                return answer(request, self._state.finished_games(), NO_STORE)
+            if not (before.isascii() and before.isdecimal() and len(before) <= _MAX_DIGITS):
                 raise Refusal(400, "bad_input", "before must be the number of a game, such as 51")
-            return answer(request, self._state.finished_games(None if text is None else int(text)), NO_STORE)
+            return answer(request, self._state.finished_games(int(before)), NO_STORE)
 
     async def _answer_game(self, request: Request) -> Response:
         """Answer with a finished game as PGN or as a document, or redirect to the explorer with the game."""
-        with self._limiter.charged(client_of(request)) as bill, bill.timed():
+        with self._limiter.charged(client_of(request)) as bill:
             name = request.path_params["name"]
             start = self._state.start
             span = self._state.spans.get(name.removesuffix(_PGN_SUFFIX).removesuffix(_JSON_SUFFIX))
-            text = b"" if span is None else await asyncio.to_thread(self._files.read_span, span)
-            if not text or start is None:
+            pgn = b"" if span is None else await _in_thread(bill, self._files.read_span, span)
+            if not pgn or start is None:
                 sentence = "there is no such finished game; /live/games lists the finished games"
                 raise Refusal(404, "no_game", sentence)
             if name.endswith(_JSON_SUFFIX):
-                return answer(
-                    request, await asyncio.to_thread(game_document, text, self._files.options), NO_STORE
-                )
+                options = self._files.options
+                return await _in_thread(bill, lambda: answer(request, game_document(pgn, options), NO_STORE))
             headers = {"Cache-Control": NO_STORE}
             if name.endswith(_PGN_SUFFIX):
-                return Response(text.strip() + b"\n", headers=headers, media_type=PGN_TYPE)
-            link = await asyncio.to_thread(explorer_query, text, start.rules)
+                return Response(pgn.strip() + b"\n", headers=headers, media_type=PGN_TYPE)
+            link = await _in_thread(bill, explorer_query, pgn, start.rules)
             return RedirectResponse(f"../../{link}", 303, headers)
+
+
+async def _in_thread(bill: Bill, function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a thread, and add its processor time to the bill; waiting for the thread is free."""
+    return await asyncio.to_thread(bill.timed(thread_time)(function), *arguments)

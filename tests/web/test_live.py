@@ -19,14 +19,16 @@ import chess
 import pytest
 
 from tbgen.beyond.budget import SOLVE_COMMAND
+from tbgen.games.live_file import EventEnd, Termination, encode_line, live_path
 from tbgen.games.referee import Arbiter
 from tbgen.match.messages import LiveWriter, Note
-from tbgen.web.live import Audience
+from tbgen.web.admission import Bill, Limiter
+from tbgen.web.live import Audience, LivePage, SpectatorSeat, _in_thread
 from tbgen.web.live_state import EventFiles
-from tbgen.web.replies import Refusal
+from tbgen.web.replies import Refusal, event_text
 from tbgen.web.server import LiveServer
 from tests.match.engines import MATE
-from tests.match.test_live import START
+from tests.match.test_live import GAME, START
 from tests.support.commands import failure
 from tests.support.matches import event, games_of, gone
 from tests.support.processes import end
@@ -187,6 +189,36 @@ def test_an_event_goes_on_without_its_page(tmp_path: Path) -> None:
         for _ in range(3):
             server(Note(""))
     assert notes == ["the server of the live page has ended: games continue without it"]
+
+
+def test_who_comes_late_is_told_of_a_game_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state before the last standings has all games already, so only the end is sent after it."""
+    page = LivePage(tmp_path / "games.pgn", Limiter(0, 0), ends_with_event=False)
+    messages = page.audience.messages(SpectatorSeat(""), lambda: event_text("state", page._state.document()))
+    told: list[str] = []
+
+    async def come() -> None:
+        told.append(await anext(messages))
+
+    async def look_on() -> None:
+        for lines in (encode_line(START), encode_line(GAME) + encode_line(EventEnd(Termination.FINISHED))):
+            with live_path(tmp_path / "games.pgn").open("ab") as file:
+                file.write(lines)
+            await page._read_files()
+        page.audience.close()
+        told.extend([message async for message in messages])
+
+    monkeypatch.setattr(page, "_update_standings", come)
+    asyncio.run(look_on())
+    page._files.live.close()
+    (name, state), *rest = events("".join(told))
+    assert (name, len(state["playing"]), rest) == ("state", 1, [("over", {"how": "finished"})])
+
+
+def test_who_waits_for_a_thread_pays_only_for_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    bill, times = Bill(), iter([10, 12])
+    monkeypatch.setattr("tbgen.web.live.thread_time", lambda: next(times))
+    assert (asyncio.run(_in_thread(bill, str, 7)), bill.seconds) == ("7", 2)
 
 
 @pytest.mark.exhaustive
