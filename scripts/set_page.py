@@ -25,7 +25,7 @@ from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
 from tbgen.system.files import write_file
 from tbgen.tables.files import open_table
 from tbgen.text import counted, duration, number, size_text
-from tbgen.verify.plan import ProofRecord, Proofs
+from tbgen.verify.plan import ListedProof, Proofs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _TableData = Mapping[str, Any]
@@ -84,7 +84,7 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
     :param data: directory of the lists of proofs.
     :raises TbgenError: if a list is damaged.
     """
-    by_variant: dict[Variant, list[tuple[_TableData, ProofRecord | None]]] = defaultdict(list)
+    by_variant: dict[Variant, list[tuple[_TableData, ListedProof | None]]] = defaultdict(list)
     proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
     for table in tables:
         material, variant = Material.parse(table["material"]), Variant(table["rules"])
@@ -128,7 +128,7 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         yield ""
 
 
-def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofRecord | None]]) -> str:
+def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ListedProof | None]]) -> str:
     proofs = [proof for _, proof in entries if proof]
     positions, size, seconds = (
         sum(table[key] for table, _ in entries) for key in ("positions", "bytes", "build_seconds")
@@ -140,7 +140,7 @@ def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofRecord |
     )
 
 
-def _row(table: _TableData, proof: ProofRecord | None) -> str:
+def _row(table: _TableData, proof: ListedProof | None) -> str:
     proved = (number(proof.states), f"{proof.seconds:.1f} s") if proof else ("not yet", "")
     cells = (
         table["material"],

@@ -26,7 +26,11 @@ CARD_SIZE: Final = (1200, 630)
 """
 _SQUARE_SIZE: Final = 70
 _EDGE_WIDTH: Final = (CARD_SIZE[1] - 8 * _SQUARE_SIZE) // 2
-_FILM_SQUARE_SIZE: Final = 50
+_GIF_SQUARE_SIZE: Final = 50
+_SENTENCE_SIZE, _NOTES_SIZE = 42, 30
+"""Sizes of fonts of a card in pixels."""
+_HEADLINE_TOP, _SENTENCE_TOP, _NOTES_TOP, _SIGNATURE_TOP = 70, 230, 480, 600 - _EDGE_WIDTH
+"""Distance of each text of a card from the upper edge, in pixels."""
 _TEXT_HEIGHT: Final = 40
 """Height of the text under the board of a GIF, in pixels."""
 _FRAME_MS: Final = 900
@@ -66,11 +70,12 @@ def card_png(position: ShownPosition, caption: Caption) -> bytes:
     draw = ImageDraw.Draw(picture)
     left = 8 * _SQUARE_SIZE + 2 * _EDGE_WIDTH + 10
     width = CARD_SIZE[0] - left - _EDGE_WIDTH
-    draw.text((left, 70), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
-    sentence, notes = _wrap(caption.sentence, _font(42), width), _wrap(caption.notes, _font(30), width)
-    draw.multiline_text((left, 230), sentence, _INK, _font(42), spacing=14)
-    draw.multiline_text((left, CARD_SIZE[1] - 150), notes, _SECONDARY_INK, _font(30), spacing=8)
-    draw.text((left, CARD_SIZE[1] - _EDGE_WIDTH - 30), "tbgen · r-mobility chess", _SECONDARY_INK, _font(30))
+    draw.text((left, _HEADLINE_TOP), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
+    sentence = _wrap(caption.sentence, _font(_SENTENCE_SIZE), width)
+    draw.multiline_text((left, _SENTENCE_TOP), sentence, _INK, _font(_SENTENCE_SIZE), spacing=14)
+    notes = _wrap(caption.notes, _font(_NOTES_SIZE), width)
+    draw.multiline_text((left, _NOTES_TOP), notes, _SECONDARY_INK, _font(_NOTES_SIZE), spacing=8)
+    draw.text((left, _SIGNATURE_TOP), "tbgen · r-mobility chess", _SECONDARY_INK, _font(_NOTES_SIZE))
     return _encode(picture, "PNG")
 
 
@@ -79,14 +84,14 @@ def animated_gif(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
 
     :param frames: the positions and texts, at least one.
     """
-    size = 8 * _FILM_SQUARE_SIZE
+    size = 8 * _GIF_SQUARE_SIZE
     # A sample with all men and all colours of squares determines the palette.
     sample = ShownPosition(chess.Board(), chess.Move(chess.A3, chess.B3))
-    palette_image = _board_image(sample, _FILM_SQUARE_SIZE).quantize(_COLOUR_COUNT)
+    palette_image = _board_image(sample, _GIF_SQUARE_SIZE).quantize(_COLOUR_COUNT)
     pictures = list[Image.Image]()
     for position, text in frames:
         picture = Image.new("RGB", (size, size + _TEXT_HEIGHT), _PAPER)
-        picture.paste(_board_image(position, _FILM_SQUARE_SIZE), (0, 0))
+        picture.paste(_board_image(position, _GIF_SQUARE_SIZE), (0, 0))
         ImageDraw.Draw(picture).text((10, size + 8), text, _INK, _font(20))
         pictures.append(picture.quantize(palette=palette_image, dither=Image.Dither.NONE))
     durations = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_FRAME_MS]
@@ -108,8 +113,8 @@ def _board_image(position: ShownPosition, size: int) -> Image.Image:
     marked_squares = () if position.move is None else (position.move.from_square, position.move.to_square)
     for square in chess.SQUARES:
         file, rank = chess.square_file(square), chess.square_rank(square)
-        left, top = (7 - file, rank) if position.flipped else (file, 7 - rank)
-        box = (left * size, top * size, (left + 1) * size - 1, (top + 1) * size - 1)
+        column, row = (7 - file, rank) if position.flipped else (file, 7 - rank)
+        box = (column * size, row * size, (column + 1) * size - 1, (row + 1) * size - 1)
         if (file + rank) % 2 == 0:
             draw.rectangle(box, dark)
         if square in marked_squares:
@@ -150,7 +155,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _wrap(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
-    """Return a text wrapped to the given width in pixels; longer words are not broken."""
+    """Return a text wrapped to the given width in pixels; a word wider than that stays whole."""
     lines = [""]
     for word in text.split():
         extended_line = f"{lines[-1]} {word}".strip()

@@ -32,14 +32,15 @@ class Category(StrEnum):
     """The side to move is mated, now or later."""
 
     @classmethod
-    def of(cls, value: GScore, white: bool) -> "Category":
+    def of(cls, value: GScore, is_white: bool) -> "Category":
         """Return what a value means for White or Black.
 
-        >>> Category.of(GScore("-G0.5"), white=True).value
+        >>> Category.of(GScore("-G0.5"), is_white=True).value
         'stalemated'
         """
-        for_holder, for_other = (cls.MATE, cls.STALEMATE, cls.AHEAD), (cls.MATED, cls.STALEMATED, cls.BEHIND)
-        return (for_holder if value.white == white else for_other)[min(value.rank, 2)]
+        if value.white == is_white:
+            return (cls.MATE, cls.STALEMATE, cls.AHEAD)[min(value.rank, 2)]
+        return (cls.MATED, cls.STALEMATED, cls.BEHIND)[min(value.rank, 2)]
 
 
 class ViewCategory(StrEnum):
@@ -54,9 +55,9 @@ class ViewCategory(StrEnum):
     LOSS = "loss"
 
     @classmethod
-    def of(cls, points: Points, white: bool) -> "ViewCategory":
+    def of(cls, points: Points, is_white: bool) -> "ViewCategory":
         """Return what points mean for White or Black."""
-        share = points.white if white else points.black
+        share = points.white if is_white else points.black
         if share in (0, 1):
             return cls.WIN if share else cls.LOSS
         return cls.DRAW if share == 0.5 else cls.STALEMATE if share > 0.5 else cls.STALEMATED
@@ -73,7 +74,7 @@ class PointsDocument(Document):
 def points_document(scoring: Scoring, value: GScore) -> PointsDocument:
     """Return the points that a value gives each side, not rounded.
 
-    A lead that is too small for a float, from G26.5 on, is the least that a float can show.
+    If a lead is too small for a float (from G26.5 on), the points differ by the least possible amount.
     """
     points = PointsDocument.of(scoring.points(value))
     lead = scoring.lead(value)
@@ -94,12 +95,12 @@ class MoveDocument(Document, kw_only=True):
     accrued: GScore | UnsetType = UNSET
     value: GScore
     depth: Plies | None
-    """As in a position, after the move."""
+    """Whether the move ends the game; accrued score, value and depth of the state after the move."""
     zeroing: bool
     """Whether the move is a capture or a pawn move."""
     points: PointsDocument | UnsetType = UNSET
     category: Category | UnsetType = UNSET
-    """As in a position, after the move."""
+    """The points of the value, and its meaning for the side to move after the move."""
 
 
 class PlyDocument(Document):
@@ -117,8 +118,9 @@ class PositionDocument(Document, kw_only=True):
     fen: str
     """The position, in six fields."""
     material: Material
+    """The material of the table that holds the position, such as ``KBvK``."""
     rules: Variant
-    """The table that holds the position: ``KBvK``; ``r`` or ``wg``."""
+    """The rules: ``r`` or ``wg``."""
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
     insufficient_material: bool | UnsetType = UNSET
@@ -135,7 +137,7 @@ class PositionDocument(Document, kw_only=True):
     """Plies until the accrued score is the value, 0 if it already is; null where a packed table does not
     store the depth."""
     points: PointsDocument
-    """The points of ``white`` and ``black`` for the value, by TCEC's exponential scoring."""
+    """The points of ``white`` and ``black`` by the scoring asked for, else by TCEC's exponential scoring."""
     category: Category | UnsetType = UNSET
     """The meaning of the value for the side to move."""
     note: str | UnsetType | None = UNSET
@@ -171,7 +173,7 @@ class ViewDocument(Document, kw_only=True):
     material: Material
     """As in a position of r-mobility."""
     view: View
-    """The view."""
+    """The simpler game."""
     checkmate: bool | UnsetType = UNSET
     stalemate: bool | UnsetType = UNSET
     insufficient_material: bool | UnsetType = UNSET

@@ -30,7 +30,7 @@ from tbgen.verify.plan import (
     CACHE_BYTES,
     MAX_CACHED_TABLE_BYTES,
     MIN_ANNOUNCED_SECONDS,
-    ProofRecord,
+    ListedProof,
     Proofs,
     any_depends_on,
     plan_proofs,
@@ -157,8 +157,8 @@ class TableProof:
     material: Material
     result: VerifyResult | None = None
     """The result of a new proof, whether or not it found wrong states."""
-    earlier_proof: ProofRecord | None = None
-    """The record of an earlier proof, which was not repeated."""
+    earlier_proof: ListedProof | None = None
+    """An earlier proof, which was not repeated."""
     error: TbgenError | None = None
     """The reason why the table cannot be read."""
     blocked_by: Material | None = None
@@ -183,9 +183,9 @@ class ProofDocument(Document):
             return UnreadableTableDocument.of(proof)
         if proof.blocked_by is not None:
             return BlockedProofDocument.of(proof, waits_for=proof.blocked_by)
-        if (record := proof.earlier_proof) is not None:
-            sample = None if record.in_full else record.proved_positions
-            return EarlierProofDocument.of(proof, record, earlier=True, sample=sample)
+        if (earlier_proof := proof.earlier_proof) is not None:
+            sample = None if earlier_proof.in_full else earlier_proof.proved_positions
+            return EarlierProofDocument.of(proof, earlier_proof, earlier=True, sample=sample)
         return NewProofDocument.of(proof, proof.result)
 
 
@@ -250,7 +250,7 @@ def verify(
 
     :param tables: the open tables of the directory.
     :param max_findings: maximum number of wrong states of each table that are described. All are counted.
-    :param proofs: records of earlier proofs. A table with an earlier proof is not proved again, but read and
+    :param proofs: earlier proofs. A table with an earlier proof is not proved again, but read and
         compared with its digest. New proofs are added.
     :raises UsageError: if tables of this variant cannot be proved.
     :raises MissingTableError: before anything is proved, if one of the tables or sub-tables is missing.
@@ -294,7 +294,7 @@ def verify(
             if not proof.proved:
                 failed.add(material)
             elif proof.result is not None:
-                proofs.add(_record_of(proof.result, variant, file.info.digest))
+                proofs.add(_listed_proof(proof.result, variant, file.info.digest))
             yield proof
 
 
@@ -322,10 +322,10 @@ def _prove(
     return result
 
 
-def _record_of(result: VerifyResult, variant: Variant, digest: str) -> ProofRecord:
+def _listed_proof(result: VerifyResult, variant: Variant, digest: str) -> ListedProof:
     material, positions = result.material, result.positions
     proved = positions if result.sample is None else min(result.sample, positions)
-    return ProofRecord(material, variant, digest, proved, positions, result.states, result.seconds)
+    return ListedProof(material, variant, digest, proved, positions, result.states, result.seconds)
 
 
 def _layer_maker(table: Table, sub_tables: SubTables, proved_tables: ProvedTables) -> "EveryLayer":

@@ -34,6 +34,7 @@ from tbgen.tables.library import PlainCopies, tables_to_unpack
 from tbgen.text import counted, duration, size_text
 from tbgen.verify.sub_tables import sub_table_slots
 
+_REMEDY: Final = "choose another file with --proofs"
 _HEADER: Final = "# material rules digest proved positions states seconds"
 
 CACHE_BYTES: Final = 1 << 30
@@ -49,8 +50,8 @@ STATES_STEP: Final = "states"
 
 
 @dataclass(frozen=True, slots=True)
-class ProofRecord:
-    """The record of a table that was proved."""
+class ListedProof:
+    """A proof of a table, as the list of proofs has it."""
 
     material: Material
     variant: Variant
@@ -82,54 +83,53 @@ class Proofs:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        records = () if path is None else _read(path)
-        self._records = {(record.material, record.variant): record for record in records}
+        proofs = () if path is None else _read(path)
+        self._proofs = {(proof.material, proof.variant): proof for proof in proofs}
 
-    def find(self, material: Material, variant: Variant, digest: str, size: int | None) -> ProofRecord | None:
+    def find(
+        self, material: Material, variant: Variant, digest: str, min_positions: int | None
+    ) -> ListedProof | None:
         """Return the earlier proof of the table with this digest if it covers enough positions, else None.
 
-        :param size: number of positions that the proof must cover; None for all positions.
+        :param min_positions: number of positions that the proof must cover; None for all positions.
         """
-        record = self._records.get((material, variant))
-        if record is None or record.digest != digest:
+        proof = self._proofs.get((material, variant))
+        if proof is None or proof.digest != digest:
             return None
-        return record if record.in_full or (size is not None and record.proved_positions >= size) else None
+        covered = proof.in_full or (min_positions is not None and proof.proved_positions >= min_positions)
+        return proof if covered else None
 
-    def add(self, record: ProofRecord) -> None:
+    def add(self, proof: ListedProof) -> None:
         """Add a proof to the list and to the file, where it replaces any earlier proof of the same table.
 
         :raises TbgenError: if the file cannot be written; its old content then remains.
         """
-        self._records[record.material, record.variant] = record
+        self._proofs[proof.material, proof.variant] = proof
         if self._path is not None:
-            ordered = sorted(self._records.values(), key=lambda proof: (proof.variant, proof.material))
+            ordered = sorted(self._proofs.values(), key=lambda proof: (proof.variant, proof.material))
             text = "".join(f"{line}\n" for line in (_HEADER, *ordered))
-            write_file(self._path, text.encode(), remedy="choose another file with --proofs")
+            write_file(self._path, text.encode(), remedy=_REMEDY)
 
 
-def _read(path: Path) -> Iterable[ProofRecord]:
-    check_target(path, remedy="choose another file with --proofs")
+def _read(path: Path) -> Iterable[ListedProof]:
+    check_target(path, remedy=_REMEDY)
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise TbgenError(
-            f"{path} cannot be read as a list of proofs: {reason}; choose another file with --proofs"
-        ) from error
+        raise TbgenError(f"{path} cannot be read as a list of proofs: {reason}; {_REMEDY}") from error
     for index, line in enumerate(lines, start=1):
         if line and not line.startswith("#"):
             try:
                 yield _parse(line)
             except (TbgenError, ValueError) as error:
-                raise TbgenError(
-                    f"{path} is not a list of proofs, or line {index} is damaged: choose another file with "
-                    "--proofs"
-                ) from error
+                problem = f"{path} is not a list of proofs, or line {index} is damaged"
+                raise TbgenError(f"{problem}: {_REMEDY}") from error
 
 
-def _parse(line: str) -> ProofRecord:
+def _parse(line: str) -> ListedProof:
     """Parse a line of the list.
 
     :raises TbgenError: if the first word is not a material.
@@ -140,7 +140,7 @@ def _parse(line: str) -> ProofRecord:
     proved, positions, states = map(int, counts)
     material = Material.parse(name)
     rules = Variant(variant)
-    return ProofRecord(material, rules, digest, proved, positions, states, float(seconds))
+    return ListedProof(material, rules, digest, proved, positions, states, float(seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class ProofTask:
     """One table to prove."""
 
     material: Material
-    earlier_proof: ProofRecord | None = None
+    earlier_proof: ListedProof | None = None
     """An earlier proof, which suffices if the table has not changed since."""
     cost: Cost = field(default_factory=Cost)
     """The estimated cost; empty for a table that cannot be read, and for a plain table with an earlier proof.
@@ -168,7 +168,7 @@ class ProofPlan:
     """All tables in build order, including those with an earlier proof."""
 
     @property
-    def to_do(self) -> list[Material]:
+    def unproved(self) -> list[Material]:
         """The tables without an earlier proof."""
         return [task.material for task in self.tasks if task.earlier_proof is None]
 
@@ -184,6 +184,13 @@ class ProofPlan:
         cached = sum(size for size in sizes if size <= MAX_CACHED_TABLE_BYTES)
         return max((task.cost.memory for task in self.tasks), default=0) + min(cached, CACHE_BYTES)
 
+    @property
+    def disk(self) -> int:
+        """Estimated disk space, in bytes, for plain copies, which exist until the end of the proof, and for
+        the largest temporary file."""
+        largest = max((task.scratch for task in self.tasks), default=0)
+        return sum(task.cost.disk for task in self.tasks) + largest
+
     def __str__(self) -> str:
         """A sentence with the number of tables to prove and the estimated cost."""
         free = available_memory()
@@ -192,18 +199,11 @@ class ProofPlan:
             memory += f", though only {size_text(free)} are free"
         parts = [f"about {duration(self.seconds)}", memory]
         parts += [f"{size_text(self.disk)} of disk for copies and temporary files"] if self.disk else []
-        return f"{counted(len(self.to_do), 'table')} to prove in {self.directory}: {', '.join(parts)}"
-
-    @property
-    def disk(self) -> int:
-        """Estimated disk space, in bytes, for plain copies, which exist until the end of the proof, and for
-        the largest temporary file."""
-        largest = max((task.scratch for task in self.tasks), default=0)
-        return sum(task.cost.disk for task in self.tasks) + largest
+        return f"{counted(len(self.unproved), 'table')} to prove in {self.directory}: {', '.join(parts)}"
 
 
 def plan_proofs(
-    order: Iterable[Material],
+    materials: Iterable[Material],
     directory: Path,
     variant: Variant,
     *,
@@ -211,32 +211,34 @@ def plan_proofs(
     threads: int = 2,
     proofs: Proofs | None = None,
 ) -> ProofPlan:
-    """Return a plan for proving the tables in this order, each after its sub-tables.
+    """Return a plan for proving the tables of ``materials`` in this order, each after its sub-tables.
 
     A table that cannot be read costs nothing. A sample is assumed to cost as much as a full proof. The other
     parameters are those of :func:`tbgen.verify.directory.verify`.
     """
     proofs = proofs or Proofs()
-    infos = {material: _info(directory, material, variant) for material in order}
+    infos = {material: _info(directory, material, variant) for material in materials}
     later_tables = list(infos)
-    ready = {each for each, info in infos.items() if info is None or _needs_no_unpacking(info)}
+    needs_no_copy = {key for key, info in infos.items() if info is None or _needs_no_unpacking(info)}
     tasks = []
     for material, info in infos.items():
-        later_tables = [each for each in later_tables if each != material]
+        later_tables = [other for other in later_tables if other != material]
         earlier_proof = None if info is None else proofs.find(material, variant, info.digest, sample)
         if info is None or (earlier_proof is not None and not info.derives):
             tasks.append(ProofTask(material, earlier_proof))
             continue
-        packed = tables_to_unpack(material.successors(), ready.__contains__)
-        packed += [material] if info.derives else []
-        steps = {unpack_step(each): seconds_of("unpacking", layout_of(each).size, threads) for each in packed}
-        memory = [BASE_MEMORY + unpacking_memory(layout_of(each)) for each in packed]
+        packed = tables_to_unpack(material.successors(), lambda successor: successor in needs_no_copy)
+        if info.derives:
+            packed.append(material)
+        sizes = {table: layout_of(table).size for table in packed}
+        steps = {unpack_step(table): seconds_of("unpacking", sizes[table], threads) for table in packed}
+        memory = [BASE_MEMORY + unpacking_memory(layout_of(table)) for table in packed]
         if earlier_proof is None:
             steps[STATES_STEP] = seconds_of(f"proof {variant}", info.size, threads)
             memory.append(_proof_memory(material, info))
-        copied = {each for each in packed if each not in ready and any_depends_on(later_tables, each)}
-        ready |= copied
-        cost = Cost(steps, max(memory), sum(plain_copy_size(each, variant) for each in copied))
+        copied = {table for table in packed if any_depends_on(later_tables, table)} - needs_no_copy
+        needs_no_copy.update(copied)
+        cost = Cost(steps, max(memory), sum(plain_copy_size(table, variant) for table in copied))
         form = AccruedForm.FUNCTIONS if info.stores_accrued else AccruedForm.NOTHING
         scratch = scratch_size(material, form) if info.derives else 0
         tasks.append(ProofTask(material, earlier_proof, cost, scratch))
@@ -279,13 +281,14 @@ def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
     layout = layout_of(material)
     makes_layers = info.variant.layered and info.accrued_form is not AccruedForm.RUNS
-    slots = max_slots_of_batch(layout)
-    memory = BASE_MEMORY + memory_of("batch", slots) + BYTES_PER_SLOT * sub_table_slots(layout)
-    # For a packed table with pawns, only the batch and the phases after pawn moves are in memory.
-    slots = min(layout.size, (1 + 2 * layout.pawns) * slots) if info.derives and layout.pawns else layout.size
-    memory += fresh_bytes(slots)
-    if info.derives and makes_layers:  # with pawns, function numbers keep four bytes
-        memory += memory_of("functions", slots) * (2 if layout.pawns else 1)
+    batch_slots = max_slots_of_batch(layout)
+    memory = BASE_MEMORY + memory_of("batch", batch_slots) + BYTES_PER_SLOT * sub_table_slots(layout)
+    loaded_slots = layout.size
+    if info.derives and layout.pawns:  # only the batch and the phases after pawn moves are in memory
+        loaded_slots = min(layout.size, (1 + 2 * layout.pawns) * batch_slots)
+    memory += fresh_bytes(loaded_slots)
+    if info.derives and makes_layers:  # with pawns, function numbers stay uint32, twice the costed uint16
+        memory += memory_of("functions", loaded_slots) * (2 if layout.pawns else 1)
     if info.accrued_form is AccruedForm.RUNS:
         memory += memory_of("runs", info.runs)
     elif makes_layers:

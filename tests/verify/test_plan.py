@@ -21,8 +21,8 @@ from tbgen.verify import directory as proving
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
     CACHE_BYTES,
+    ListedProof,
     ProofPlan,
-    ProofRecord,
     Proofs,
     ProofTask,
     plan_proofs,
@@ -48,7 +48,7 @@ def proofs_of(directory: Path, *names: str) -> Proofs:
     proofs = Proofs()
     for name in names:
         with open_table(table_path(directory, name, R)) as file:
-            proofs.add(ProofRecord(Material.parse(name), R, file.info.digest, 1, 1, 1, 1.0))
+            proofs.add(ListedProof(Material.parse(name), R, file.info.digest, 1, 1, 1, 1.0))
     return proofs
 
 
@@ -58,7 +58,7 @@ def steps(plan: ProofPlan) -> dict[str, list[str]]:
 
 def test_what_is_unpacked_is_kept_for_those_that_rest_on_it(directory: Path) -> None:
     plan = plan_proofs(ORDER, directory, R)
-    assert plan.to_do == ORDER
+    assert plan.unproved == ORDER
     own = {name: unpack_step(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [STATES], "KNvK": [own["KNvK"], STATES], "KNNvK": [own["KNNvK"], STATES]}
     assert [task.cost.disk > 0 for task in plan.tasks] == [False, True, False]
@@ -70,21 +70,21 @@ def test_what_is_unpacked_is_kept_for_those_that_rest_on_it(directory: Path) -> 
 def test_what_is_proved_takes_nothing_but_to_be_unpacked(directory: Path) -> None:
     proofs = proofs_of(directory, "KvK", "KNvK")
     plan = plan_proofs(ORDER, directory, R, proofs=proofs)
-    assert plan.to_do == ORDER[2:]
+    assert plan.unproved == ORDER[2:]
     assert [task.earlier_proof is None for task in plan.tasks] == [False, False, True]
     own = {name: unpack_step(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [], "KNvK": [own["KNvK"]], "KNNvK": [own["KNNvK"], STATES]}
     assert plan.disk > 0
     Library(directory, R, copies=PlainCopies()).plain(ORDER[1])  # makes a copy that stays
     every = plan_proofs(ORDER, directory, R, proofs=proofs_of(directory, *NAMES))
-    assert (every.to_do, every.disk) == ([], 0)
+    assert (every.unproved, every.disk) == ([], 0)
     assert steps(every) == {"KvK": [], "KNvK": [own["KNvK"]], "KNNvK": [own["KNNvK"]]}
 
 
 def test_a_table_that_cannot_be_read_takes_nothing(directory: Path) -> None:
     table_path(directory, "KNvK", R).write_bytes(b"nothing")
     plan = plan_proofs(ORDER, directory, R)
-    assert plan.to_do == ORDER
+    assert plan.unproved == ORDER
     assert steps(plan)["KNvK"] == []
 
 

@@ -13,12 +13,12 @@ from tbgen.store.format import table_path
 from tbgen.tables.files import open_table
 from tbgen.tables.open_table import OpenTable
 from tbgen.verify.directory import verify as verify_tables
-from tbgen.verify.plan import ProofRecord, Proofs
+from tbgen.verify.plan import ListedProof, Proofs
 from tests.support.builds import Silent
 from tests.verify.conftest import Verify
 
 KNVK = Material.parse("KNvK")
-DONE = ProofRecord(KNVK, Variant.R_MOBILITY, "ab" * 32, 50, 100, 1234, 0.5)
+DONE = ListedProof(KNVK, Variant.R_MOBILITY, "ab" * 32, 50, 100, 1234, 0.5)
 
 
 @pytest.fixture
