@@ -31,8 +31,8 @@ def put(array: Elements, first: int, bits: Word, value: int) -> Word:
 
 
 @jit
-def move(target: Elements, to: int, source: Elements, first: int, bits: Word) -> None:
-    words.move(target, to, source, first, bits)
+def copy(target: Elements, to: int, source: Elements, first: int, bits: Word) -> None:
+    words.copy(target, to, source, first, bits)
 
 
 @jit
@@ -42,8 +42,8 @@ def flip(array: Elements, first: int, bits: Word) -> None:
 
 @jit
 def compare(array: Elements, first: int, other: Elements, begin: int, value: int) -> tuple[Word, Word, Word]:
-    equal = words.equal(array, first, value)
-    return equal, words.less(array, first, other, begin), words.same(array, first, other, begin)
+    equal = words.equal_to(array, first, value)
+    return equal, words.less(array, first, other, begin), words.equal_elements(array, first, other, begin)
 
 
 @jit
@@ -94,7 +94,7 @@ def test_as_numpy_does(kind: type[np.uint8] | type[np.uint16]) -> None:
         assert (arrays[0] == changed(draw, before + kind(7))).all(), seed
         assert int(put(arrays[1], first, bits, 2)) == word_of(chosen & (before != 2)), seed
         assert (arrays[1] == changed(draw, np.full_like(before, 2))).all(), seed
-        move(arrays[2], first, draw.other, draw.begin, bits)
+        copy(arrays[2], first, draw.other, draw.begin, bits)
         assert (arrays[2] == changed(draw, other)).all(), seed
         flip(arrays[3], first, bits)
         assert (arrays[3] == changed(draw, ~before)).all(), seed

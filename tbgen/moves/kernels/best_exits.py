@@ -32,7 +32,7 @@ from tbgen.moves.kernels.targets import (
     pawn_row,
     slots_after,
 )
-from tbgen.moves.kernels.words import ALL, ZERO, Word, Words, bits_of, equal, lowest, put
+from tbgen.moves.kernels.words import ALL, ZERO, Word, Words, bits_of, equal_to, lowest, put
 from tbgen.moves.structs import FROZEN, NO_EXIT, Exits, Frame, Men, Pool
 
 NO_MAN = int64(0)
@@ -83,7 +83,7 @@ def reset_exits(exits: Exits, first_node: int) -> None:
 @inlined
 def positions_without_exit(exits: Exits, first_node: int) -> Word:
     """The positions without an exit in the word whose first position has index ``first_node``."""
-    return equal(exits.min_depth, first_node, NO_EXIT)
+    return equal_to(exits.min_depth, first_node, NO_EXIT)
 
 
 @inlined

@@ -12,7 +12,7 @@ from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.moves.geometry import BIT, IMAGES, TRIANGLE_OF
 from tbgen.moves.kernels.frame import has_image, is_image
 from tbgen.moves.kernels.targets import sort_like_men
-from tbgen.moves.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, move
+from tbgen.moves.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, copy
 from tbgen.moves.structs import Frame
 
 
@@ -148,8 +148,8 @@ def _copy_to_word(
             image = origin + IMAGES[TRANSPOSE, bit]
             value[first_slot + bit], depth[first_slot + bit] = value[image], depth[image]
     else:
-        move(value, first_slot, value, origin, bits)
-        move(depth, first_slot, depth, origin, bits)
+        copy(value, first_slot, value, origin, bits)
+        copy(depth, first_slot, depth, origin, bits)
 
 
 @jit

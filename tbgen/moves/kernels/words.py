@@ -4,7 +4,7 @@ The 64 positions of a word differ only in the square of one man, the bit man (``
 
 The *lanes* of a word are the array elements of its 64 positions. Operations on lanes process all 64 elements
 with a few vector instructions. The elements, of one or two bytes each, are consecutive in a C-contiguous
-array, beginning at index ``first``, in the order of the bits of the word. Bounds are not checked. A word
+array, beginning at index ``start``, in the order of the bits of the word. Bounds are not checked. A word
 ``bits`` selects positions. The elements of the other positions are written back unchanged, so no other thread
 may write to any of the 64 elements at the same time.
 """
@@ -36,9 +36,11 @@ ONE = np.uint64(1)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _S1, _S2, _S4, _S7, _S8, _S14, _S16, _S28, _S32 = (np.uint64(n) for n in (1, 2, 4, 7, 8, 14, 16, 28, 32))
 _SHIFT_MASK = np.uint64(63)
-_REV1, _REV2, _REV4 = (np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
-_SWAP8, _SWAP16 = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
-_T1, _T2, _T4 = (np.uint64(n) for n in (0x5500550055005500, 0x3333000033330000, 0x0F0F0F0F00000000))
+# Masks that exchange adjacent files, ranks or parts of the board, one, two or four wide, as in [1].
+# [1] https://www.chessprogramming.org/Flipping_Mirroring_and_Rotating
+_FILES1, _FILES2, _FILES4 = map(np.uint64, (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_RANKS1, _RANKS2 = map(np.uint64, (0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF))
+_MIRROR1, _MIRROR2, _MIRROR4 = map(np.uint64, (0x5500550055005500, 0x3333000033330000, 0x0F0F0F0F00000000))
 
 
 @intrinsic
@@ -95,20 +97,20 @@ def prefetch_slots(values: Codes, depths: Plies, first_slot: int) -> None:
 def image(word: Word, symmetry: int) -> Word:
     """The word with every bit moved to the image of its square under ``symmetry``, 0 to 7."""
     if symmetry & 1:
-        word = ((word >> _S1) & _REV1) | ((word & _REV1) << _S1)
-        word = ((word >> _S2) & _REV2) | ((word & _REV2) << _S2)
-        word = ((word >> _S4) & _REV4) | ((word & _REV4) << _S4)
+        word = ((word >> _S1) & _FILES1) | ((word & _FILES1) << _S1)
+        word = ((word >> _S2) & _FILES2) | ((word & _FILES2) << _S2)
+        word = ((word >> _S4) & _FILES4) | ((word & _FILES4) << _S4)
     if symmetry & 2:
-        word = ((word >> _S8) & _SWAP8) | ((word & _SWAP8) << _S8)
-        word = ((word >> _S16) & _SWAP16) | ((word & _SWAP16) << _S16)
+        word = ((word >> _S8) & _RANKS1) | ((word & _RANKS1) << _S8)
+        word = ((word >> _S16) & _RANKS2) | ((word & _RANKS2) << _S16)
         word = (word >> _S32) | (word << _S32)
     if symmetry & 4:
-        t = _T4 & (word ^ (word << _S28))
-        word ^= t ^ (t >> _S28)
-        t = _T2 & (word ^ (word << _S14))
-        word ^= t ^ (t >> _S14)
-        t = _T1 & (word ^ (word << _S7))
-        word ^= t ^ (t >> _S7)
+        changed = _MIRROR4 & (word ^ (word << _S28))
+        word ^= changed ^ (changed >> _S28)
+        changed = _MIRROR2 & (word ^ (word << _S14))
+        word ^= changed ^ (changed >> _S14)
+        changed = _MIRROR1 & (word ^ (word << _S7))
+        word ^= changed ^ (changed >> _S7)
     return word
 
 
@@ -133,7 +135,7 @@ def ride(word: Word, through: Word, step: Word) -> Word:
 
 
 @intrinsic
-def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
+def count_down(typing_context: Any, counts: Any, start: Any, bits: Any) -> Any:
     """Decrement the elements of ``counts`` that ``bits`` selects; return the positions whose counts are now
     0."""
 
@@ -148,7 +150,7 @@ def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
 
 
 @intrinsic
-def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> Any:
+def add(typing_context: Any, array: Any, start: Any, bits: Any, amount: Any) -> Any:
     """Add an amount to the elements that ``bits`` selects."""
 
     def generate(call: LaneCall) -> None:
@@ -160,7 +162,7 @@ def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> 
 
 
 @intrinsic
-def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> Any:
+def put(typing_context: Any, array: Any, start: Any, bits: Any, value: Any) -> Any:
     """Set the elements that ``bits`` selects to a value; return the positions that had a different value."""
 
     def generate(call: LaneCall) -> Any:
@@ -173,10 +175,10 @@ def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> A
 
 
 @intrinsic
-def move(typing_context: Any, target: Any, target_first: Any, source: Any, first: Any, bits: Any) -> Any:
+def copy(typing_context: Any, target: Any, target_start: Any, source: Any, start: Any, bits: Any) -> Any:
     """Copy the elements that ``bits`` selects from ``source`` to ``target``.
 
-    The 64 elements begin at index ``first`` of ``source`` and at index ``target_first`` of ``target``.
+    The 64 elements begin at index ``start`` of ``source`` and at index ``target_start`` of ``target``.
     """
 
     def generate(call: LaneCall) -> None:
@@ -187,7 +189,7 @@ def move(typing_context: Any, target: Any, target_first: Any, source: Any, first
 
 
 @intrinsic
-def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
+def equal_to(typing_context: Any, array: Any, start: Any, value: Any) -> Any:
     """Return the positions whose elements equal ``value``."""
 
     def generate(call: LaneCall) -> Any:
@@ -197,7 +199,7 @@ def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
 
 
 @intrinsic
-def in_range(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
+def in_range(typing_context: Any, array: Any, start: Any, least: Any, most: Any) -> Any:
     """Return the positions whose unsigned elements are between ``least`` and ``most``, inclusive."""
 
     def generate(call: LaneCall) -> Any:
@@ -210,21 +212,21 @@ def in_range(typing_context: Any, array: Any, first: Any, least: Any, most: Any)
 
 
 @intrinsic
-def less(typing_context: Any, array: Any, first: Any, other: Any, other_first: Any) -> Any:
-    """Return the positions whose elements of ``array``, beginning at index ``first``, are less than those of
-    ``other``, beginning at index ``other_first``."""
+def less(typing_context: Any, array: Any, start: Any, other: Any, other_start: Any) -> Any:
+    """Return the positions whose elements of ``array``, beginning at index ``start``, are less than those of
+    ``other``, beginning at index ``other_start``."""
     return types.uint64(array, types.int64, other, types.int64), comparison_generator("<")
 
 
 @intrinsic
-def same(typing_context: Any, array: Any, first: Any, other: Any, other_first: Any) -> Any:
-    """Return the positions whose elements of ``array``, beginning at index ``first``, equal those of
-    ``other``, beginning at index ``other_first``."""
+def equal_elements(typing_context: Any, array: Any, start: Any, other: Any, other_start: Any) -> Any:
+    """Return the positions whose elements of ``array``, beginning at index ``start``, equal those of
+    ``other``, beginning at index ``other_start``."""
     return types.uint64(array, types.int64, other, types.int64), comparison_generator("==")
 
 
 @intrinsic
-def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
+def flip(typing_context: Any, array: Any, start: Any, bits: Any) -> Any:
     """Invert all bits of the elements that ``bits`` selects."""
 
     def generate(call: LaneCall) -> None:
@@ -243,34 +245,34 @@ def weigh_all(
     bits: Any,
     value: Any,
     depth: Any,
-    first: Any,
+    start: Any,
     value_mask: Any,
 ) -> Any:
     """For each position that ``bits`` selects, weigh one more move against the best moves so far.
 
     ``best``, ``min_depth`` and ``max_depth`` have 64 elements: the greatest value so far, and the smallest
     and greatest depth among the moves to this value. The new moves have the elements of ``value`` and
-    ``depth`` that begin at index ``first``. Each value is first combined with ``value_mask``, 0 or 255, by
+    ``depth`` that begin at index ``start``. Each value is first combined with ``value_mask``, 0 or 255, by
     exclusive or.
     """
 
     def generate(call: LaneCall) -> None:
         builder = call.builder
-        begin = ir.Constant(ir.IntType(64), 0)
+        zero = ir.Constant(ir.IntType(64), 0)
         mask = call.lane_mask(3)
         values = builder.xor(call.load(4, 6), call.broadcast(7, 4))
         depths = call.load(5, 6)
-        greatest = builder.load(call.pointer(0, begin), align=1)
+        greatest = builder.load(call.pointer(0, zero), align=1)
         better = builder.and_(mask, builder.icmp_unsigned(">", values, greatest))
         as_good = builder.and_(mask, builder.icmp_unsigned("==", values, greatest))
 
         def updated_depths(sign: str, before: Any) -> Any:
-            beyond = builder.and_(as_good, builder.icmp_unsigned(sign, depths, before))
-            return builder.select(builder.or_(better, beyond), depths, before)
+            extends = builder.and_(as_good, builder.icmp_unsigned(sign, depths, before))
+            return builder.select(builder.or_(better, extends), depths, before)
 
-        call.update(0, begin, lambda before: builder.select(better, values, before))
-        call.update(1, begin, lambda before: updated_depths("<", before))
-        call.update(2, begin, lambda before: updated_depths(">", before))
+        call.update(0, zero, lambda before: builder.select(better, values, before))
+        call.update(1, zero, lambda before: updated_depths("<", before))
+        call.update(2, zero, lambda before: updated_depths(">", before))
 
     arguments = best, min_depth, max_depth, types.uint64, value, depth, types.int64, number_type(value_mask)
     return types.void(*arguments), code_generator(generate)

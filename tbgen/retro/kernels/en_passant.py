@@ -17,7 +17,7 @@ from tbgen.moves.kernels.best_exits import NO_INDEX, NO_MAN, PAWN, ExitSearch, k
 from tbgen.moves.kernels.frame import enter_word, king_safe_bits
 from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, list_quiet_targets, move_buffer, rank_at
 from tbgen.moves.kernels.targets import CAPTURED_PAWN
-from tbgen.moves.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
+from tbgen.moves.kernels.words import ALL, ZERO, Codes, Word, bits_of, copy
 from tbgen.moves.structs import NO_EXIT, Exits, Men, Pool
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
@@ -75,9 +75,9 @@ def find_ep_positions(
             continue
         first_slot = word * 64
         node = (side * frame.words + word) * 64
-        move(best.value, first_slot, exits.value, node, ALL)
-        move(best.min_depth, first_slot, exits.min_depth, node, ALL)
-        move(best.max_depth, first_slot, exits.max_depth, node, ALL)
+        copy(best.value, first_slot, exits.value, node, ALL)
+        copy(best.min_depth, first_slot, exits.min_depth, node, ALL)
+        copy(best.max_depth, first_slot, exits.max_depth, node, ALL)
         for digit in range(SLICES):
             slices[digit] = phase.rank_bits[side, word, digit]
         search = ExitSearch(frame, pool, best, side, first_slot, legal, occupied, men, slices, False, True)

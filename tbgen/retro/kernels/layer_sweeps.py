@@ -21,7 +21,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.moves.kernels.moves import SLICES, positions_of_rank
-from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, move, put
+from tbgen.moves.kernels.words import ALL, ZERO, Ints, Word, Words, copy, put
 from tbgen.moves.structs import Exits, Frame, Phase
 from tbgen.retro.kernels.events import Agenda, Events, Goals, events_of, next_agenda
 from tbgen.retro.kernels.sweep import (
@@ -132,7 +132,7 @@ def initialize_inner_sets(attacker: Attacker) -> None:
         sets.ready[word] = ZERO
         if alive[word]:
             sets.ready[word] = outer.ready[word]
-            move(sets.quiet_counts, word * 64, outer.quiet_counts, word * 64, ALL)
+            copy(sets.quiet_counts, word * 64, outer.quiet_counts, word * 64, ALL)
     sets.changed[:] = ZERO
 
 

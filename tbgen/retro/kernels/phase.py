@@ -16,7 +16,7 @@ from tbgen.moves.kernels.moves import (
     move_buffer,
     positions_of_rank_at_least,
 )
-from tbgen.moves.kernels.words import ZERO, Codes, Plies, Words, image, in_range, move, put
+from tbgen.moves.kernels.words import ZERO, Codes, Plies, Words, copy, image, in_range, put
 from tbgen.moves.structs import Frame, Pool
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
 from tbgen.retro.kernels.functions import (
@@ -274,8 +274,8 @@ def _copy_assigned(
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
             slot = table_word(attacker.frame, word) * 64 - first_slot
             result = results.starts[side] + word * 64
-            move(value[side], slot, results.value, result, bits)
-            move(depth[side], slot, results.depth, result, bits)
+            copy(value[side], slot, results.value, result, bits)
+            copy(depth[side], slot, results.depth, result, bits)
 
 
 @kernel

@@ -18,7 +18,7 @@ from tbgen.moves.geometry import BIT
 from tbgen.moves.kernels.best_exits import find_exit
 from tbgen.moves.kernels.frame import place_of
 from tbgen.moves.kernels.moves import MoveSearch, list_all_predecessors, list_quiet_targets
-from tbgen.moves.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
+from tbgen.moves.kernels.words import ZERO, Ints, Word, bits_of, equal_to, lowest, popcount, prefetch
 from tbgen.moves.structs import NO_EXIT, Phase, Pool
 from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, level_of
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
@@ -343,7 +343,7 @@ def _unassign_accrued(attacker: Attacker, accrued_key: int) -> None:
         for word in range(words):
             bits = assigned_positions(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
             if bits:
-                bits &= equal(attacker.results.value, attacker.results.starts[side] + word * 64, code)
+                bits &= equal_to(attacker.results.value, attacker.results.starts[side] + word * 64, code)
                 attacker.inner_sets.changed[side, word] |= bits
                 _set_assigned(attacker, side, word, bits, False)
 

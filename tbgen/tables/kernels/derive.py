@@ -36,17 +36,17 @@ from tbgen.moves.kernels.words import (
     Word,
     Words,
     add,
-    equal,
+    copy,
+    equal_elements,
+    equal_to,
     flip,
     image,
     less,
     lowest,
-    move,
     prefetch_for_reading,
     prefetch_slots,
     put,
     rotated,
-    same,
     weigh_all,
 )
 from tbgen.moves.structs import NO_EXIT, Exits, Frame, Phase
@@ -149,12 +149,12 @@ def _weigh_exits(data: PhaseData, side: int, word: int, bits: Word, buffer: Deri
     put(buffer.best, 0, ALL, 0)
     put(buffer.nearest, 0, ALL, NO_EXIT)
     put(buffer.farthest, 0, ALL, 0)
-    bits &= ~equal(exits.min_depth, slot, NO_EXIT)
+    bits &= ~equal_to(exits.min_depth, slot, NO_EXIT)
     if bits:
-        move(buffer.best, 0, exits.value, slot, bits)
+        copy(buffer.best, 0, exits.value, slot, bits)
         flip(buffer.best, 0, bits if mask else ZERO)
-        move(buffer.nearest, 0, exits.min_depth, slot, bits)
-        move(buffer.farthest, 0, exits.max_depth, slot, bits)
+        copy(buffer.nearest, 0, exits.min_depth, slot, bits)
+        copy(buffer.farthest, 0, exits.max_depth, slot, bits)
 
 
 @inlined
@@ -214,9 +214,9 @@ def _weigh_bit_man(data: PhaseData, side: int, word: int, bits: Word, buffer: De
     kind = frame.kinds[frame.scalars]
     first_slot = word << 6
     ranks = data.rank[side]
-    move(padded.value, 64, data.value, data.start[1 - side] + first_slot, ALL)
-    move(padded.depth, 64, data.depth, data.start[1 - side] + first_slot, ALL)
-    move(padded.rank, 64, data.rank[1 - side], first_slot, ALL)
+    copy(padded.value, 64, data.value, data.start[1 - side] + first_slot, ALL)
+    copy(padded.depth, 64, data.depth, data.start[1 - side] + first_slot, ALL)
+    copy(padded.rank, 64, data.rank[1 - side], first_slot, ALL)
     empty = ~decode(frame, word, buffer.moves.squares)
     for way in range(ORTHODOX.way_count[kind]):
         origins = usable
@@ -247,13 +247,13 @@ def derive(data: PhaseData, side: int, word: int, bits: Word, buffer: Derivation
     # of plies.
     better = less(ranks, first_slot, buffer.best, 0)
     worse = less(buffer.best, 0, ranks, first_slot) & ~buffer.uncounted[0]
-    worse &= ~(equal(ranks, first_slot, 0) | equal(ranks, first_slot, 1))
-    move(buffer.value, 0, ranks, first_slot, ALL)
-    move(buffer.value, 0, buffer.best, 0, better | worse)
+    worse &= ~(equal_to(ranks, first_slot, 0) | equal_to(ranks, first_slot, 1))
+    copy(buffer.value, 0, ranks, first_slot, ALL)
+    copy(buffer.value, 0, buffer.best, 0, better | worse)
     flip(buffer.value, 0, ALL if MERIT_MASK[side] else ZERO)
     put(buffer.depth, 0, ALL, 0)
-    move(buffer.depth, 0, buffer.nearest, 0, better)
-    move(buffer.depth, 0, buffer.farthest, 0, worse)
+    copy(buffer.depth, 0, buffer.nearest, 0, better)
+    copy(buffer.depth, 0, buffer.farthest, 0, worse)
     add(buffer.depth, 0, better | worse, 1)
 
 
@@ -406,9 +406,8 @@ def find_exceptions(
         if bits:
             derive(data, side, word, bits, buffer)
             first_slot = data.start[side] + word * 64
-            bits &= ~(
-                same(buffer.value, 0, data.value, first_slot) & same(buffer.depth, 0, data.depth, first_slot)
-            )
+            keeps_value = equal_elements(buffer.value, 0, data.value, first_slot)
+            bits &= ~(keeps_value & equal_elements(buffer.depth, 0, data.depth, first_slot))
         exceptions[word] = bits
 
 
@@ -420,8 +419,8 @@ def derive_all(data: PhaseData, side: int, buffer: DerivationBuffers, start: int
         if bits:
             derive(data, side, word, bits, buffer)
             first_slot = data.start[side] + word * 64
-            move(data.value, first_slot, buffer.value, 0, bits)
-            move(data.depth, first_slot, buffer.depth, 0, bits)
+            copy(data.value, first_slot, buffer.value, 0, bits)
+            copy(data.depth, first_slot, buffer.depth, 0, bits)
 
 
 @kernel
