@@ -22,6 +22,13 @@ from tbgen.system.memory import processor_count
 
 __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
 
+_MIN_THREADS: Final = 2
+"""Minimum number of threads for each of several positions that are solved side by side. Two threads solve a
+cell nearly twice as fast as one."""
+_MIN_BYTES: Final = 4 << 30
+"""Minimum memory for each of several positions that are solved side by side, enough for cells of four mobile
+men and their routes."""
+
 
 def never_suffices(_bounds: ScoreInterval) -> bool:
     """Return False, for a caller that needs exact values."""
@@ -288,3 +295,12 @@ KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 """Module that compiles the kernels needed for solving."""
 COMPILE_COMMAND: Final = (*_PYTHON, f"{_TIED}from {KERNEL_MODULE} import ensure_compiled; ensure_compiled()")
 """Command line of a process that only compiles the kernels needed for solving, and ends with its parent."""
+
+
+def process_count(threads: int, memory: int) -> int:
+    """Return the number of positions to solve side by side with these threads, and this memory in bytes.
+
+    >>> process_count(threads=2, memory=8 << 30), process_count(threads=16, memory=32 << 30)
+    (1, 8)
+    """
+    return max(1, min(threads // _MIN_THREADS, memory // _MIN_BYTES))

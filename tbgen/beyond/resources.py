@@ -3,21 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
+from tbgen.beyond.budget import process_count
 from tbgen.beyond.extra_sources import ExtraSources
 from tbgen.beyond.jobs import Solver
 from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.provers import CellProver
 from tbgen.beyond.results import SolveResults
 from tbgen.progress import SolveProgress
-
-_MIN_THREADS: Final = 2
-"""Minimum number of threads for each of several positions that are solved side by side. Two threads solve a
-cell nearly twice as fast as one."""
-_MIN_BYTES: Final = 4 << 30
-"""Minimum memory for each of several positions that are solved side by side, enough for cells of four mobile
-men and their routes."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +64,3 @@ class Resources:
             before_attempt=prover.compile_kernels_for,
             processes=processes,
         )
-
-
-def process_count(threads: int, memory: int) -> int:
-    """Return the number of positions to solve side by side with these threads, and this memory in bytes.
-
-    >>> process_count(threads=2, memory=8 << 30), process_count(threads=16, memory=32 << 30)
-    (1, 8)
-    """
-    return max(1, min(threads // _MIN_THREADS, memory // _MIN_BYTES))
