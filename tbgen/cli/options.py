@@ -259,10 +259,10 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
             continue
         names = attributes.pop("names", [f"--{name.replace('_', '-')}"])
         heading = attributes.pop("heading", heading)
+        listed = attributes.pop("listed", None)
         text = texts.get(name, "")
         if "{}" in text:
-            listed = attributes.pop("listed", None) or ", ".join(attributes["type"].list_names())
-            text = text.replace("{}", listed)
+            text = text.replace("{}", listed or ", ".join(attributes["type"].list_names()))
         attributes.setdefault("help", " ".join(text.split()) or None)
         if parameter.default is not parameter.empty:
             attributes.setdefault("default", parameter.default)

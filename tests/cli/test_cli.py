@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
 import click
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import tbgen
 from tbgen.cli.main import COMMANDS, main
-from tbgen.cli.options import command
+from tbgen.cli.options import Setting, command
 from tests.support.commands import Capture, answer, failure, said
 from tests.support.exhaustive import exhaustive
 from tests.support.processes import end, started, wait_for
@@ -223,6 +224,6 @@ def test_an_answer_without_stdin_and_stderr() -> None:
 
 
 def test_help_without_docstrings_says_why_it_explains_nothing() -> None:
-    def run(*, accrued: bool) -> None: ...
+    def run(*, file: Annotated[str, Setting(listed="x")]) -> None: ...
 
     assert "PYTHONOPTIMIZE=2" in str(command(run).help)
