@@ -252,7 +252,7 @@ class Solver:
     turn: JobTurn | None = field(default=None, init=False)
     """The position of :meth:`work_on` with the latest progress; None before the first one."""
     interrupted: list[Job] = field(default_factory=list, init=False)
-    """The positions whose attempts an interrupt has ended."""
+    """The positions whose attempts an interrupt has ended, or whose results could not be stored."""
     _attempted: set[StateName] = field(default_factory=set, init=False)
     """The states that have been attempted."""
     _errors: dict[StateName, TbgenError] = field(default_factory=dict, init=False)
@@ -306,7 +306,7 @@ class Solver:
 
         States that occur several times are solved and yielded once.
 
-        :raises TbgenError: if a result cannot be stored.
+        :raises TbgenError: if a result cannot be stored; its position is yielded first.
         """
         remaining = merge_jobs(jobs)
         costs = JobCosts(self.memory, self.is_solved)
@@ -341,7 +341,11 @@ class Solver:
         """Attempt positions one after another, the cheapest first, and yield each after its attempt."""
         for turn, _ in self._turns(waiting, seconds, costs):
             self.turn = turn
-            self._attempt(turn.job, seconds)
+            try:
+                self._attempt(turn.job, seconds)
+            except TbgenError:  # the result is proved, but cannot be stored
+                yield turn.job
+                raise
             yield turn.job
 
     def _attempts_side_by_side(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
@@ -384,7 +388,11 @@ class Solver:
             finally:
                 self.counts.seconds = seconds_before + time.perf_counter() - start
             self.turn, allowed = begun.pop(finished.task.state)
-            self._finish(self.turn.job, finished.result, allowed, finished.seconds)
+            try:
+                self._finish(self.turn.job, finished.result, allowed, finished.seconds)
+            except TbgenError:
+                yield self.turn.job
+                raise
             yield self.turn.job
         if interrupt is not None:
             self.interrupt(interrupt)
@@ -508,4 +516,8 @@ class Solver:
             self.interrupted.append(job)
         limit = seconds_used if stop in _EARLY_STOPS else allowed
         effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else limit
-        self.results.add(job.state, result.proved, self._effort(job, effective), stop)
+        try:
+            self.results.add(job.state, result.proved, self._effort(job, effective), stop)
+        except TbgenError:
+            self.interrupted.append(job)
+            raise

@@ -51,10 +51,11 @@ class Watch:
         solver = self.solver
         if solver is None:
             return
-        with self.progress_line:
-            for _ in solver.work_on(jobs):
-                pass
-        if self.interrupted:
+        try:
+            with self.progress_line:
+                for _ in solver.work_on(jobs):
+                    pass
+        finally:
             for job in solver.interrupted:
                 proved = solver.result_of(job)
                 self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
