@@ -1,6 +1,7 @@
 """The API as an ASGI application."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -75,6 +76,7 @@ def make_app(settings: Settings, *, ends_with_parent: bool = False) -> ASGIApp:
     """
     if ends_with_parent:
         end_with_parent()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it too, and ends its workers
     return _Service(settings).app()
 
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import Final, NoReturn
 
 from tbgen.compiler.cache import fallback_directory
 from tbgen.errors import TbgenError, UsageError, quote
@@ -51,11 +52,19 @@ def serve(settings: Settings, host: str, port: int, workers: int, notify: Callab
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt_once)
     for signum in TERMINATION_WORDS.keys() - {signal.SIGTERM}:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
     with open_listener(host, port) as listener:
         serve_at(listener, settings, workers, lambda: notify(address_of(listener)))
+
+
+def _interrupt_once(*_: object) -> NoReturn:
+    """Raise an interrupt, and ignore further ones, which would break off asyncio's clean-up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def serve_at(
@@ -70,6 +79,11 @@ def serve_at(
 
     from tbgen.web.app import make_app
     from tbgen.web.connections import MAX_ACCEPTED_AT_ONCE, Connection, max_connections
+
+    class PatientServer(Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if not self.should_exit:  # else a second Ctrl-C would break off the answers
+                super().handle_exit(sig, frame)
 
     config = Config(
         partial(make_app, settings, ends_with_parent=True) if workers > 1 else make_app(settings),
@@ -96,7 +110,7 @@ def serve_at(
     else:
         # uvicorn shuts down first, and then raises the signal again.
         with suppress(KeyboardInterrupt):
-            Server(config).run([listener])
+            PatientServer(config).run([listener])
 
 
 def open_listener(host: str, port: int, options: str = "--host and --port") -> socket.socket:

@@ -78,6 +78,7 @@ def test_it_starts_and_answers_and_ends(
                     for _ in range(6000):  # until it no longer listens
                         socket.create_connection((host, port)).close()
                         time.sleep(0.05)
+                running.send_signal(signal.SIGINT)  # a second signal changes nothing
                 connection.sendall(body[-10:])
             answer = b""
             while b'"value":"G1.5"' not in answer:
