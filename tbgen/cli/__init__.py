@@ -15,11 +15,14 @@ def entry_point() -> None:
 
         prepare_streams()
         raise_on_termination_signals()
-    except KeyboardInterrupt:
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:  # perhaps a second one
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("tbgen: interrupted", file=sys.stderr)
         os._exit(128 + signal.SIGINT)
-    code = main(sys.argv[1:])
     if code - 128 in END_SIGNALS:
+        for signum in END_SIGNALS:  # one that comes again would end the process with a traceback
+            signal.signal(signum, signal.SIG_IGN)
         # A normal exit would wait for kernels in other threads, which cannot be interrupted.
         from tbgen.compiler.cache import remove_fallback
 

@@ -103,21 +103,36 @@ def test_an_interrupt_amid_the_first_imports() -> None:
 
 
 SIGNALLED_TWICE = """
-import os, signal
+import os, sys
 from tbgen.cli import entry_point, main
+from tbgen.compiler import cache
 
 def signalled(*arguments):
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), int(sys.argv[2]))
     return say(*arguments)
 
-say, main.say, main._run = main.say, signalled, signalled
+say, main._run = main.say, signalled
+if sys.argv[1] == "say":
+    main.say = signalled
+else:
+    cache.remove_fallback = lambda: os.kill(os.getpid(), int(sys.argv[2]))
 entry_point()
 """
 
 
-def test_a_signal_that_comes_twice_ends_with_one_sentence() -> None:
-    with started("-c", SIGNALLED_TWICE) as process:
-        assert end(process) == (128 + signal.SIGTERM, "tbgen: terminated\n")
+@pytest.mark.parametrize(
+    ("moment", "number", "told"),
+    [
+        ("say", signal.SIGTERM, "terminated"),
+        ("remove", signal.SIGINT, "interrupted"),
+        *exhaustive([("say", signal.SIGINT, "interrupted")]),
+    ],
+)
+def test_a_signal_that_comes_twice_ends_with_one_sentence(
+    moment: str, number: signal.Signals, told: str
+) -> None:
+    with started("-c", SIGNALLED_TWICE, moment, str(int(number))) as process:
+        assert end(process) == (128 + number, f"tbgen: {told}\n")
 
 
 SETTINGS = """
