@@ -145,7 +145,7 @@ class RawGame(Struct):
 
     @property
     def empty(self) -> bool:
-        """Whether the game has neither tags nor moves."""
+        """Whether the game has neither tags nor moves, but at most comments."""
         return self.is_rest or (not self.tags and not self.malformed and self.moves_start == len(self.data))
 
 
@@ -393,7 +393,8 @@ class _GrowingGame:
         """
         raw = self._raw
         raw.data = bytes(self._data)
-        raw.moves_start = len(raw.data) if self._text_start < 0 else self._text_start
+        has_text = bool(self._has_moves or self._is_in_comment or raw.tags)  # not only comments
+        raw.moves_start = self._text_start if has_text and self._text_start >= 0 else len(raw.data)
         if self.is_too_long:
             raw.flaw = _SIZE_FLAW
         elif is_cut_off:

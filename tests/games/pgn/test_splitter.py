@@ -47,7 +47,7 @@ def check(data: bytes, sizes: list[int]) -> None:
     assert list(split_games(Trickle(data, sizes))) == games
     assert [raw.number for raw in games] == list(range(1, len(games) + 1))
     assert all(raw.data for raw in games)
-    assert not any(raw.empty for raw in games[1:])
+    assert not any(raw.empty and b"{" not in raw.data for raw in games[1:])
     done = 0
     for raw in games:
         assert raw.line == len(BREAK.findall(data[:done])) + 1
@@ -157,6 +157,7 @@ def test_tags_of_tagging_begin_no_game() -> None:
 
 def test_moves_after_a_result_and_an_empty_line_begin_a_game() -> None:
     assert texts(b"1. e4 *\n\n1. d4 1-0\n\n\n1. c4") == [b"1. e4 *", b"1. d4 1-0", b"1. c4"]
+    assert texts(b"1. e4 *\n\n{the end}\n") == texts(b"1. e4 *") == [b"1. e4 *"]  # a comment is no game
     ended = (b"1-0", b"0-1", b"1/2-1/2", b"*", b"1-0 ; done", b"1-0 {done}", b"1-0 { ; }", b"{so\n} 0-1")
     for result in ended:
         assert len(texts(b"1. e4 " + result + b"\n\n1. d4 *")) == 2, result
