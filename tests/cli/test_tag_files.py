@@ -114,11 +114,11 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
     for data, sentence in [
         (archive.getvalue(), "is a zip archive: unpack it, and name a file from it"),
         *(
-            (data, f"is in UTF-16: convert it, as with: iconv -f UTF-16{order} -t UTF-8 {files}")
-            for data, order, files in (
-                *((data, "", f"{source} > {source}.utf8") for data in (MATE.encode("utf-16"), wide)),
-                (MATE.encode("utf-16-be"), "BE", f"{source} > {source}.utf8"),
-                (gzip.compress(wide), "", "- > converted.pgn"),
+            (data, f"is in {name[:6]}: convert it, as with: iconv -f {name} -t UTF-8 {files}")
+            for data, name, files in (
+                *((MATE.encode(name), name, f"{source} > {source}.utf8") for name in ("UTF-16", "UTF-32")),
+                (MATE.encode("utf-16-be"), "UTF-16BE", f"{source} > {source}.utf8"),
+                (gzip.compress(wide), "UTF-16LE", "- > converted.pgn"),
             )
         ),
     ]:

@@ -38,8 +38,13 @@ _SUFFIXES: Final = {
 """Maps the first bytes of compressed files to the usual suffix of their names."""
 _ARCHIVE_SUFFIXES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
-_UTF16_START: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
-"""The first bytes of a text in UTF-16, with or without a byte order mark."""
+_WIDE_STARTS: Final = {
+    "UTF-32": re.compile(rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff"),
+    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff"),
+    "UTF-16LE": re.compile(rb"[\t-~]\x00[\t-~]\x00"),
+    "UTF-16BE": re.compile(rb"\x00[\t-~]\x00[\t-~]"),
+}
+"""The first bytes of a text by encoding. Those whose names state no byte order have a byte order mark."""
 
 
 class Sink(Protocol):
@@ -75,7 +80,7 @@ class PgnSource:
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes of text; no bytes at the end.
 
-        :raises UsageError: if the text is in UTF-16, or the file is an archive.
+        :raises UsageError: if the text is in UTF-16 or UTF-32, or the file is an archive.
         :raises TbgenError: if the file cannot be read or decompressed.
         """
         try:
@@ -84,11 +89,12 @@ class PgnSource:
             if isinstance(error, OSError) and error.errno:
                 raise self._read_error(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
-        if not self._is_after_start and _UTF16_START.match(text):
+        encoding = next((name for name, start in _WIDE_STARTS.items() if start.match(text)), "")
+        if not self._is_after_start and encoding:
             file = shlex.quote(self.name) if self.size and self._text_stream is self._file else "-"
             target = "converted.pgn" if file == "-" else f"{file}.utf8"
-            command = f"iconv -f UTF-16{'' if text[0] else 'BE'} -t UTF-8 {file} > {target}"
-            raise UsageError(f"{self.name} is in UTF-16: convert it, as with: {command}")
+            command = f"iconv -f {encoding} -t UTF-8 {file} > {target}"
+            raise UsageError(f"{self.name} is in {encoding[:6]}: convert it, as with: {command}")
         if not self._is_after_start and text[257:262] == b"ustar":
             raise self._archive_error("tar")
         self._is_after_start = True
