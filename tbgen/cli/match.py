@@ -298,7 +298,8 @@ def run(
         try:
             summary = run_event(settings, game_options, judge, listeners)
         except KeyboardInterrupt:
-            say(f"tbgen: games that have ended are in {settings.pgn}: the same command continues from there")
+            if (pgn := settings.pgn).exists() and pgn.stat().st_size:
+                say(f"tbgen: games that have ended are in {pgn}: the same command continues from there")
             raise
     if json:
         from tbgen.cli.event_document import EventDocument

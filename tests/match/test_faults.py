@@ -11,7 +11,7 @@ import pytest
 
 from tbgen.uci.protocol import EngineProtocol
 from tests.match.engines import words
-from tests.support.commands import failure
+from tests.support.commands import Capture, failure
 from tests.support.exhaustive import exhaustive
 from tests.support.matches import OFTEN, children, event, games_of, gone, last_words, played, tagged
 from tests.support.processes import end, started, wait_for
@@ -171,6 +171,16 @@ def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp
     assert "the same command continues from there" in told
     assert all(gone(process) for process in engines)
     assert len(games_of(pgn)) >= 3
+
+
+def test_an_event_interrupted_before_its_first_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tbgen.match.event.run_event", interrupted)
+    assert failure(capsys, 130, *event(tmp_path / "games.pgn")) == "tbgen: interrupted\n"
 
 
 @pytest.mark.exhaustive
