@@ -62,7 +62,7 @@ class UciEngine:
         self._game: SearchGame | None = None
         self._position: Sequence[str] = ["startpos"]
         self._search_workspace = None
-        self._is_output_closed = False
+        self._output_error: OSError | None = None
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._move_due = threading.Event()
         """Event that is set when the latest move is about to be printed."""
@@ -78,7 +78,10 @@ class UciEngine:
         }
 
     def run(self, lines: Iterable[str]) -> None:
-        """Answer commands until ``quit`` or the end of the input; then make a pending move at once."""
+        """Answer commands until ``quit`` or the end of the input; then make a pending move at once.
+
+        :raises OSError: if the output cannot be written, although it has a reader.
+        """
         try:
             for line in lines:
                 if not self.handle_command(line):
@@ -90,6 +93,8 @@ class UciEngine:
             if self._tables:
                 self._tables.close()
                 self._tables, self._are_tables_open = None, False
+        if self._output_error is not None and not isinstance(self._output_error, BrokenPipeError):
+            raise self._output_error
 
     def handle_command(self, line: str) -> bool:
         """Answer one command.
@@ -106,7 +111,7 @@ class UciEngine:
                 except TbgenError as error:
                     self._note(str(error))
                 break
-        return not self._is_output_closed
+        return self._output_error is None
 
     def _uci(self, _rest: str) -> None:
         id_lines = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
@@ -279,8 +284,8 @@ class UciEngine:
         with self._lock:
             try:
                 self._write(line)
-            except OSError:  # nobody reads the output any more
-                self._is_output_closed = True
+            except OSError as error:  # perhaps nobody reads the output any more
+                self._output_error = error
 
 
 def _best_move_line(board: chess.Board, choice: MoveChoice) -> str:

@@ -212,6 +212,7 @@ def closed(redirection: str, *words: str) -> tuple[int, str, str]:
         (">&-", ["probe", KBK], 1, "standard output is closed"),
         ("<&- >&- 2>&-", ["info"], 1, ""),
         (">&-", ["match"], 2, "name it with --pgn"),
+        (">/dev/full <<E\nuci\nE", ["engine"], 1, "output: No space left on device"),
         *exhaustive(
             [
                 ("<&-", ["probe", "-"], 1, "standard input is closed"),
