@@ -23,7 +23,7 @@ from tbgen.cli.streams import print_document
 from tbgen.errors import TbgenError
 from tbgen.html.diagrams import board_picture
 from tbgen.progress import SolveStage
-from tbgen.system.files import make_directory, write_file
+from tbgen.system.files import write_file
 from tbgen.text import counted, plies
 
 _STOP_ADVICE: Final = {
@@ -31,6 +31,7 @@ _STOP_ADVICE: Final = {
     Stop.MEMORY: ": more may narrow it (--memory)",
 }
 """Advice that follows the reason why the work stopped."""
+PICTURES_REMEDY: Final = "choose another directory with --svg"
 _MAX_GAPS: Final = 3
 """Maximum number of gaps to name."""
 
@@ -203,7 +204,7 @@ def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
 
 
 def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> None:
-    """Write a picture of each hold and of each proved bound.
+    """Write a picture of each hold and of each proved bound into an existing directory.
 
     A hold by White is in ``hold-white.svg``, a hold by Black in ``hold-black.svg``. Bounds are in
     ``lower.svg`` and ``upper.svg``, or in ``value.svg`` if they are equal.
@@ -213,10 +214,8 @@ def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> N
     pictures = dict(_pictures(board, solution))
     if not pictures:
         raise TbgenError("there is nothing to show: nothing was proved")
-    remedy = "choose another directory with --svg"
-    make_directory(directory, remedy=remedy)
     for name, svg in pictures.items():
-        write_file(directory / f"{name}.svg", svg.encode(), remedy=remedy)
+        write_file(directory / f"{name}.svg", svg.encode(), remedy=PICTURES_REMEDY)
 
 
 def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str]]:

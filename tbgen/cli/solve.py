@@ -48,7 +48,7 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
 from tbgen.probe.probe_document import PointsDocument, PositionErrorDocument, points_document
 from tbgen.probe.tablebase import Tablebase
-from tbgen.system.files import read_file
+from tbgen.system.files import make_directory, read_file
 from tbgen.text import counted, duration, number, size_text
 
 _STDIN_BATCH_LINES: Final = 1 << 10
@@ -420,10 +420,12 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     # Imported here, because an estimate needs no compiled code.
     from tbgen.beyond.solver import solve
     from tbgen.beyond.statements import solution_document
-    from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
+    from tbgen.cli.solution import PICTURES_REMEDY, hold_text, print_stage, solution_text, write_pictures
 
     options.warn_of_ignored_field(text)
     fen = parse_fen(text)
+    if options.svg is not None:
+        make_directory(options.svg, remedy=PICTURES_REMEDY)  # fails now rather than after the work
     resources = options.resources
     scoring = options.scoring_options.scoring
     seconds = Budget.seconds if options.time is None else options.time

@@ -163,7 +163,7 @@ def test_pictures(capsys: Capture, tmp_path: Path) -> None:
     assert main([*KNIGHT, "--svg", str(folder / "lower.svg" / "folder")]) == 1
     output = capsys.readouterr()
     assert "choose another directory with --svg" in output.err
-    assert output.out == text
+    assert output.out == "", "it fails before the work"
 
 
 GIVEN = Solution(GScore("G4.5"), GScore("G4.5"), GScore("-G4.5"), GScore("G2.0"), None, (), 967)
@@ -229,7 +229,7 @@ def test_nothing_is_drawn_if_nothing_is_proved(capsys: Capture, found: list[Solu
     out, (sentence,) = said(capsys, 1, "solve", LOCKED, "--svg", "none")
     assert "there is nothing to show: nothing was proved" in sentence
     assert "value           not known" in out, "the answer is printed all the same"
-    assert not Path("none").exists()
+    assert not list(Path("none").iterdir())
 
 
 def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
