@@ -7,6 +7,7 @@ lines in dashes and markers, and maps have numbers.
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 import sys
@@ -15,12 +16,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from tbgen.errors import UsageError
 from tbgen.extras import needs_extra, without_variable
 
 _MATPLOTLIB_WAS_LOADED: Final = "matplotlib" in sys.modules
 
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep matplotlib from warning, in the block, that it cannot write to its own directory.
+
+    :raises UsageError: if it can write to no directory at all.
+    """
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    except OSError as error:
+        raise UsageError("plots need a directory that can be written to: set MPLCONFIGDIR to one") from error
+    finally:
+        logger.setLevel(level)
+
+
 # Files are drawn without a screen, so an unknown backend does not matter.
-with needs_extra("a plot", "report"), without_variable("MPLBACKEND"):
+with needs_extra("a plot", "report"), without_variable("MPLBACKEND"), _without_warnings():
     from markupsafe import Markup, escape
     from matplotlib import rc_context, rcParams
     from matplotlib.figure import Figure

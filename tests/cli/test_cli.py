@@ -155,20 +155,26 @@ except tbgen.UsageError as error:
     print(error, file=sys.stderr)
 note = lambda sentence: print(sentence, file=sys.stderr)
 load_in_thread("this", lambda: importlib.import_module("tbgen.compiler.jit"), note).exception()
-os.environ["MPLBACKEND"] = "module://of.a.notebook"
-import tbgen.html.charts
+os.environ["MPLBACKEND"], os.environ["MPLCONFIGDIR"] = "module://of.a.notebook", "/dev/null/x"
+from tbgen.html.charts import _without_warnings
+try:
+    with _without_warnings():
+        raise OSError
+except tbgen.UsageError as error:
+    print(error, file=sys.stderr)
 """
 
 
 def test_settings_that_other_packages_reject() -> None:
     """Those of numba end a command, and are named in Python, also by a late probe, and by the engine; no
-    backend of matplotlib is needed."""
+    backend of matplotlib is needed, nor its directory."""
     done = subprocess.run([sys.executable, "-c", SETTINGS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    probe, optimisation, threads, python, engine = done.stderr.splitlines()
+    probe, optimisation, threads, python, engine, plots = done.stderr.splitlines()
     assert "must be > 0): correct or unset" in threads
     assert (optimisation, threads) == (f"tbgen: {probe}", f"tbgen: {python}")
     assert engine == f"this cannot be loaded: {python}"
+    assert plots == "plots need a directory that can be written to: set MPLCONFIGDIR to one"
     assert "(Environment variable 'NUMBA_OPT' is defined but" in optimisation
 
 
