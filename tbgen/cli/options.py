@@ -35,7 +35,7 @@ from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, DEFAULT_KOMI, Komi, Scheme, Scoring, parse_cutoff
 from tbgen.board.variant import Variant
-from tbgen.errors import NamedChoice, TbgenError, UsageError, default_directory, quote
+from tbgen.errors import NamedChoice, UsageError, default_directory, quote
 from tbgen.text import join_words, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -304,8 +304,7 @@ def _check_directories(
 ) -> Path | list[Path] | None:
     """Check that the given paths, or the default path, are readable directories if they exist.
 
-    :raises TbgenError: if a path exists but is not a directory.
-    :raises UsageError: if a directory cannot be read.
+    :raises UsageError: if a path exists but is not a directory, or cannot be read.
     """
     for directory in value if isinstance(value, list) else [value or default_directory()]:
         try:
@@ -313,7 +312,7 @@ def _check_directories(
         except FileNotFoundError:
             pass
         except NotADirectoryError:
-            raise TbgenError(f"{directory} is not a directory; choose another with --dir") from None
+            raise UsageError(f"{directory} is not a directory; choose another with --dir") from None
         except OSError as error:
             reason = f"cannot be read: {error.strerror}"
             raise UsageError(f"{directory} {reason}; choose another with --dir") from None

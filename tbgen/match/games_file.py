@@ -148,7 +148,8 @@ class GamesFile:
         game in the file must state one of them, and in a knockout that of the settings.
     :param options: options that determine how the event scores games.
 
-    :raises TbgenError: if the file cannot be opened, or another event is writing it.
+    :raises TbgenError: if the file cannot be opened.
+    :raises UsageError: if another event is writing it.
     """
 
     def __init__(self, settings: EventSettings, digests: Mapping[str, int], options: GameOptions) -> None:
@@ -179,7 +180,7 @@ class GamesFile:
 
     def _lock(self, descriptor: int) -> None:
         if not try_lock(descriptor):
-            raise TbgenError(
+            raise UsageError(
                 f"another event is writing {self.path}: wait for its end, or choose another file"
             )
 

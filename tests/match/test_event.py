@@ -123,7 +123,7 @@ def test_one_event_at_a_time_writes_a_file(tmp_path: Path, capsys: pytest.Captur
     pgn = tmp_path / "games.pgn"
     with pgn.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert "another event is writing" in failure(capsys, 1, *event(pgn))
+        assert "another event is writing" in failure(capsys, 2, *event(pgn))
     assert pgn.read_bytes() == b""
 
 
