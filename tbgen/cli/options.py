@@ -134,6 +134,8 @@ class WholeNumber(click.IntRange):
         :raises click.BadParameter: if the string is not a whole number in the range.
         """
         try:
+            if isinstance(value, str) and not (value.isascii() and "_" not in value):
+                self.fail("")  # Python's int would accept it
             return super().convert(value, param, ctx)
         except click.BadParameter:
             limits = f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"

@@ -13,9 +13,10 @@ from chess.engine import Limit
 from tbgen.errors import UsageError, quote
 
 _CONTROL_PATTERN: Final = re.compile(
-    r"(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?"
+    r"(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?",
+    re.ASCII,
 )
-_SECONDS_PATTERN: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)")
+_SECONDS_PATTERN: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)", re.ASCII)
 
 _MAX_NODES_FACTOR: Final = 10
 _MAX_DEPTH_FACTOR: Final = 2
