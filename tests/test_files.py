@@ -96,6 +96,10 @@ def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
     link.symlink_to(path)
     write_file(link, b"own")
     assert (path.read_bytes(), link.read_bytes(), link.is_symlink()) == (b"shared", b"own", False)
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    write_file(loop, b"own")
+    assert loop.read_bytes() == b"own"
 
 
 @pytest.mark.parametrize("refusals", [2, 4, 5])

@@ -367,9 +367,9 @@ def _is_running(process_id: int) -> bool:
 
 
 def _permissions(path: Path) -> int | None:
-    """Return the permissions of a file; None if the file does not exist."""
+    """Return the permissions of a file; None if the file does not exist, as with a link to itself."""
     with contextlib.suppress(FileNotFoundError):
-        return stat.S_IMODE(path.stat().st_mode)
+        return stat.S_IMODE(path.stat().st_mode) if os.path.exists(path) else None
     return None
 
 
