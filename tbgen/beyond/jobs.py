@@ -343,10 +343,8 @@ class Solver:
             self.turn = turn
             try:
                 self._attempt(turn.job, seconds)
-            except TbgenError:  # the result is proved, but cannot be stored
+            finally:  # even if the result is proved, but cannot be stored
                 yield turn.job
-                raise
-            yield turn.job
 
     def _attempts_side_by_side(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
         """Attempt positions in processes, the cheapest first, and yield each after its attempt."""
@@ -390,10 +388,8 @@ class Solver:
             self.turn, allowed = begun.pop(finished.task.state)
             try:
                 self._finish(self.turn.job, finished.result, allowed, finished.seconds)
-            except TbgenError:
+            finally:
                 yield self.turn.job
-                raise
-            yield self.turn.job
         if interrupt is not None:
             self.interrupt(interrupt)
 

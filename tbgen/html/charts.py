@@ -21,26 +21,21 @@ from tbgen.extras import needs_extra, without_variable
 
 _MATPLOTLIB_WAS_LOADED: Final = "matplotlib" in sys.modules
 
+# Otherwise Python prints that matplotlib cannot write to its own directory.
+logging.getLogger("matplotlib").addHandler(logging.NullHandler())
+
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Keep matplotlib from warning, in the block, that it cannot write to its own directory.
-
-    :raises UsageError: if it can write to no directory at all.
-    """
-    logger = logging.getLogger("matplotlib")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+def _needs_directory() -> Iterator[None]:
+    """Convert the error of an import that matplotlib can write to no directory to a UsageError."""
     try:
         yield
     except OSError as error:
         raise UsageError("plots need a directory that can be written to: set MPLCONFIGDIR to one") from error
-    finally:
-        logger.setLevel(level)
 
 
 # Files are drawn without a screen, so an unknown backend does not matter.
-with needs_extra("a plot", "report"), without_variable("MPLBACKEND"), _without_warnings():
+with needs_extra("a plot", "report"), without_variable("MPLBACKEND"), _needs_directory():
     from markupsafe import Markup, escape
     from matplotlib import rc_context, rcParams
     from matplotlib.figure import Figure

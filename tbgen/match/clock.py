@@ -13,8 +13,7 @@ from chess.engine import Limit
 from tbgen.errors import UsageError, quote
 
 _CONTROL_PATTERN: Final = re.compile(
-    r"(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?",
-    re.ASCII,
+    r"(?a)(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?"
 )
 _SECONDS_PATTERN: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)", re.ASCII)
 

@@ -52,8 +52,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, notify: Callab
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _interrupt_once)
+    signal.signal(signal.SIGINT, _interrupt_once)
     for signum in TERMINATION_WORDS.keys() - {signal.SIGTERM}:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it

@@ -156,9 +156,9 @@ except tbgen.UsageError as error:
 note = lambda sentence: print(sentence, file=sys.stderr)
 load_in_thread("this", lambda: importlib.import_module("tbgen.compiler.jit"), note).exception()
 os.environ["MPLBACKEND"], os.environ["MPLCONFIGDIR"] = "module://of.a.notebook", "/dev/null/x"
-from tbgen.html.charts import _without_warnings
+from tbgen.html.charts import _needs_directory
 try:
-    with _without_warnings():
+    with _needs_directory():
         raise OSError
 except tbgen.UsageError as error:
     print(error, file=sys.stderr)

@@ -38,12 +38,10 @@ _SUFFIXES: Final = {
 """Maps the first bytes of compressed files to the usual suffix of their names."""
 _ARCHIVE_SUFFIXES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
-_WIDE_STARTS: Final = {
-    "UTF-32": re.compile(rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff"),
-    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff"),
-    "UTF-16LE": re.compile(rb"[\t-~]\x00[\t-~]\x00"),
-    "UTF-16BE": re.compile(rb"\x00[\t-~]\x00[\t-~]"),
-}
+_WIDE_START: Final = re.compile(
+    rb"(?P<UTF_32>\xff\xfe\x00\x00|\x00\x00\xfe\xff)|(?P<UTF_16>\xff\xfe|\xfe\xff)"
+    rb"|(?P<UTF_16LE>[\t-~]\x00[\t-~]\x00)|(?P<UTF_16BE>\x00[\t-~]\x00[\t-~])"
+)
 """The first bytes of a text by encoding. Those whose names state no byte order have a byte order mark."""
 
 
@@ -89,8 +87,8 @@ class PgnSource:
             if isinstance(error, OSError) and error.errno:
                 raise self._read_error(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
-        encoding = next((name for name, start in _WIDE_STARTS.items() if start.match(text)), "")
-        if not self._is_after_start and encoding:
+        if not self._is_after_start and (start := _WIDE_START.match(text)):
+            encoding = str(start.lastgroup).replace("_", "-")
             file = shlex.quote(self.name) if self.size and self._text_stream is self._file else "-"
             target = "converted.pgn" if file == "-" else f"{file}.utf8"
             command = f"iconv -f {encoding} -t UTF-8 {file} > {target}"
