@@ -97,9 +97,10 @@ class CellSolver:
 
     def may_join(self, task: CellTask, tasks: Sequence[CellTask]) -> bool:
         """Return whether a cell may be solved side by side with others: only thresholds are asked about them,
-        and none depends on another."""
+        none depends on another, and nothing is to be proved, which takes memory."""
         return not tasks or (
-            len(tasks) < _MAX_SIDE_BY_SIDE
+            self._prover is None
+            and len(tasks) < _MAX_SIDE_BY_SIDE
             and height(task.cell) == height(tasks[0].cell)
             and all(task.cell != each.cell for each in tasks)
             and all(self.ledger.thresholds(each.cell, each.ends) for each in (task, tasks[0]))
@@ -187,7 +188,8 @@ class CellSolver:
         slots = self.ledger.work_slots(cell)
         repeated = self._exits.has_solved(cell)
         self._meter.require_cell(slots, repeated)
-        memory_slots = max(slots, cell.size // 2)  # thresholds take much less time, but half of the memory
+        # Thresholds take much less time, but half of the memory; what their proofs need takes the other half.
+        memory_slots = max(slots, cell.size // 2 if self._prover is None else cell.size)
         if not self._meter.has_memory_for(memory_slots, self.layers.free_memory(memory_slots)):
             raise OutOfBudgetError(Stop.MEMORY)
         # Freeing memory takes time if open cells have to be packed.

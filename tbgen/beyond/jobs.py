@@ -15,7 +15,7 @@ import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
 from tbgen.beyond.provers import CellProver, PositionTask, ProveFunction, SolveProof
-from tbgen.beyond.results import Effort, SolveResults, StateName
+from tbgen.beyond.results import ContradictionError, Effort, SolveResults, StateName
 from tbgen.beyond.structures import MobileChoice, cells_below, mobile_sets_to_try, seconds_to_solve
 from tbgen.board.fen import parse_fen
 from tbgen.board.material import MAX_MEN
@@ -514,6 +514,9 @@ class Solver:
         effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else limit
         try:
             self.results.add(job.state, result.proved, self._effort(job, effective), stop)
+        except ContradictionError:
+            raise
         except TbgenError:
-            self.interrupted.append(job)
+            if stop is not Stop.INTERRUPT:
+                self.interrupted.append(job)
             raise

@@ -239,9 +239,11 @@ class PromotedCells(ThresholdSource):
 
     :param tables: the tables, which contain the values after some captures and pawn steps.
     :param mobile_count: number of mobile men besides the promoted one.
+    :ivar version: a number that changes whenever a threshold has been tried in a whole cell.
     """
 
     def __init__(self, tables: Tables, mobile_count: int = MAX_MOBILE) -> None:
+        self.version = 0
         self._tables, self._mobile_count = tables, mobile_count
         self._proofs: dict[Cell, dict[tuple[int, Threshold], dict[int, Words]]] = {}
         """Maps a whole cell (the smaller of it and its mirror image), the kind of its promoted man, a
@@ -253,11 +255,6 @@ class PromotedCells(ThresholdSource):
         """Bytes kept in memory."""
         tried = (by_square for each in self._proofs.values() for by_square in each.values())
         return sum(words.nbytes for by_square in tried for words in by_square.values())
-
-    @property
-    def version(self) -> int:
-        """A number that changes whenever a threshold has been tried in a whole cell."""
-        return sum(map(len, self._proofs.values()))
 
     def next_task(self, home: Cell, thresholds: Iterable[Threshold]) -> PromotionTask | None:
         """Return what to try next for the home of a promotion; None if nothing remains.
@@ -342,6 +339,7 @@ class PromotedCells(ThresholdSource):
         """Keep the positions of a whole cell in which a man of a certain kind has just been promoted."""
         stored, symmetry = min((cell.image(symmetry), symmetry) for symmetry in (0, MIRROR_FILES))
         others, promoted = _without(cell, kind)
+        self.version += 1
         self._proofs.setdefault(stored, {})[kind, solution.threshold] = {
             square: gather_proofs(
                 Cell.of_men(others, {square: promoted}), cell.mobile, symmetry, solution.proved[BLACK_TO_MOVE]

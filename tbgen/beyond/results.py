@@ -111,6 +111,10 @@ class _Attempt(Document):
         return StateName(self.position, str(self.accrued)), proved, effort, stop
 
 
+class ContradictionError(TbgenError):
+    """Raised if two results about a state contradict each other."""
+
+
 class SolveResults:
     """The bounds proved for each state, and the effort of all attempts.
 
@@ -141,7 +145,8 @@ class SolveResults:
         """Add the result of a new attempt.
 
         :param stopped_by: why the attempt ended; None if it proved the value.
-        :raises TbgenError: if the result contradicts an earlier result, or cannot be written.
+        :raises ContradictionError: if the result contradicts an earlier result.
+        :raises TbgenError: if it cannot be written.
         """
         self.restore(state, proved, effort, stopped_by)
         stored = {
@@ -156,13 +161,13 @@ class SolveResults:
     ) -> None:
         """Add the result of an attempt without writing it to the file.
 
-        :raises TbgenError: if the result contradicts an earlier result.
+        :raises ContradictionError: if the result contradicts an earlier result.
         """
         earlier = self._proved.get(state)
         try:
             self._proved[state] = proved if earlier is None else earlier.combined_with(proved)
         except ValueError as error:
-            raise TbgenError(
+            raise ContradictionError(
                 f"two results of solving {' '.join(state)} contradict each other ({error}): "
                 "one is wrong, perhaps in the file of results; use another file"
             ) from None

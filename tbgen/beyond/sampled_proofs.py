@@ -34,6 +34,8 @@ MAX_PROVED_WINS: Final = 200
 """Maximum number of lost positions that are proved in a whole cell."""
 MAX_PROVED_STATES: Final = 500
 """Maximum number of states of a cell that are proved for a threshold."""
+_TRIES_PER_STATE: Final = 10
+"""Average number of positions that may be tried to find one of these states."""
 _TRIES_PER_POSITION: Final = 100
 """Average number of random slots that may be tried to find one lost position."""
 _MATE_CODE: Final = Code(0)
@@ -127,19 +129,17 @@ class ThresholdProof:
         :raises WrongBoundError: if one of the states is not proved.
         """
         proved = 0
-        for side, slot in islice(self._places(rng), count * _TRIES_PER_POSITION):
+        for side, slot in islice(self._places(rng), count * _TRIES_PER_STATE):
             board = self.cell.board_of(side, slot)
             if board is None or board.was_into_check():
                 continue
             position = CellPosition(board, board.occupied & ~self.cell.standing_mask)
             rank = rng.randint(FIRST_RANK, max(FIRST_RANK, position.rank))
-            for accrued in (position.position_score, Code(rng.choice((rank, 255 - rank)))):
+            for accrued in {position.position_score, Code(rng.choice((rank, 255 - rank)))}:
                 state = CellState(position, accrued)
-                if self._claims(state):
+                if proved < count and self._claims(state):
                     self.prove_state(state)
                     proved += 1
-            if proved >= count:
-                break
         return proved
 
     def _places(self, rng: random.Random) -> Iterator[tuple[Side, int]]:
@@ -184,6 +184,8 @@ class ThresholdProof:
         if not step.is_inside:
             return False
         after = state.after(step)
+        if after.position.is_over:
+            return threshold.follows_from(after.position.position_score)
         if not self._claims(after):
             return False
         if latest is None or after.accrued != state.accrued:

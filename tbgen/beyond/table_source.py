@@ -347,8 +347,14 @@ def _make_block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[in
 
 
 def _may_follow_promotion(position: CellPosition) -> bool:
-    """Return whether the side that has just moved has a mobile piece on its promotion rank."""
+    """Return whether the last move may have been a promotion.
+
+    If the board does not have this move, a mobile piece of the side that has just moved on its promotion rank
+    stands for it.
+    """
     board, white = position.board, not position.board.turn
+    if board.move_stack:
+        return board.move_stack[-1].promotion is not None
     last_rank = chess.BB_RANK_8 if white else chess.BB_RANK_1
     return bool(position.mobile & board.occupied_co[white] & last_rank & ~board.kings)
 

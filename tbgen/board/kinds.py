@@ -178,22 +178,26 @@ def kind_of_letters(letters: str) -> Kind | None:
     parts = [match[0] for match in _PART_PATTERN.finditer(letters)]
     if not parts or "".join(parts) != letters:
         return None
-    return _kind_of_atoms("".join(_COMPOUND_ATOMS.get(part, part) for part in parts))
+    return _kind_of_atoms(tuple(_COMPOUND_ATOMS.get(part, part) for part in parts))
 
 
 @cache
-def _kind_of_atoms(atoms: str) -> Kind:
-    """Return the kind of man for the letters of its atoms; a doubled atom stands for a ride.
+def _kind_of_atoms(parts: tuple[str, ...]) -> Kind:
+    """Return the kind of man for the letters of its atoms.
 
-    A leap of four or more files or ranks cannot be repeated on the board, so its ride is the leap.
+    An atom that is doubled in a part stands for a ride. A leap of four or more files or ranks cannot be
+    repeated on the board, so its ride is the leap.
     """
-    riding_atoms = {atom for atom, leap in ATOMS.items() if 2 * atom in atoms and 2 * max(leap) < 8}
+    riding_atoms = {
+        atom for atom, leap in ATOMS.items() if any(2 * atom in part for part in parts) and 2 * max(leap) < 8
+    }
     for first, second in _CLASHING_RIDES:
         if {first, second} <= riding_atoms:
             raise UsageError(
                 f"tables do not support a man that rides by both {first} and {second}: leave one of them "
                 "out, or let it leap"
             )
+    atoms = "".join(parts)
     leaping_atoms = [atom for atom in ATOMS if atom in atoms and atom not in riding_atoms]
     return _named_kind(tuple(leaping_atoms), tuple(atom for atom in ATOMS if atom in riding_atoms))
 

@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, ClassVar, Final, NewType, SupportsIndex, overload
 
 from tbgen.board.immutable import Immutable, set_attribute
-from tbgen.errors import UsageError, quote, require_type
+from tbgen.errors import UsageError, quote
 
 if TYPE_CHECKING:
     import chess
@@ -210,9 +210,13 @@ def _rank_and_holder(score: str | SupportsIndex, white: bool | None) -> tuple[in
     if white is not None:
         if white not in (True, False):
             raise TypeError(f"the holder of a G-score cannot be {white!r}: expected True for White, or False")
-        expected = "a whole number, twice the moves plus 1 without check"
-        require_type("the rank of a G-score", score, SupportsIndex, expected)
-        return index(score), bool(white)  # type: ignore[arg-type]
+        try:
+            return index(score), bool(white)  # type: ignore[arg-type]
+        except TypeError:
+            expected = "a whole number, twice the moves plus 1 without check"
+            raise TypeError(
+                f"the rank of a G-score cannot be {type(score).__name__}: expected {expected}"
+            ) from None
     if not isinstance(score, str):
         raise TypeError(
             f"a G-score cannot be made from {type(score).__name__}: expected text such as 'G3.5', or a rank "

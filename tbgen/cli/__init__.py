@@ -4,6 +4,9 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
+
+from tbgen.system.signals import END_SIGNALS
 
 
 def entry_point() -> None:
@@ -11,18 +14,17 @@ def entry_point() -> None:
     try:
         from tbgen.cli.main import main
         from tbgen.cli.streams import prepare_streams, raise_on_termination_signals
-        from tbgen.system.signals import END_SIGNALS
 
         prepare_streams()
         raise_on_termination_signals()
         code = main(sys.argv[1:])
-    except KeyboardInterrupt:  # perhaps a second one
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print("tbgen: interrupted", file=sys.stderr)
-        os._exit(128 + signal.SIGINT)
+    except KeyboardInterrupt as interrupt:  # perhaps a second one
+        _ignore_end_signals()
+        with suppress(OSError):
+            print(f"tbgen: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        code = 128 + getattr(interrupt, "number", signal.SIGINT)
     if code - 128 in END_SIGNALS:
-        for signum in END_SIGNALS:  # one that comes again would end the process with a traceback
-            signal.signal(signum, signal.SIG_IGN)
+        _ignore_end_signals()
         # A normal exit would wait for kernels in other threads, which cannot be interrupted.
         from tbgen.compiler.cache import remove_fallback
 
@@ -30,3 +32,9 @@ def entry_point() -> None:
         os._exit(code)
     gc.freeze()  # else the interpreter would look for garbage in all that it has loaded before it ends
     sys.exit(code)
+
+
+def _ignore_end_signals() -> None:
+    """Ignore all further signals, which would end the process with a traceback."""
+    for signum in END_SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)

@@ -402,6 +402,10 @@ def run(*words: Annotated[str, Setting(required=True, metavar="FEN...|FILE")], o
     for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results", "jobs"):
         if getattr(options, name):
             raise UsageError(f"--{name} is for {_ONE_POSITION_HINT if many else _MANY_POSITIONS_HINT}")
+    if options.svg is not None:
+        from tbgen.cli.solution import PICTURES_REMEDY  # needs compiled code
+
+        make_directory(options.svg, remedy=PICTURES_REMEDY)  # usually fails now rather than after the work
     failure = None if options.scheduler is None else _solve_cells(texts, options, options.scheduler)
     if not many:
         _solve_one(texts[0], options, failure)
@@ -420,12 +424,10 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
     # Imported here, because an estimate needs no compiled code.
     from tbgen.beyond.solver import solve
     from tbgen.beyond.statements import solution_document
-    from tbgen.cli.solution import PICTURES_REMEDY, hold_text, print_stage, solution_text, write_pictures
+    from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
     options.warn_of_ignored_field(text)
     fen = parse_fen(text)
-    if options.svg is not None:
-        make_directory(options.svg, remedy=PICTURES_REMEDY)  # fails now rather than after the work
     resources = options.resources
     scoring = options.scoring_options.scoring
     seconds = Budget.seconds if options.time is None else options.time

@@ -219,10 +219,10 @@ class Layers:
         from tbgen.retro.layer_solvers import LayerSolver
 
         path = key.path
-        with suppress(OSError):  # there is no damaged file, or the directory is read-only
-            self._fallbacks.pop(key, path).unlink()
         layout = table.layout
         self._check_and_announce_cost(path, table, accrued, phase)
+        with suppress(OSError):  # there is no damaged file, or the directory is read-only
+            self._fallbacks.pop(key, path).unlink()
         threads = processor_count()
         directories, variant = self._library.directories, self._library.variant
         with Library(directories, variant, threads=threads, copies=self._copies) as library:

@@ -137,7 +137,7 @@ class PositionDocument(Document, kw_only=True):
     """Plies until the accrued score is the value, 0 if it already is; null where a packed table does not
     store the depth."""
     points: PointsDocument
-    """The points of ``white`` and ``black`` by the scoring asked for, else by TCEC's exponential scoring."""
+    """The points of ``white`` and ``black`` by TCEC's exponential scoring, or by ``--scoring``."""
     category: Category | UnsetType = UNSET
     """The meaning of the value for the side to move."""
     note: str | UnsetType | None = UNSET

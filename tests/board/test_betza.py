@@ -41,6 +41,12 @@ def test_solver_and_proof_read_descriptions_alike() -> None:
         assert reach(described_kind(kind.name)) == reach(kind), kind
 
 
+def test_the_order_of_letters_does_not_matter() -> None:
+    """Letters of two parts are no doubled letter."""
+    assert described_kind("FK") == described_kind("KF") == described_kind("WF")
+    assert described_kind("WK") == described_kind("KW") == described_kind("WF")
+
+
 def test_atoms_leap_as_far_as_their_names_say() -> None:
     for atom, (x, y) in ATOMS.items():
         steps = described_kind(atom).leaps

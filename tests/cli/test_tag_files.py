@@ -4,6 +4,7 @@ import gzip
 import io
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -48,6 +49,15 @@ def test_a_file_in_its_own_place(place: Path) -> None:
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
     assert names(place) == ["in.pgn", "link.pgn"]
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no /dev/shm")
+def test_a_file_in_shared_memory_is_no_stream() -> None:
+    with TemporaryDirectory(dir="/dev/shm") as directory:
+        path = Path(directory) / "in.pgn"
+        path.write_bytes(DATA)
+        assert main(["tag", str(path), str(path), "--jobs", "1"]) == 0
+        assert path.read_bytes() == expected()
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -143,14 +143,17 @@ def matching_files(names: Iterable[str]) -> list[str]:
         matches a pattern.
     """
     matches: dict[tuple[int, int], str] = {}
+    named: set[tuple[int, int]] = set()
     for name in names:
         if os.path.exists(name) or name == "-":
-            if (earlier_name := matches.get(_identity(name))) is not None:
+            identity = _identity(name)
+            earlier_name = matches.setdefault(identity, name)
+            if identity in named:
                 other_name = "" if earlier_name == name else f" (also as {quote(earlier_name)})"
                 raise UsageError(
                     f"{quote(name)} is named twice{other_name}, so its games would count twice: name it once"
                 )
-            matches[_identity(name)] = name
+            named.add(identity)
             continue
         files = sorted(filter(os.path.isfile, glob.glob(name, recursive=True)))
         if not files and glob.has_magic(name):
@@ -230,8 +233,11 @@ def open_for_writing(name: str) -> Iterator[Sink]:
 
 
 def is_stream(name: str) -> bool:
-    """Return whether a name stands for standard output, a device or a pipe rather than a regular file."""
-    is_special = name.startswith(("/dev/", "/proc/")) or not os.path.isfile(name)
+    """Return whether a name stands for standard output, a device or a pipe rather than a regular file.
+
+    A standard stream counts as one even if it is redirected to a regular file.
+    """
+    is_special = name.startswith(("/dev/std", "/dev/fd/", "/proc/")) or not os.path.isfile(name)
     return name == "-" or (os.path.exists(name) and is_special)
 
 

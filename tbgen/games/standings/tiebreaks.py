@@ -264,7 +264,7 @@ def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
     points: list[Fraction] = []
     for round_seats in rounds or [player.seats]:
         points += map(data.points_of, round_seats)
-        if not round_seats and byes:
+        if rounds and not round_seats and byes:
             count = min(byes, -(-player.byes // idle_count))
             points += [Fraction(1)] * count
             byes -= count
