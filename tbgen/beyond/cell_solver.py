@@ -6,7 +6,7 @@ explains the terms.
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
@@ -188,8 +188,7 @@ class CellSolver:
         slots = self.ledger.work_slots(cell)
         repeated = self._exits.has_solved(cell)
         self._meter.require_cell(slots, repeated)
-        # Thresholds take much less time, but half of the memory; what their proofs need takes the other half.
-        memory_slots = max(slots, cell.size // 2 if self._prover is None else cell.size)
+        memory_slots = max(slots, cell.size // 2)  # thresholds take much less time, but half of the memory
         if not self._meter.has_memory_for(memory_slots, self.layers.free_memory(memory_slots)):
             raise OutOfBudgetError(Stop.MEMORY)
         # Freeing memory takes time if open cells have to be packed.
@@ -241,26 +240,38 @@ class CellSolver:
             except UnstorableCellError:
                 self.ledger.refused_cells.add(cell)
                 del asked[cell]
-        start = time.perf_counter()
         repeated = {cell: self._exits.has_solved(cell) for cell in asked}
         try:
-            solutions = self._exits.threshold_cells.solve(
-                asked, self._exits.proofs, self._meter.threads, with_rounds=self._prover is not None
-            )
+            seconds = self._solve_and_prove(asked) / max(len(asked), 1)
         except MemoryError:  # the system has less memory than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
-        seconds = (time.perf_counter() - start) / max(len(asked), 1)
         for cell, thresholds in asked.items():
             share = len(thresholds) / len(self.ledger.thresholds(cell))
             slots = self.ledger.work_slots(cell)
             once = seconds / share
             self._meter.record_cell(slots, repeated[cell], once, once, count=slots / cell.size)
             self.ledger.add_thresholds(cell, thresholds)
-        if self._prover is not None:
-            cells = [cell for cell, thresholds in asked.items() for _ in thresholds]
-            for cell, solution in zip(cells, solutions, strict=True):
-                self._prover.prove_threshold(cell, solution)
         return bool(asked)
+
+    def _solve_and_prove(self, asked: Mapping[Cell, Sequence[Threshold]]) -> float:
+        """Try thresholds, and return the seconds that this has taken without proofs.
+
+        With a prover, they are tried one by one, because what a proof needs takes memory.
+        """
+        solve = self._exits.threshold_cells.solve
+        proofs, threads = self._exits.proofs, self._meter.threads
+        start = time.perf_counter()
+        if self._prover is None:
+            solve(asked, proofs, threads)
+            return time.perf_counter() - start
+        seconds = 0.0
+        for cell, thresholds in asked.items():
+            for threshold in thresholds:
+                start = time.perf_counter()
+                (solution,) = solve({cell: [threshold]}, proofs, threads, with_rounds=True)
+                seconds += time.perf_counter() - start
+                self._prover.prove_threshold(cell, solution)
+        return seconds
 
     def _games_of(self, task: CellTask) -> Games:
         """Return the games of a cell, with the exits looked up.
