@@ -259,7 +259,8 @@ class CellSolver:
         With a prover, they are tried one by one, because what a proof needs takes memory.
         """
         solve = self._exits.threshold_cells.solve
-        proofs, threads = self._exits.proofs, self._meter.threads
+        proofs = self._exits.proofs
+        threads = self._meter.threads
         start = time.perf_counter()
         if self._prover is None:
             solve(asked, proofs, threads)

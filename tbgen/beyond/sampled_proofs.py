@@ -158,7 +158,8 @@ class ThresholdProof:
 
         :raises WrongBoundError: if it is not proved.
         """
-        threshold, position = self.solution.threshold, state.position
+        threshold = self.solution.threshold
+        position = state.position
         if position.is_over:
             if not threshold.follows_from(position.position_score):
                 raise self._error(state, "play is over")

@@ -163,7 +163,9 @@ class Positions:
         """Return a board as HTML, with FEN and value of the position. Described men are not drawn."""
         from tbgen.html.diagrams import board_picture, board_words
 
-        board, value, picture = self.board(index), GScore.from_code(int(self.value[index])), ""
+        board = self.board(index)
+        value = GScore.from_code(int(self.value[index]))
+        picture = ""
         if isinstance(board, chess.Board):
             picture = board_picture(board, {}, (), board_words(board), size=_PICTURE_SIZE)
         words = f"{'White' if board.turn else 'Black'} to move: {value}, {plies(int(self.depth[index]))}"
