@@ -28,7 +28,7 @@ from tbgen.system.files import (
     temporary_path,
     write_file,
 )
-from tbgen.system.memory import discard, unload
+from tbgen.system.memory import discard, resident_memory, unload, zeros
 
 
 def test_the_order_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,6 +320,13 @@ def test_memory_that_is_discarded_is_released(tmp_path: Path) -> None:
     assert array[: mmap.PAGESIZE // 2].all()
     assert sys.platform != "linux" or not array[mmap.PAGESIZE // 2 :].any()
     discard(np.ones(mmap.PAGESIZE))
+
+
+def test_small_pages_save_memory_if_an_array_is_filled_in_part() -> None:
+    array = zeros(64 << 20, np.uint8, large_pages=False)
+    before = resident_memory()
+    array[:: 2 << 20] = 1
+    assert resident_memory() - before < len(array) // 2
 
 
 def test_a_file_for_arrays_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,8 +72,8 @@ def _make_outboxes(words: int, parts: int) -> Outboxes:
     least = 2 * (parts + (BATCH + MAX_WORD_MOVES) // CHUNK)
     chunks = least + _ENTRIES_PER_WORD * words // (CHUNK * parts) if parts > 1 else 0
     return Outboxes(
-        word=np.empty((parts, CHUNK * chunks), np.int32),
-        bits=np.empty((parts, CHUNK * chunks), np.uint64),
+        word=zeros((parts, CHUNK * chunks), np.int32, large_pages=False),
+        bits=zeros((parts, CHUNK * chunks), np.uint64, large_pages=False),
         end=np.zeros((parts, 2, max(parts, 8)), np.int64),
         last_end=np.empty((parts, chunks), np.int64),
         used_chunks=np.zeros(parts, np.int64),
@@ -95,8 +95,8 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
         candidates=zeros((2, words), np.uint64),
         marks=np.zeros((2, marks), np.uint64),
         mark_groups=np.zeros((parts, 2, marks // 64 + 1), np.uint64),
-        front_word=np.empty((2, 2 * words), np.int32),
-        front_bits=np.empty((2, 2 * words), np.uint64),
+        front_word=zeros((2, 2 * words), np.int32, large_pages=False),
+        front_bits=zeros((2, 2 * words), np.uint64, large_pages=False),
         front_sizes=np.zeros((parts, 2), np.int64),
         searched=np.zeros((parts, 2), np.int64),
         front_start=2 * np.cumsum(np.append(0, sizes)),

@@ -132,18 +132,23 @@ def release_pages(mapping: mmap.mmap, start: int = 0, stop: int | None = None) -
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
 
-def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> "NDArray[Any]":
+def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike", *, large_pages: bool = True) -> "NDArray[Any]":
     """Return an array of zeros that is aligned to a cache line.
 
     The system allocates memory only for pages that are written to.
 
+    :param large_pages: whether a large array may have large pages. Small pages take less memory if several
+        parts of the array are filled only in part, and more time when they are first written to.
     :raises MemoryError: if the system has too little memory.
     """
     import numpy as np  # imported here, because commands that need no arrays import this module
 
     size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
     if size >= _MIN_LARGE_BYTES:
-        return np.frombuffer(_mapped_memory(size), dtype, size // np.dtype(dtype).itemsize).reshape(shape)
+        memory = _mapped_memory(size)
+        if large_pages:
+            use_large_pages(memory)
+        return np.frombuffer(memory, dtype, size // np.dtype(dtype).itemsize).reshape(shape)
     buffer = np.zeros(size + CACHE_LINE, np.uint8)
     start = -buffer.ctypes.data % CACHE_LINE
     return buffer[start : start + size].view(dtype).reshape(shape)
@@ -155,7 +160,6 @@ def _mapped_memory(size: int) -> mmap.mmap:
         memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise MemoryError(f"cannot allocate {size} bytes of memory: {error}") from error
-    use_large_pages(memory)
     return memory
 
 
