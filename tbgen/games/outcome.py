@@ -38,7 +38,7 @@ class Doubt(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """A clause that states the problem, and what counts in spite of it."""
+        """The problem, and what counts in spite of it: a sentence without capital letter and full stop."""
         return _SENTENCES[self]
 
     @property
@@ -58,8 +58,8 @@ _SENTENCES: Final = {
     "read up to the next tag Event",
     Doubt.RESULT: "the result after the moves is missing, or differs from the tag Result; the tag counts, "
     "unless it is *",
-    Doubt.UNKNOWN_RESULT: "a result has an unknown spelling and does not count; unless tag or moves "
-    "have another, the game is unfinished",
+    Doubt.UNKNOWN_RESULT: "a result has an unknown spelling and does not count; the game is "
+    "unfinished, unless its tag or its moves have another",
     Doubt.BOTH_FORFEIT: "both sides have lost (0-0), which no score expresses; the accrued score counts as "
     "played, and standings leave the game out",
     Doubt.CASTLING: "0-0 at the end is castling, or means that both sides have lost; it counts as castling",
@@ -126,8 +126,8 @@ class Basis(StrEnum):
     @property
     def off_board(self) -> bool:
         """Whether one side has won off the board."""
-        causes = (Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.ABANDONED, Basis.RESIGNATION)
-        return self in (*causes, Basis.ADJUDICATION, Basis.FORFEIT)
+        by_the_loser = Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.ABANDONED, Basis.RESIGNATION
+        return self in (*by_the_loser, Basis.ADJUDICATION, Basis.FORFEIT)
 
     @property
     def best_play(self) -> bool:
@@ -155,8 +155,8 @@ class Outcome:
     :ivar missing: the error about a missing table that would give the exact result; None if no table is
         missing, or the points are proved.
     :ivar bounds: proved but unequal bounds of the value; None if no such bounds are known.
-    :ivar missing_syzygy: the name of a missing Syzygy file that could prove more; empty if no file is missing
-        or Syzygy files were not used.
+    :ivar missing_syzygy: the name of a missing Syzygy file that could prove more; empty if no file is
+        missing, Syzygy files were not used, or the points are proved.
     :ivar doubts: the doubts about the game.
     :ivar unsolvable: the reason why the position cannot be solved, found when solving was tried; else empty.
     """
@@ -223,7 +223,8 @@ class Outcome:
                 "a Syzygy file, a stored result or a tag is wrong"
             ) from None
         if common.exact:
-            return replace(self, value=common.lower, basis=basis, depth=depth, missing=None, bounds=None)
+            proved = replace(self, value=common.lower, basis=basis, depth=depth)
+            return replace(proved, missing=None, missing_syzygy="", bounds=None)
         return self if common == ANYTHING else replace(self, bounds=common).scored_by(self.settings.scoring)
 
     def scored_by(self, scoring: Scoring) -> Outcome:
@@ -236,13 +237,11 @@ class Outcome:
         if self.bounds is None:
             return outcome
         value = self.bounds.nearest(self.accrued)
-        basis = self.basis
         if self.bounds.gives_equal_points(scoring):
-            return replace(outcome, value=value, basis=Basis.BOUNDED, missing=None)
+            return replace(outcome, value=value, basis=Basis.BOUNDED, missing=None, missing_syzygy="")
+        basis = Basis.PLAYED if self.basis is Basis.BOUNDED else self.basis
         if value != self.accrued:
             basis = Basis.NEAREST_BOUND
-        elif basis is Basis.BOUNDED:
-            basis = Basis.PLAYED
         return replace(outcome, value=value, basis=basis)
 
     @property

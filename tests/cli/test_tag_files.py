@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tbgen.cli.main import main
+from tbgen.errors import TbgenError
+from tbgen.games.pgn.files import open_for_reading
 from tests.support.commands import Capture, said
 from tests.support.exhaustive import exhaustive
 from tests.support.tagging import (
@@ -135,6 +137,11 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
         source.write_bytes(data)
         assert fails(capsys, 2, source, target) == f"tbgen: {source} {sentence}\n"
         assert names(place) == ["in.pgn"]
+
+
+def test_a_file_that_cannot_be_opened_is_named() -> None:
+    with pytest.raises(TbgenError, match="xx.* cannot be read: "), open_for_reading("x" * 300):
+        pass
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -136,11 +136,12 @@ class _ZstdReader:
 def matching_files(names: Iterable[str]) -> list[str]:
     """Return the names of the files that match names or patterns such as ``round*.pgn``.
 
-    Files that match a pattern are listed in alphabetical order, unless they are already listed. In a pattern,
-    ``**`` stands for any number of directories. The name ``-``, for standard input, is returned unchanged.
+    Files that match a pattern are listed in alphabetical order. Each file is listed once, where it first
+    occurs. In a pattern, ``**`` stands for any number of directories. The name ``-``, for standard input, is
+    returned unchanged.
 
-    :raises UsageError: if a file does not exist, a file is named twice (perhaps once by a link), or no file
-        matches a pattern.
+    :raises UsageError: if a file does not exist, is named twice without a pattern (perhaps once by a link),
+        or no file matches a pattern.
     """
     matches: dict[tuple[int, int], str] = {}
     named: set[tuple[int, int]] = set()
@@ -197,6 +198,8 @@ def open_for_reading(name: str) -> Iterator[PgnSource]:
         raise UsageError(f"{quote(name)} is a directory: expected a PGN file") from None
     except FileNotFoundError:
         raise _no_file_error(name) from None
+    except OSError as error:
+        raise TbgenError(f"{quote(name)} cannot be read: {error.strerror or error}") from None
     with file:
         yield PgnSource(name, file, os.fstat(file.fileno()).st_size)
 
@@ -211,6 +214,7 @@ def open_for_writing(name: str) -> Iterator[Sink]:
     :raises UsageError: if the name is empty.
     :raises MissingExtraError: if a package that the file needs is not installed.
     :raises TbgenError: if the file cannot be written.
+    :raises OSError: if standard output, a device or a pipe cannot be written.
     """
     if not name:
         raise UsageError("the name of the file to write is empty")
@@ -233,10 +237,8 @@ def open_for_writing(name: str) -> Iterator[Sink]:
 
 
 def is_stream(name: str) -> bool:
-    """Return whether a name stands for standard output, a device or a pipe rather than a regular file.
-
-    A standard stream counts as one even if it is redirected to a regular file.
-    """
+    """Return whether a name stands for a standard stream, even if redirected to a file, or for an existing
+    device, pipe or directory rather than a regular file."""
     is_special = name.startswith(("/dev/std", "/dev/fd/", "/proc/")) or not os.path.isfile(name)
     return name == "-" or (os.path.exists(name) and is_special)
 

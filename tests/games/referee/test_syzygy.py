@@ -83,6 +83,7 @@ def test_a_missing_file_is_named(syzygy: Syzygy, no_tables: Tablebase) -> None:
     assert (outcome.basis, outcome.bounds) == (Basis.TABLE_MISSING, None)
     assert outcome.missing_syzygy == "KRvKP.rtbw"
     assert outcome.lacks[1:] == ["Syzygy file KRvKP.rtbw is missing"]
+    assert outcome.narrowed(ScoreInterval.parse("G1.0 G1.0"), Basis.SOLVED).lacks == []
     castling = adjudicate(arbiter("4k3/8/8/8/8/8/8/4K2R w K - 4 60"), no_tables, syzygy=syzygy)
     assert castling.missing_syzygy == ""
     with pytest.raises(UnprovenError, match=r"; Syzygy file KPPvKPP\.rtbw is missing; try --solve"):
