@@ -38,7 +38,7 @@ from tbgen.verify.game import SELECT_ALL, game_of_cell, no_positions, no_ranks, 
 from tbgen.verify.geometry import KING
 from tbgen.verify.kernels import results as problems
 from tbgen.verify.kernels.best import NO_RANK, Range
-from tbgen.verify.kernels.claims import SolvedLayer
+from tbgen.verify.kernels.entry_grades import SolvedLayer
 from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import NO_EXITS, PROMOTIONS, CellExits, way_number
 from tbgen.verify.kernels.results import MAX_WORTH, MIDDLE, Accrued

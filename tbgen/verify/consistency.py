@@ -23,7 +23,7 @@ from tbgen.index.table import Table, ValueFunctions, greatest
 from tbgen.system.memory import unload
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import ProofGame
-from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues
+from tbgen.verify.kernels.entry_grades import NO_FUNCTIONS, FunctionValues
 from tbgen.verify.kernels.results import MIDDLE, MISREAD, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.state_proof import FIRST_RANK
 

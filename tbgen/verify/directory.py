@@ -123,10 +123,10 @@ def read_checked(
     :param sources: returns the sub-tables of the table; called only to unpack a packed table.
     :raises TbgenError: if the table cannot be read, or fails a check.
     """
-    task = unpack_step(file.layout.material)
+    step_name = unpack_step(file.layout.material)
 
     def progress(step: str, done: int | None, total: int) -> None:
-        reporter.progress(task, done, total)
+        reporter.progress(step_name, done, total)
 
     table = file.read_checked(Given(sources() if file.info.derives else None, threads), progress)
     problem = table_problem(table)
@@ -142,7 +142,8 @@ def _check_starts(file: OpenTable, table: Table) -> None:
     """Check that the file stores the correct index of the first run of every block."""
     stored = file.data(RUN_START)
     starts = first_runs(table)[..., :: BLOCK_SLOTS // 64]
-    for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
+    if wrong := np.argwhere(starts != stored).tolist():
+        holder, side, block = wrong[0]
         whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
         raise file.damaged(
             f"accrued/start of block {block} of {whose}: stored "
@@ -152,11 +153,11 @@ def _check_starts(file: OpenTable, table: Table) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableProof:
-    """The outcome of the proof of one table. Exactly one of the last four fields is set."""
+    """The result of the proof of one table. Exactly one of the last four fields is set."""
 
     material: Material
     result: VerifyResult | None = None
-    """The result of a new proof, whether or not it found wrong states."""
+    """What a new proof has found, whether or not there are wrong states."""
     earlier_proof: ListedProof | None = None
     """An earlier proof, which was not repeated."""
     error: TbgenError | None = None
@@ -171,14 +172,14 @@ class TableProof:
 
 
 class ProofDocument(Document):
-    """The outcome of the proof of one table."""
+    """The result of the proof of one table."""
 
     material: Material
     proved: bool
 
     @staticmethod
     def of_proof(proof: TableProof) -> "ProofDocument":
-        """Return the document of an outcome."""
+        """Return the document of a result."""
         if proof.error is not None:
             return UnreadableTableDocument.of(proof)
         if proof.blocked_by is not None:
@@ -223,7 +224,7 @@ class NewProofDocument(ProofDocument):
 
 
 class DirectoryProofDocument(Document):
-    """The outcomes of the proofs of a directory's tables."""
+    """The results of the proofs of a directory's tables."""
 
     directory: Path
     rules: Variant
@@ -243,7 +244,7 @@ def verify(
     max_findings: int = 10,
     proofs: Proofs | None = None,
 ) -> Iterator[TableProof]:
-    """Prove tables and all their sub-tables, in build order, and yield the outcome for each.
+    """Prove tables and all their sub-tables, in build order, and yield the result for each.
 
     A table is proved only if all its sub-tables of the same ``variant`` have been proved. The parameters
     ``sample``, ``seed`` and ``threads`` are those of :func:`tbgen.verify.proof.verify_table`.

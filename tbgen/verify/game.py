@@ -84,7 +84,7 @@ def game_of_batch(game: ProofGame, base: int, stop: int, selected: NDArray[np.bo
 
     :param selected: the selected positions of the batch, as in ``ProofGame.selected``.
     """
-    grade, open_to, original = _batch_arrays(stop - base)
+    grade, max_rank, original = _batch_arrays(stop - base)
     return replace(
         game,
         base=base,
@@ -92,13 +92,13 @@ def game_of_batch(game: ProofGame, base: int, stop: int, selected: NDArray[np.bo
         rank=no_ranks(stop - base),
         selected=selected,
         grade=grade,
-        open_to=open_to,
+        max_rank=max_rank,
         original=original,
     )
 
 
 def _batch_arrays(slots: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
-    """Return ``grade``, ``open_to`` and ``original`` of a :class:`ProofGame`, for a batch of this size."""
+    """Return ``grade``, ``max_rank`` and ``original`` of a :class:`ProofGame`, for a batch of this size."""
     words = -(-slots // 64)
     return np.zeros((2, slots), np.int32), np.zeros(words, np.uint8), np.full(words, OWN)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
-"""Kinds of men: first those of ``PIECE_ORDER`` in this order, then the pawn. Described men have greater
+"""Kinds of men: first those of ``KIND_LETTERS`` in this order, then the pawn. Described men have greater
 numbers."""
 
 _LEAPS: Final = {"W": 1, "F": 2, "D": 4, "N": 5, "A": 8, "H": 9, "C": 10, "Z": 13, "G": 18}

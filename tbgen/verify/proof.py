@@ -32,7 +32,7 @@ from tbgen.verify.consistency import ProbeComparison, Reader, first_runs, functi
 from tbgen.verify.game import SELECT_ALL, game_of_batch, game_of_table
 from tbgen.verify.kernels.best import Range
 from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
-from tbgen.verify.kernels.claims import (
+from tbgen.verify.kernels.entry_grades import (
     NO_FUNCTIONS,
     ProofRuns,
     SolvedLayer,
@@ -40,14 +40,7 @@ from tbgen.verify.kernels.claims import (
     set_run_grades,
     survey_runs,
 )
-from tbgen.verify.kernels.results import (
-    MIDDLE,
-    Accrued,
-    ProofScratch,
-    grade_of,
-    stores_state,
-    worth_of,
-)
+from tbgen.verify.kernels.results import MIDDLE, Accrued, ProofScratch, grade_of, stores_state, worth_of
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
 from tbgen.verify.sub_tables import SubTables
@@ -245,8 +238,8 @@ class Proof(StateProof):
                 self.game, accrued, (first_slot, first_slot + slots), layer, scratch
             )
 
-        open_to = self.game.open_to.reshape(-1, slots // 64).max(axis=1)
-        parts = np.flatnonzero(open_to >= accrued.rank - 1).tolist()
+        max_ranks = self.game.max_rank.reshape(-1, slots // 64).max(axis=1)
+        parts = np.flatnonzero(max_ranks >= accrued.rank - 1).tolist()
         self.workers.collect(set_part, ((part,) for part in parts))
         if self.probes is not None and accrued.pivot != MIDDLE:
             self.workers.add(self.probes.compare_accrued(self.game, accrued))

@@ -72,7 +72,7 @@ class Finding(Document):
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """The outcome of a proof."""
+    """The result of a proof."""
 
     material: Material
     positions: int

@@ -15,7 +15,7 @@ from tbgen.board.score import NONE
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
 from tbgen.verify.kernels.checks import check_values, find_legal, prove, survey
-from tbgen.verify.kernels.claims import SolvedLayer, begin_batch, copy_images, set_layer_grades
+from tbgen.verify.kernels.entry_grades import SolvedLayer, begin_batch, copy_images, set_layer_grades
 from tbgen.verify.kernels.results import COLUMNS, MAX_WORTH, MIDDLE, Accrued
 
 Result = TypeVar("Result")

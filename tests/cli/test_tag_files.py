@@ -140,7 +140,7 @@ def test_archives_and_other_encodings_are_named(place: Path, capsys: Capture) ->
 
 
 def test_a_file_that_cannot_be_opened_is_named() -> None:
-    with pytest.raises(TbgenError, match="xx.* cannot be read: "), open_for_reading("x" * 300):
+    with pytest.raises(TbgenError, match="cannot be read: "), open_for_reading("x" * 300):
         pass
 
 

@@ -117,7 +117,7 @@ class ProofGame(Struct):
     grade: NDArray[np.int32]
     """Shape (2, batch size): grade of every position of the batch, canonical or not, for the pivot being
     proved; in whole-game mobility, for ``MIDDLE``."""
-    open_to: NDArray[np.uint8]
+    max_rank: NDArray[np.uint8]
     """Shape (batch size / 64,): greatest rank of the fresh values of the positions in each word, canonical or
     not. Their grades no longer change in layers of greater rank."""
     original: NDArray[np.int64]

@@ -295,7 +295,7 @@ def _states_of_word(game: ProofGame, accrued: Accrued, first_slot: int, side: in
     elif position_worth(rank, side) == accrued.pivot:
         fresh = between(ranks, first_slot, rank, rank)
     others = ZERO
-    if game.open_to[first_slot >> 6] >= rank:
+    if game.max_rank[first_slot >> 6] >= rank:
         others = between(ranks, first_slot, rank, NO_RANK - 1) & between(
             game.value[side], slot, rank, 255 - rank
         )

@@ -14,15 +14,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.codes import FRESH, LAST_RUN
 from tbgen.index.layout import IMAGE, MIRROR_FILES, TRANSPOSE
-from tbgen.verify.kernels.best import (
-    MIXED,
-    NO_RANK,
-    OWN,
-    ProofGame,
-    Range,
-    canonical_slot_of,
-    has_entry,
-)
+from tbgen.verify.kernels.best import MIXED, NO_RANK, OWN, ProofGame, Range, canonical_slot_of, has_entry
 from tbgen.verify.kernels.moves import ONE, ZERO, Bitboard, between, first_bit, place_men
 from tbgen.verify.kernels.results import (
     MIDDLE,
@@ -58,7 +50,7 @@ class ProofRuns(NamedTuple):
     """Shape (runs,): codes of all runs of the table."""
     depth: NDArray[np.uint16]
     """Shape (runs,): depths of all runs of the table."""
-    first: NDArray[np.int64]
+    first_run: NDArray[np.int64]
     """Shape (size // 64,): index of the first run at or after the beginning of each word."""
 
 
@@ -92,7 +84,7 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, scratch: ProofScr
     number of runs."""
     if part[0] == part[1]:
         return 0
-    first_run = next_run = runs.first[(game.base + part[0]) >> 6]
+    first_run = next_run = runs.first_run[(game.base + part[0]) >> 6]
     for slot in range(game.base + part[0], game.base + part[1]):
         if not runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             continue
@@ -111,14 +103,14 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, scratch: ProofScr
 def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, is_first: bool, is_last: bool) -> int:
     """The problem of a run, -1 if there is none."""
     holder, side = runs.holder, runs.side
-    step = run_rank(runs, run)
+    first_rank = run_rank(runs, run)
     value = int64(runs.value[run])
     depth = int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     # The side not to move holds the position score. A state with this accrued score is fresh.
     rank = int64(game.rank[side, slot - game.base])
     limit = 1 if rank == NO_RANK else min(rank - (holder != side), code_rank(code))
-    if step < 2 or step > limit or (not is_first and run_rank(runs, run - 1) >= step):
+    if not 2 <= first_rank <= limit or (not is_first and run_rank(runs, run - 1) >= first_rank):
         return STRAY
     if value in (NONE, FRESH) and depth != 0:
         return REPEATED
@@ -129,10 +121,11 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, is_first: bo
     if value not in (NONE, FRESH):
         # A greater rank is closer to the fresh value, so it suffices to check the run's greatest rank.
         pivot = position_worth(limit if is_last else run_rank(runs, run + 1) - 1, 1 - holder)
-        worth, fresh = worth_of(value), worth_of(code)
+        worth = worth_of(value)
+        fresh_worth = worth_of(code)
         if worth == pivot:
             return REPEATED
-        if worth < min(pivot, fresh) or worth > max(pivot, fresh):
+        if not min(pivot, fresh_worth) <= worth <= max(pivot, fresh_worth):
             return NOT_BETWEEN
     return -1
 
@@ -167,19 +160,19 @@ class SolvedLayer(NamedTuple):
     """Shape (2, slots / 64): the states with entries; bit i % 64 of word i // 64 stands for slot i."""
     functions: FunctionValues = NO_FUNCTIONS
     """Functions that must agree with the layer."""
-    first: int = 0
+    first_index: int = 0
     """Index, in the batch, of the first slot of the arrays."""
 
 
 @kernel
 def begin_batch(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
     """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``, and the elements
-    of ``open_to`` and ``original`` for their words."""
+    of ``max_rank`` and ``original`` for their words."""
     for first_slot in range(part[0], part[1], 64):
         stop = min(first_slot + 64, part[1])
         for index in range(first_slot, stop):
             scratch.originals[index - first_slot] = _original(game, index, scratch)
-        open_to = 0
+        max_rank = 0
         for side in range(2):
             for index in range(first_slot, stop):
                 original = scratch.originals[index - first_slot]
@@ -187,8 +180,8 @@ def begin_batch(game: ProofGame, part: Range, scratch: ProofScratch) -> None:
                 if code != NONE:
                     depth = int64(game.depth[side, game.base + original])
                     game.grade[side, index] = grade_of(code, depth, MIDDLE)
-                    open_to = max(open_to, code_rank(code))
-        game.open_to[first_slot >> 6] = open_to
+                    max_rank = max(max_rank, code_rank(code))
+        game.max_rank[first_slot >> 6] = max_rank
         game.original[first_slot >> 6] = _original_word(scratch.originals[: stop - first_slot], first_slot)
 
 
@@ -213,17 +206,17 @@ def _original_word(originals: NDArray[np.int64], first_slot: int) -> int:
     results of :func:`_original` for its slots."""
     own = True
     word = int64(-1)
-    for position in range(originals.size):
-        if originals[position] >= 0:
-            own &= originals[position] == first_slot + position
-            word = originals[position] >> 6
+    for bit in range(originals.size):
+        if originals[bit] >= 0:
+            own &= originals[bit] == first_slot + bit
+            word = originals[bit] >> 6
     if own:
         return OWN
     for symmetry in (0, MIRROR_FILES, TRANSPOSE):
         fits = True
-        for position in range(originals.size):
-            if originals[position] >= 0:
-                fits &= originals[position] == 64 * word + _IMAGE[symmetry, position]
+        for bit in range(originals.size):
+            if originals[bit] >= 0:
+                fits &= originals[bit] == 64 * word + _IMAGE[symmetry, bit]
         if fits:
             return 8 * word + symmetry
     return MIXED
@@ -256,20 +249,20 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
     """
     side, pivot = runs.side, accrued.pivot
     for first_slot in range(part[0], part[1], 64):
-        if game.open_to[first_slot >> 6] < accrued.rank - 1:
+        if game.max_rank[first_slot >> 6] < accrued.rank - 1:
             continue
         positions = changing(game, first_slot, side, accrued.rank)
         word = (game.base + first_slot) >> 6
-        mask, next_run = runs.mask[word], runs.first[word]
-        for position in range(64):
-            slot = 64 * word + position
+        mask, next_run = runs.mask[word], runs.first_run[word]
+        for bit in range(64):
+            slot = 64 * word + bit
             first_run = next_run
-            if mask >> np.uint64(position) & ONE:
+            if mask >> np.uint64(bit) & ONE:
                 next_run = end_of_runs(runs, next_run)
-            if positions >> np.uint64(position) & ONE == ZERO:
+            if positions >> np.uint64(bit) & ONE == ZERO:
                 continue
             grade = _fresh_grade(game, accrued, side, slot)
-            rank = int64(game.rank[side, first_slot + position])
+            rank = int64(game.rank[side, first_slot + bit])
             code = int64(game.value[side, slot])
             if stores_state(rank, code, accrued, side):
                 run = covering_run(runs, first_run, next_run, accrued.rank)
@@ -277,7 +270,7 @@ def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRu
                     grade = pivot << 16
                 elif runs.value[run] != FRESH:
                     grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
-            game.grade[side, first_slot + position] = grade
+            game.grade[side, first_slot + bit] = grade
 
 
 @kernel
@@ -291,7 +284,7 @@ def set_layer_grades(
     """
     states = 0
     for first_slot in range(part[0], part[1], 64):
-        if game.open_to[first_slot >> 6] < accrued.rank - 1:
+        if game.max_rank[first_slot >> 6] < accrued.rank - 1:
             continue
         for side in range(2):
             positions = changing(game, first_slot, side, accrued.rank)
@@ -316,7 +309,7 @@ def _layer_grade(
     """Grade of a state with an entry in a computed layer. The entry is also checked."""
     pivot = accrued.pivot
     slot = game.base + index
-    layer_slot = index - layer.first
+    layer_slot = index - layer.first_index
     code = int64(game.value[side, slot])
     value = int64(NONE)
     depth = int64(0)
@@ -324,8 +317,8 @@ def _layer_grade(
         value, depth = int64(layer.value[side, layer_slot]), int64(layer.depth[side, layer_slot])
     grade = grade_of(value, depth, pivot)
     worth = worth_of(value)
-    fresh = worth_of(code)
-    outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
+    fresh_worth = worth_of(code)
+    outside = not min(pivot, fresh_worth) <= worth <= max(pivot, fresh_worth)
     if value == NONE or (outside and game.deviation == 0):
         record(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
     if side == layer.functions.side:
@@ -336,31 +329,30 @@ def _layer_grade(
 
 
 @inlined
-def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
-    """Code of the value in the function of ``slot``; ``fresh`` is the code of the fresh value."""
+def _function_value(functions: FunctionValues, slot: int, fresh_code: int) -> int:
+    """Code of the value in the function of ``slot``; ``fresh_code`` is the code of the fresh value."""
     code = int64(functions.value[functions.number[slot]])
     if code == NONE:
         return functions.accrued
-    return fresh if code == FRESH else code
+    return fresh_code if code == FRESH else code
 
 
 @kernel
-def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) -> int:
+def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) -> None:
     """Copy the grades of canonical slots to the other slots in a range of batch slots that stand for the same
     positions.
 
-    ``rank`` is the rank of the layer. Only grades that have changed are copied. Return their number.
+    ``rank`` is the rank of the layer. In a word that is not ``MIXED``, only grades that may have changed are
+    copied.
     """
-    copied = 0
     for first_slot in range(part[0], part[1], 64):
         original = game.original[first_slot >> 6]
-        if original == OWN or game.open_to[first_slot >> 6] < rank - 1:
+        if original == OWN or game.max_rank[first_slot >> 6] < rank - 1:
             continue
         if original == MIXED:
             for index in range(first_slot, first_slot + 64):
                 source = _original(game, index, scratch)
                 if source >= 0 and source != index:
-                    copied += 1
                     for side in range(2):
                         game.grade[side, index] = game.grade[side, source]
             continue
@@ -369,10 +361,6 @@ def copy_images(game: ProofGame, rank: int, part: Range, scratch: ProofScratch) 
         for side in range(2):
             positions = changing(game, source, side, rank)
             while positions:
-                position = first_bit(positions)
+                bit = first_bit(positions)
                 positions &= positions - ONE
-                copied += 1
-                game.grade[side, first_slot + _IMAGE[symmetry, position]] = game.grade[
-                    side, source + position
-                ]
-    return copied
+                game.grade[side, first_slot + _IMAGE[symmetry, bit]] = game.grade[side, source + bit]
