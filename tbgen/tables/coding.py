@@ -189,27 +189,27 @@ def model_without_shares(levels: Levels, context: NDArray[np.int64]) -> Model:
         raise ValueError("contexts that do not exist")
     if len(context) > MAX_CONTEXTS:
         raise ValueError("too many contexts")
-    node = np.zeros(levels[0], np.uint16)
+    tree_node = np.zeros(levels[0], np.uint16)
     start = 0
     for level, parts in enumerate(levels[:-1]):
-        node = np.repeat(node, parts) if level else node
-        inside = slice(*np.searchsorted(context, (start, start + len(node))))
-        node[context[inside] - start] = np.arange(len(context))[inside] + 1
-        start += len(node)
-    # The first nodes are those of contexts that the king class divides.
+        tree_node = np.repeat(tree_node, parts) if level else tree_node
+        inside = slice(*np.searchsorted(context, (start, start + len(tree_node))))
+        tree_node[context[inside] - start] = np.arange(len(context))[inside] + 1
+        start += len(tree_node)
+    # The first tree nodes are those of contexts that the king class divides.
     refined = context[np.searchsorted(context, start) :] - start
     parents, index = np.unique(refined // levels[-1], return_inverse=True)
     divided = max(1, len(parents))
     if len(context) + divided > MAX_CONTEXTS:
         raise ValueError("too many contexts")
     children = np.zeros((levels[-1], divided), np.uint16)
-    children[:, : len(parents)] = node[parents]
+    children[:, : len(parents)] = tree_node[parents]
     children[refined % levels[-1], index] = np.arange(len(context) - len(refined), len(context)) + 1
-    node += np.uint16(divided)
-    node[parents] = np.arange(len(parents))
+    tree_node += np.uint16(divided)
+    tree_node[parents] = np.arange(len(parents))
     no_lines = np.zeros(0, np.uint16)
     arrays = no_lines, no_lines.view(np.uint8), no_lines.view(np.uint32)
-    return Model(node, divided, children.reshape(-1), *arrays)
+    return Model(tree_node, divided, children.reshape(-1), *arrays)
 
 
 def model_of(levels: Levels, shares: ContextShares) -> Model:

@@ -37,6 +37,7 @@ from tbgen.tables.structs import (
     MAX_ZEROING,
     ORIGIN,
     PASSED,
+    ROW_QUESTIONS,
     SLOT,
     TARGET,
     UNANSWERED,
@@ -73,9 +74,10 @@ _NO_SLOT: Final = np.iinfo(np.int64).max
 """A number greater than any slot."""
 
 _QUESTIONS_PER_ROUND: Final = (1, _MAX_MOVES)
-"""Maximum number of questions to answer about a position with bounds, for each round. One answer mostly
-proves that the value does not matter."""
-_FIRST: Final = np.zeros(1, np.int64)
+"""Maximum number of questions to answer about a position with bounds, for each round. One answer usually
+proves that the value does not matter, so the first round asks a single question."""
+_INDEX_ZERO: Final = np.zeros(1, np.int64)
+_NO_SLOTS: Final = np.empty(0, np.int64)
 _INDICES: Final = np.arange(_MAX_MOVES)
 _NO_ROWS: Final = np.empty((0, 2), np.int64)
 
@@ -155,8 +157,8 @@ class ExitFinder:
         positions = len(slots)
         listed = _MOVES.buffers if positions <= _BUFFERED_POSITIONS else empty_moves(positions)
         listed.slot[:positions] = slots
-        arguments = self._destinations, listed, _ZEROING.buffers, side, positions, captures_only
-        return listed.move[: _list_zeroing(*arguments)].copy()
+        count = _list_zeroing(self._destinations, listed, _ZEROING.buffers, side, positions, captures_only)
+        return listed.move[:count].copy()
 
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
@@ -185,7 +187,7 @@ class ExitFinder:
         """Weigh moves that have been looked up."""
         count, positions = len(moves), len(exits)
         if positions > _BUFFERED_POSITIONS or count > _BUFFERED_POSITIONS * MAX_ZEROING:
-            listed = ZeroingMoves(slot=_FIRST, exits=exits, move=moves, entry=entries, bound=_NO_ROWS)
+            listed = ZeroingMoves(slot=_NO_SLOTS, exits=exits, move=moves, entry=entries, bound=_NO_ROWS)
             _find_exits(self._destinations, listed, side, count)
             return
         listed = _MOVES.buffers
@@ -227,23 +229,21 @@ def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
     :param question_counts: int64 (n,), number of questions to allocate for each position.
     """
     count = len(question_counts)
-    begin = np.cumsum(question_counts) - question_counts
     total = max(int(question_counts.sum()), 1)
-    derived, is_beaten, is_exception = np.zeros((3, count), np.bool_)
-    slot, accrued, end, rank, value, depth, layer = np.zeros((7, count), np.int64)
+    is_derived, is_beaten, is_exception = np.zeros((3, count), np.bool_)
+    slot, accrued, question_end, rank = np.zeros((4, count), np.int64)
+    value, depth, accrued_value, position = np.zeros((4, count), np.int64)
+    question_start = np.cumsum(question_counts) - question_counts
     exits = np.full((count, 3), NONE, np.int64)
-    capture = np.empty((total, 3), np.int64)
-    question = np.empty(total, np.int64)
-    capture_slot = np.full(total, -1, np.int64)
+    bound = np.zeros((count, 2), np.int64)
+    question, key = np.empty((2, total), np.int64)
     question_rank = np.empty(total, np.uint8)
-    answers = np.full((total, 3), UNANSWERED, np.int32)
-    positions = derived, slot, accrued, begin, end, rank, is_beaten, exits, is_exception, value, depth, layer
-    bound, position, key = (
-        np.zeros((count, 2), np.int64),
-        np.zeros(count, np.int64),
-        np.empty(total, np.int64),
-    )
-    return Batch(*positions, bound, position, question, question_rank, answers, capture_slot, capture, key)
+    answer = np.full((total, 3), UNANSWERED, np.int32)
+    capture_slot = np.full(total, -1, np.int64)
+    best_capture = np.empty((total, 3), np.int64)
+    positions = is_derived, slot, accrued, question_start, question_end, rank, is_beaten, exits, is_exception
+    questions = question, question_rank, answer, capture_slot, best_capture, key
+    return Batch(*positions, value, depth, accrued_value, bound, position, *questions)
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
@@ -311,11 +311,11 @@ class Decoder:
         first_error = None
         for start in range(0, len(slots), _MAX_BATCH_POSITIONS):
             part = order[start : start + _MAX_BATCH_POSITIONS]
-            given = derived[part], slots[part], accrued[part]
-            *values[:, part], error = self._look_up_many(*given, None if bounds is None else bounds[part])
-            first_error = first_error or error
-        value, depth, accrued_value = values
-        return Decoded(value, depth, accrued_value, first_error)
+            part_bounds = None if bounds is None else bounds[part]
+            found = self._look_up_many(derived[part], slots[part], accrued[part], part_bounds)
+            values[:, part] = found.value, found.depth, found.accrued_value
+            first_error = first_error or found.error
+        return Decoded(*values, first_error)
 
     def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         """Return values and function numbers of positions of the stored side.
@@ -382,15 +382,14 @@ class Decoder:
         keys[:] = batch.question[:count] << INDEX_BITS | _INDICES[:count]
         keys.sort()
         _answer(self._coding, batch, BLOCKS.buffers, 0, count)
-        error = None
+        exit_error = None
         if derived[0]:
-            batch.exits[:], error = self._exit_finder(self._derived_side, slots, False)
-        errors = error, self._find_values(batch, _FIRST)
-        value, depth, accrued_value = (
-            each.copy() for each in (batch.value, batch.depth, batch.accrued_value)
-        )
+            batch.exits[:], exit_error = self._exit_finder(self._derived_side, slots, False)
+        capture_error = self._find_values(batch, _INDEX_ZERO)
+        error = exit_error or capture_error
+        found = Decoded(batch.value.copy(), batch.depth.copy(), batch.accrued_value.copy(), error)
         _spare_batches.append(batch)
-        return Decoded(value, depth, accrued_value, errors[0] or errors[1])
+        return found
 
     def _look_up_many(
         self,
@@ -411,14 +410,14 @@ class Decoder:
         positions = derived.nonzero()[0]
         moves = finder.moves(side, slots[positions], False)
         moves[:, ORIGIN] = positions[moves[:, ORIGIN]]
-        is_inner = self._is_stored_side[moves[:, TARGET]] & (moves[:, PASSED] < 0) & (bounds is None)
-        inner = moves[is_inner]
-        moves = moves[~is_inner]
-        is_staged = bounds is None and len(moves) > _MAX_SINGLE_THREAD_POSITIONS
-        promotion = finder.promotions[moves[:, TARGET]] * is_staged
-        batch = self._batch_for(
-            np.append(derived, np.zeros(len(inner), np.bool_)), np.append(slots, inner[:, SLOT])
-        )
+        to_stored_side = self._is_stored_side[moves[:, TARGET]] & (moves[:, PASSED] < 0) & (bounds is None)
+        moves_to_stored_side = moves[to_stored_side]
+        moves = moves[~to_stored_side]
+        promotion = finder.promotions[moves[:, TARGET]]
+        if bounds is not None or len(moves) <= _MAX_SINGLE_THREAD_POSITIONS:
+            promotion[:] = 0  # promotions are looked up with the other moves
+        is_derived = np.append(derived, np.zeros(len(moves_to_stored_side), np.bool_))
+        batch = self._batch_for(is_derived, np.append(slots, moves_to_stored_side[:, SLOT]))
         batch.accrued[:count], batch.accrued[count:] = accrued, NO_SCORE
         if bounds is not None:
             batch.bound[:] = bounds
@@ -432,16 +431,17 @@ class Decoder:
             if bounds is None:
                 list(answers)
             else:
-                for most in _QUESTIONS_PER_ROUND:
-                    listed = _list_open_questions(self._coding, batch, most)
-                    list(self._answers(mapper, batch, listed, parts))
+                for max_questions in _QUESTIONS_PER_ROUND:
+                    key_count = _list_open_questions(self._coding, batch, max_questions)
+                    list(self._answers(mapper, batch, key_count, parts))
         errors.append(self._find_values(batch, (~batch.is_derived).nonzero()[0]))
-        finder.weigh_entries(side, inner, np.stack([batch.value, batch.depth], axis=1)[count:], batch.exits)
+        entries = np.stack([batch.value, batch.depth], axis=1)[count:]
+        finder.weigh_entries(side, moves_to_stored_side, entries, batch.exits)
         # Better promotions come first: they often prove that the others do not matter.
         for kind in sorted({*promotion[promotion > 0].tolist()}):  # np.unique would import numpy.ma
             promotions = moves[promotion == kind]
             limits = np.empty((len(promotions), 2), np.int64)
-            bounded = ZeroingMoves(_FIRST, batch.exits, promotions, entry=_NO_ROWS, bound=limits)
+            bounded = ZeroingMoves(_NO_SLOTS, batch.exits, promotions, entry=_NO_ROWS, bound=limits)
             _find_bounds(self._coding, batch, bounded)
             errors.append(finder.weigh(side, promotions, batch.exits, limits))
         errors.append(self._find_values(batch, positions))
@@ -475,13 +475,13 @@ class Decoder:
         list(mapper(lambda part: _ask(rows, batch, BLOCKS.buffers, *part), tasks))
 
     def _answers(
-        self, mapper: Callable[..., Iterable[None]], batch: Batch, listed: int, parts: int
+        self, mapper: Callable[..., Iterable[None]], batch: Batch, key_count: int, parts: int
     ) -> Iterable[None]:
-        """Answer the questions with the first ``listed`` keys, in ``parts`` parts; they are answered when the
-        returned iterable ends."""
-        keys = batch.key[:listed]
+        """Answer the questions of the first ``key_count`` keys, in ``parts`` parts. All are answered when the
+        returned iterable is exhausted."""
+        keys = batch.key[:key_count]
         keys.sort()
-        split = _split(keys, 128 * self._coding.rows.block_rows << INDEX_BITS, parts)
+        split = _split(keys, ROW_QUESTIONS * self._coding.rows.block_rows << INDEX_BITS, parts)
         return mapper(lambda part: _answer(self._coding, batch, BLOCKS.buffers, *part), split)
 
     def _find_values(self, batch: Batch, positions: NDArray[np.int64]) -> TbgenError | None:
@@ -520,5 +520,5 @@ def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[Part]:
     if parts == 1 or not len(keys):
         return [(0, len(keys))]
     edges = [first for first, _ in equal_parts(len(keys), parts)[1:]]
-    inner = np.searchsorted(keys, keys[edges] // block_size * block_size).tolist()
-    return list(pairwise([0, *inner, len(keys)]))
+    cuts = np.searchsorted(keys, keys[edges] // block_size * block_size).tolist()
+    return list(pairwise([0, *cuts, len(keys)]))

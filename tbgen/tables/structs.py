@@ -20,8 +20,8 @@ TOTAL = 1 << TOTAL_BITS
 SEARCH_WIDTH = 16
 """Number of symbols whose intervals are searched at once."""
 
+Bytes = NDArray[np.uint8]
 Frequencies = NDArray[np.uint16]
-
 
 LINE_BYTES = 64
 """Size in bytes of a *line* of a model, which is also that of a line in a processor's cache."""
@@ -81,15 +81,14 @@ class 31 means that there is no neighbour."""
 CORNER_FUNCTION_CLASSES = 16
 """Number of classes of the function of the corner. All functions from 14 on have class 14; class 15 means
 that there is no corner."""
-FUNCTION_LEVELS = (
-    *(SYMBOL_CLASSES * FUNCTION_CLASSES + 1, FUNCTION_CLASSES),
-    *(CORNER_FUNCTION_CLASSES, KING_CLASSES),
-)
+LEFT_CONTEXTS = SYMBOL_CLASSES * FUNCTION_CLASSES
+"""Number of contexts of a function by the value symbol and the left neighbour."""
+FUNCTION_LEVELS = (LEFT_CONTEXTS + 1, FUNCTION_CLASSES, CORNER_FUNCTION_CLASSES, KING_CLASSES)
 """Levels of the contexts of a function: first the classes of the position's value symbol and of the left
 neighbour's function, then the class of the upper neighbour's function, then that of the corner's function,
 then the king class.
 The last context of the first level is that of the highest byte of a function's number."""
-HIGH_BYTE_CONTEXT = SYMBOL_CLASSES * FUNCTION_CLASSES * FUNCTION_CLASSES * CORNER_FUNCTION_CLASSES
+HIGH_BYTE_CONTEXT = LEFT_CONTEXTS * FUNCTION_CLASSES * CORNER_FUNCTION_CLASSES
 """Context of the highest byte of a function's number, on the last level but one. Its king class is 0."""
 SAME_AS_LEFT, SAME_AS_UP, FUNCTION_ESCAPE = 253, 254, 255
 """Function symbols that do not stand for functions of the same number: the function is that of the left or
@@ -116,6 +115,8 @@ SYMBOL, HALF_DEPTH, FUNCTION = range(3)
   or UNANSWERED
 - the number of the function, if the question asks for it
 """
+ROW_QUESTIONS = 2 * 64
+"""Number of questions about a row: two for each square of the row man."""
 INDEX_BITS = 28
 """Number of bits of the index of a question in a batch."""
 
@@ -164,18 +165,18 @@ class Model(Struct):
     The symbols of a context are sorted by descending share. A line has up to ``SEARCH_WIDTH`` of them.
     """
 
-    node: NDArray[np.uint16]
-    """uint16 (contexts,): the node of each context of the last level but one. Contexts without shares of
-    their own, also on the last level, have the node of their parent."""
+    tree_node: NDArray[np.uint16]
+    """uint16 (contexts,): the tree node of each context of the last level but one. Contexts without shares of
+    their own, also on the last level, have the tree node of their parent."""
     divided: int
-    """Number of nodes that the king class divides, at least 1. They have the smallest numbers. The number of
-    any other node, less ``divided``, is the first line of the context."""
-    first: NDArray[np.uint16]
-    """uint16 (``KING_CLASSES`` * divided,): by king class, then by node, the first line of the context."""
+    """Number of tree nodes that the king class divides, at least 1. They have the smallest numbers. The
+    number of any other tree node, less ``divided``, is the first line of the context."""
+    first_line: NDArray[np.uint16]
+    """uint16 (``KING_CLASSES`` * divided,): by king class, then by tree node, first line of the context."""
     edge: Frequencies
     """uint16 (lines * ``LINE_EDGES``,): in each line, the start of the first interval, then the end of each
     interval; ``TOTAL`` in unused places."""
-    symbol: Codes
+    symbol: Bytes
     """uint8 (lines * ``LINE_BYTES``,): the memory of ``edge``; in each line, the symbols of the intervals."""
     next_line: NDArray[np.uint32]
     """uint32 (lines * ``LINE_WORDS``,): the memory of ``edge``; in each line, the number of the next line."""
@@ -186,17 +187,17 @@ class Stream(Struct):
     """The coded blocks. The bytes of each block are those of its value symbols, followed by those of its half
     depths, followed by those of its functions."""
 
-    data: Codes
+    data: Bytes
     """uint8 (n,): the bytes of all blocks."""
     start: Ints
     """int64 (ceil(blocks / 64),): index of the first byte of every 64th block."""
-    value_length: Plies
+    value_length: NDArray[np.uint16]
     """uint16 (blocks,): number of bytes of the value symbols of each block."""
-    depth_length: Plies
+    depth_length: NDArray[np.uint16]
     """uint16 (blocks,): number of bytes of the half depths of each block."""
-    function_length: Plies
+    function_length: NDArray[np.uint16]
     """uint16 (blocks,): number of bytes of the functions of each block; 0 if all are function 0."""
-    checksum: Plies
+    checksum: NDArray[np.uint16]
     """uint16 (blocks,): checksum of each block."""
 
 
@@ -247,8 +248,9 @@ class RowBlock(Struct):
     captures: Words
     """uint64 (MAX_BLOCK_ROWS,): positions of each row in which the side to move attacks a man."""
     kings: Ints
-    """int64 (MAX_BLOCK_ROWS,): the data from which the king classes of each row follow (``kings_of``)."""
-    symbol: Codes
+    """int64 (MAX_BLOCK_ROWS,): for each row, what its king classes have in common: a summand, and in the
+    lowest 16 bits an index (``kings_of``)."""
+    symbol: Bytes
     """uint8 (MAX_BLOCK_SLOTS,): value symbols; NOWHERE in slots without a position."""
     half_depth: Plies
     """uint16 (MAX_BLOCK_SLOTS,): half the depth of each explicit value."""
@@ -325,7 +327,7 @@ class Batch(Struct):
 
     question: Ints
     """int64 (questions,): the encoded questions."""
-    question_rank: Codes
+    question_rank: NDArray[np.uint8]
     """uint8 (questions,): position rank of the position asked about."""
     answer: NDArray[np.int32]
     """int32 (questions, 3): the answers, in the columns SYMBOL, HALF_DEPTH and FUNCTION."""

@@ -27,7 +27,7 @@ from numba import types
 
 from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.compiler.vectors import WORD, LaneCall, code_generator
-from tbgen.moves.kernels.words import ALL, ONE, Codes, Word, lowest, put
+from tbgen.moves.kernels.words import ALL, ONE, Word, lowest, put
 from tbgen.store.checksum import CRC_OF_BYTE
 from tbgen.tables.kernels.rows import king_class, kings_of, row_hints, row_mask
 from tbgen.tables.structs import (
@@ -56,6 +56,7 @@ from tbgen.tables.structs import (
     TOTAL_BITS,
     VALUE_CLASSES,
     Buffers,
+    Bytes,
     Coding,
     Model,
     Rows,
@@ -104,10 +105,10 @@ def _find_equal(typing_context: Any, array: Any, first: Any, number: Any) -> Any
 @inlined
 def first_line(model: Model, context: int, kings: int) -> int:
     """The first line of a context of the last level but one, refined by a king class."""
-    node = int64(model.node[context])
+    tree_node = int64(model.tree_node[context])
     # Both are computed, because a branch would be mispredicted.
-    divided = int64(model.first[kings * model.divided + min(node, model.divided - 1)])
-    return divided if node < model.divided else node - model.divided
+    divided = int64(model.first_line[kings * model.divided + min(tree_node, model.divided - 1)])
+    return divided if tree_node < model.divided else tree_node - model.divided
 
 
 @inlined
@@ -141,7 +142,7 @@ def _interval(model: Model, line: int, column: int) -> tuple[int, int, int]:
 
 
 @inlined
-def _refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
+def _refill(state: int, data: Bytes, index: int, end: int) -> tuple[int, int]:
     """The state after it has been refilled from ``data``, and the index of the next byte. The bytes are read
     from ``index`` on, and never at ``end``."""
     if end - index >= 2:  # two bytes always suffice, because no share is below 1
@@ -155,7 +156,7 @@ def _refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
 
 
 @inlined
-def checksum(data: Codes, start: int, stop: int) -> int:
+def checksum(data: Bytes, start: int, stop: int) -> int:
     """CRC-16 (polynomial 0x1021, start 0xFFFF), which detects every change within two neighbouring bytes."""
     crc, index = 0xFFFF, start
     while index + 8 <= stop:  # the contribution of a byte does not depend on the other bytes
@@ -259,7 +260,7 @@ def _squares_up_to(block_row: int, last: int) -> Word:
 
 
 @inlined
-def _first_state(data: Codes, index: int, end: int) -> tuple[int, int]:
+def _first_state(data: Bytes, index: int, end: int) -> tuple[int, int]:
     """The first state in ``data``, and the index of the next byte."""
     # The state has up to three bytes, but a refill reads at most two.
     state, index = _refill(0, data, index, end)
@@ -267,7 +268,7 @@ def _first_state(data: Codes, index: int, end: int) -> tuple[int, int]:
 
 
 @inlined
-def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
+def _read_bytes(size: int, state: int, data: Bytes, index: int, end: int) -> tuple[int, int, int]:
     """Decode a number of ``size`` bytes, least significant first; return it, the state after it, and the
     index of the next byte."""
     value = 0
@@ -280,7 +281,7 @@ def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tup
 
 @inlined
 def _read_symbol(
-    model: Model, line: int, state: int, data: Codes, index: int, end: int
+    model: Model, line: int, state: int, data: Bytes, index: int, end: int
 ) -> tuple[int, int, int]:
     """The first symbol of a state in the context with this first line, the state after it, and the index of
     the next byte."""

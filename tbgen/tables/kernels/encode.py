@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.moves.geometry import BIT
-from tbgen.moves.kernels.words import ALL, ONE, Codes, Ints, lowest, prefetch_for_reading, prefetch_slots, put
+from tbgen.moves.kernels.words import ALL, ONE, Ints, lowest, prefetch_for_reading, prefetch_slots, put
 from tbgen.tables.kernels.blocks import (
     LOW,
     NO_FUNCTION,
@@ -52,6 +52,7 @@ from tbgen.tables.structs import (
     TOTAL,
     TOTAL_BITS,
     Buffers,
+    Bytes,
     Coding,
     Content,
     Encoding,
@@ -348,14 +349,14 @@ def find_shares(first_symbols: Ints, count: Ints, share: Frequencies) -> None:
 
 
 @inlined
-def _reverse(out: Codes, begin: int, end: int) -> None:
+def _reverse(out: Bytes, begin: int, end: int) -> None:
     """Reverse the bytes ``begin`` to ``end`` - 1."""
     for distance in range((end - begin) // 2):
         out[begin + distance], out[end - 1 - distance] = out[end - 1 - distance], out[begin + distance]
 
 
 @kernel
-def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) -> int:
+def _write_steps(model: Model, steps: Ints, count: int, out: Bytes, begin: int) -> int:
     """Encode the first ``count`` of ``steps``, and write the bytes to ``out`` from ``begin`` on.
 
     The shares of the steps must not be 0. Return the index after the last byte. Elements after this index may
@@ -365,7 +366,7 @@ def _write_steps(model: Model, steps: Ints, count: int, out: Codes, begin: int) 
     state = int64(0)
     for back in range(count):
         later_context = steps[max(count - 1 - back - _LOOK_AHEAD, 0)] >> 8
-        prefetch_for_reading(model.node, min(later_context // KING_CLASSES, len(model.node) - 1))
+        prefetch_for_reading(model.tree_node, min(later_context // KING_CLASSES, len(model.tree_node) - 1))
         step = steps[count - 1 - back]
         symbol = step & 255
         start = symbol * (TOTAL // 256)

@@ -37,6 +37,7 @@ from tbgen.tables.structs import (
     HALF_DEPTH,
     INDEX_BITS,
     ORIGIN,
+    ROW_QUESTIONS,
     SELF,
     SYMBOL,
     UNANSWERED,
@@ -66,13 +67,13 @@ def _question(rows: Rows, phase: int, squares: Ints, with_function: bool) -> int
 @inlined
 def block_of(rows: Rows, question: int) -> int:
     """The number of the block that contains the answer to a question."""
-    return question // (128 * rows.block_rows)
+    return question // (ROW_QUESTIONS * rows.block_rows)
 
 
 @inlined
 def slot_of(rows: Rows, question: int, squares: Ints) -> int:
     """The slot of the position asked about; ``squares`` is scratch memory."""
-    row = question // 128
+    row = question // ROW_QUESTIONS
     square = question // 2 % 64
     place_row(rows, row, squares)
     return first_slot(rows, row, squares) + (square << rows.row_shift)
