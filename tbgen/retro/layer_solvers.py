@@ -32,7 +32,7 @@ from tbgen.index.zeroing import (
     phases_after_pawn_steps,
 )
 from tbgen.moves.frames import make_exits, mirrors_itself, place_pawns
-from tbgen.moves.pool import PoolLoader
+from tbgen.moves.pool import Map, PoolLoader
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.phase import LayerPart, copy_layer, solve_layer
 from tbgen.retro.kernels.sweep import SweepResults
@@ -89,18 +89,19 @@ class EveryLayer(AbstractContextManager["EveryLayer"]):
         blocks = blocks_after_promotions(self._layout, range(start, stop))
         if blocks != self._blocks:
             self._loader.clear()
-            self._loader.load_blocks(range(start, stop), self._crew.threads.map)
+            self._loader.load_blocks(range(start, stop), self._crew.phase_threads.map)
             self._blocks = blocks
         steps = (phases_after_pawn_steps(self._layout, phase) for phase in range(start, stop))
         self._loader.load_solved(set().union(*steps))
         # If a batch has only one phase, all threads solve it.
-        crew, mapper = (self._crew, map) if self._phases_per_batch == 1 else (None, self._crew.threads.map)
+        crew = self._crew if self._phases_per_batch == 1 else None
+        map_phases: Map = map if crew else self._crew.phase_threads.map
         phases = [
             self._solve_phase(phase, workspace, crew)
             for phase, workspace in zip(range(start, stop), self._workspaces, strict=False)
         ]
         self._rank = 0
-        while any(list(mapper(next, phases))):
+        while any(list(map_phases(next, phases))):
             if self._rank >= FIRST_LAYER:
                 yield self._rank
             self._rank += 1
@@ -149,7 +150,7 @@ class LayerSolver:
         self._workspace = replace(workspace, exits=make_exits(2 * 64 * workspace.frame.words))
         place_pawns(self._workspace.frame, layout, phase)
         with Crew(threads, StageTimes()) as crew:
-            find_moves(self._workspace, pool, mirrors_itself(layout, phase), *crew.shares)
+            find_moves(self._workspace, pool, mirrors_itself(layout, phase), *crew.division)
 
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A) in plies, shape (2, phase size) each.

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from tbgen.board.score import MAX_CODED_RANK
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.errors import LimitError
@@ -51,12 +49,7 @@ from tbgen.retro.kernels.sweep import (
     receive,
     run_levels,
 )
-from tbgen.retro.workspace import (
-    give_up_results,
-    make_ep_positions,
-    make_function_numbers,
-    moves_of,
-)
+from tbgen.retro.workspace import give_up_results, make_ep_positions, make_function_numbers, moves_of
 
 _MIN_SHARED_WORDS: Final = int64(1 << 11)
 """Minimum number of words on the front for which the next level is divided among threads. One thread
@@ -64,9 +57,6 @@ processes this many words in 0.5 to 1 ms; sharing takes 0.1 to 0.2 ms, twice a l
 
 MAX_PARTS: Final = 64
 """Greatest number of parts of a sweep. It is limited, because every part reads the events of all parts."""
-
-_NO_SET: Final = np.zeros((2, 0), np.uint64)
-_NO_DEPTHS: Final = np.zeros(0, np.uint16)
 
 
 @dataclass
@@ -124,8 +114,8 @@ class Crew(AbstractContextManager["Crew"]):
     parts of a level.
 
     The helpers have a pool of their own, so that threads that wait for the parts of a level cannot keep the
-    helpers from processing these parts. The attackers have one, because the allocator may keep the memory
-    that a thread has freed for this thread alone: with more threads, more would be kept.
+    helpers from processing these parts. The attackers' pool has only two threads, because the allocator may
+    reserve the memory that a thread has freed for this thread. More threads would reserve more.
 
     :param width: number of threads in each pool, but at most two for the attackers.
     :param stages: adds up the time of each stage.
@@ -133,22 +123,22 @@ class Crew(AbstractContextManager["Crew"]):
 
     def __init__(self, width: int, stages: StageTimes) -> None:
         self.width, self.stages = width, stages
-        self.threads = ThreadPoolExecutor(width)
-        self.attackers = ThreadPoolExecutor(min(width, len(SIDES)), "attacker")
+        self.phase_threads = ThreadPoolExecutor(width)
+        self.attacker_threads = ThreadPoolExecutor(min(width, len(SIDES)), "attacker")
         self.helpers = ThreadPoolExecutor(width, "part")
         self.rank_parts = 4 * width
         """Number of parts of work that is repeated for each rank."""
         self.phase_parts = 32 * width
         """Number of parts of work that is done once for a phase."""
-        self.shares: tuple[int, Map] = self.phase_parts, self.threads.map
-        """The last arguments of ``find_moves`` and ``store_fresh``."""
+        self.division: tuple[int, Map] = self.phase_parts, self.phase_threads.map
+        """The last arguments of ``find_moves`` and ``store_fresh``: the number of parts, and their map."""
 
     def __exit__(self, *exception: object) -> None:
         self.close(wait=True)
 
     def close(self, *, wait: bool) -> None:
         """Shut down all pools; ``wait`` says whether to wait for running work."""
-        for executor in (self.threads, self.attackers, self.helpers):
+        for executor in (self.phase_threads, self.attacker_threads, self.helpers):
             executor.shutdown(wait=wait, cancel_futures=True)
 
 
@@ -200,7 +190,7 @@ class PhaseSolver:
         any_alive = True
         while any_alive:
             any_alive = self._sweep()
-            ranks = int64(max(self.rank, 1)), int64(self.rank + 1 if any_alive else 256)
+            ranks = int64(max(self.rank, 1)), int64(self.rank + 1 if any_alive else MAX_CODED_RANK + 1)
             for resolve_ranks in resolvers:
                 resolve_ranks(ranks)
             if any_alive:
@@ -208,7 +198,7 @@ class PhaseSolver:
                 self._settle()
                 self.rank += 1
                 if self.rank == FIRST_LAYER:  # all exits have been read
-                    give_up_results(self._workspace, 2)
+                    give_up_results(self._workspace, first_quarter=2)
 
     def solve(self) -> None:
         """Solve all ranks of a phase without en passant positions, in one kernel call.
@@ -216,8 +206,8 @@ class PhaseSolver:
         The workspace does not keep the results of inner sweeps. If there are scores without codes, the work
         ends early, and :attr:`fits_codes` is false.
         """
-        any_alive = self._sweep_ranks(MAX_CODED_RANK + 1)
-        self.rank += any_alive
+        if self._sweep_ranks(MAX_CODED_RANK + 1):
+            self.rank += 1
 
     def _sweep(self) -> bool:
         """Run the sweeps of the current rank; return whether any position is in its layers."""
@@ -227,8 +217,9 @@ class PhaseSolver:
         """Run the sweeps of the ranks up to ``last`` or the first rank whose layers are empty; return whether
         any position is in the layers of the final rank."""
         [record] = self.records
-        arguments = self._workspace, self._pool, self.rank, last, self._agendas, record
-        any_alive, self.rank, self._agendas, self.records[0] = self._solve_ranks(*arguments)
+        any_alive, self.rank, self._agendas, self.records[0] = self._solve_ranks(
+            self._workspace, self._pool, self.rank, last, self._agendas, record
+        )
         return bool(any_alive)
 
     def _settle(self) -> None:
@@ -238,16 +229,15 @@ class PhaseSolver:
     def _make_resolver(self, config: EpConfig) -> Callable[[tuple[int, int]], None]:
         """Return a function that solves the positions with a configuration's en passant right and with ranks
         in a given range."""
-        workspace = self._workspace
-        nodes = self._workspace.frame.words * 64
+        workspace, pool = self._workspace, self._pool
+        nodes = workspace.frame.words * 64
         positions = make_ep_positions(nodes)
-        start = self._pool.targets.ep_offset + config.number * nodes
-        find_ep_positions(workspace, self._pool, config.square, positions, make_men())
+        start = pool.targets.ep_offset + config.number * nodes
+        find_ep_positions(workspace, pool, config.square, positions, make_men())
         if (rank := int(positions.rank.max())) > MAX_CODED_RANK:
             raise LimitError(f"scores of rank {rank}, as of an en passant position, have no code in a table")
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
-        pool, fresh = self._pool, workspace.fresh
-        return lambda ranks: solve_ep_positions(attacker, fresh, positions, ranks, pool, start)
+        return lambda ranks: solve_ep_positions(attacker, workspace.fresh, positions, ranks, pool, start)
 
 
 class WidePhaseSolver(PhaseSolver):
@@ -263,22 +253,24 @@ class WidePhaseSolver(PhaseSolver):
         self._ranges = equal_parts(workspace.frame.words, crew.rank_parts)
         self._lock = threading.Lock()
         self._running = 0
-        self._run_levels, self._next_state = with_fixed_types(run_levels), with_fixed_types(next_state)
-        self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
+        self._run_levels = with_fixed_types(run_levels)
+        self._next_state = with_fixed_types(next_state)
+        self._find = with_fixed_types(find_candidates)
+        self._assign = with_fixed_types(assign_front)
         self._receive = with_fixed_types(receive)
         self._record = with_fixed_types(record_inner_sweep)
         with crew.stages.timed("events"):
-            super().__init__(workspace, pool, records, crew.attackers.map)
+            super().__init__(workspace, pool, records, crew.attacker_threads.map)
 
     def _sweep(self) -> bool:
-        mapper = self._crew.threads.map
-        attackers = self._crew.attackers.map
+        mapper = self._crew.phase_threads.map
+        map_attackers = self._crew.attacker_threads.map
         with self._stages.timed("outer sweeps"):
-            list(attackers(self._run_outer_sweep, SIDES))
+            list(map_attackers(self._run_outer_sweep, SIDES))
             any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                results = list(attackers(self._update_inner_sweep, SIDES))
+                results = list(map_attackers(self._update_inner_sweep, SIDES))
             with self._stages.timed("records"):
                 self.records = list(mapper(partial(self._extended, results), self.records))
         return any_alive
@@ -292,10 +284,10 @@ class WidePhaseSolver(PhaseSolver):
         return record
 
     def _settle(self) -> None:
-        mapper = self._crew.threads.map
+        mapper = self._crew.phase_threads.map
         with self._stages.timed("settling"):
             list(mapper(lambda part: settle(self._workspace, self.rank, *part), self._ranges))
-            white, black = self._crew.attackers.map(self._next_events, SIDES)
+            white, black = self._crew.attacker_threads.map(self._next_events, SIDES)
             self._agendas = white, black
 
     def _next_events(self, side: Side) -> Agenda:
@@ -353,5 +345,5 @@ def start_phase(workspace: Workspace, pool: Pool, symmetric: bool, crew: Crew | 
 
     :param crew: the threads that solve the phase; None for the calling thread alone.
     """
-    find_moves(workspace, pool, symmetric, *(crew.shares if crew else ()))
+    find_moves(workspace, pool, symmetric, *(crew.division if crew else ()))
     return WidePhaseSolver(workspace, pool, (), crew) if crew else PhaseSolver(workspace, pool)

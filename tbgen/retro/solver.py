@@ -45,7 +45,7 @@ from tbgen.retro.kernels.functions import (
     write_renumbered,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
-from tbgen.retro.kernels.numbering import MAX_NUMBERS, numbering
+from tbgen.retro.kernels.numbering import MAX_NUMBERS, new_numbering
 from tbgen.retro.kernels.phase import NOTHING, RUNS, SweepRecord, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.ranks import (
@@ -91,7 +91,7 @@ class FunctionNumbering:
         self.side = side
         self._layout, self._solved = layout, solved
         self._kept_numbers = make_function_numbers(0)
-        self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
+        self._functions = new_numbering(_INITIAL_CAPACITY, NO_STEP)
         self._count = np.zeros(_INITIAL_CAPACITY, np.int64)
         self._lock = threading.Lock()
 
@@ -272,7 +272,7 @@ class _TableSolver:
         self.ep_value, self.ep_depth = np.empty(ep_shape, np.uint8), np.empty(ep_shape, np.uint16)
         self.crew = Crew(self.threads, self.stages)
         # A function like ``map`` for the parts of one phase, and the number of parts.
-        self.phase_map: Map = self.crew.threads.map if self.wide else map
+        self.phase_map: Map = self.crew.phase_threads.map if self.wide else map
         self.parts = self.crew.phase_parts if self.wide else 1
         self._lock = threading.Lock()
 
@@ -293,12 +293,12 @@ class _TableSolver:
         for _ in range(1 if self.wide else min(width, phases)):
             parts = min(width, MAX_PARTS) if self.wide else 1
             idle.put(make_workspace(self.layout, self.variant, parts, self.pool))
-        map_phases: Map = map if self.wide else self.crew.threads.map
+        map_phases: Map = map if self.wide else self.crew.phase_threads.map
         try:
             for group in phase_groups(self.layout):
                 with self.stages.timed("sub-tables"):
                     self.loader.keep_only(group)
-                    self.loader.load_blocks(group, self.crew.threads.map)
+                    self.loader.load_blocks(group, self.crew.phase_threads.map)
                 for _ in map_phases(partial(self.solve_phase, idle), group):
                     solved += 1
                     self.progress("phases", solved, phases)

@@ -12,7 +12,7 @@ from tbgen.compiler.jit import jit
 from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.index.table import AccruedForm, ValueFunctions
 from tbgen.retro import solver
-from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
+from tbgen.retro.kernels.numbering import Numbering, find_or_add, new_numbering, with_capacity
 from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import plain
@@ -91,7 +91,7 @@ def test_keys_are_numbered_as_they_come(distinct: int) -> None:
     pool = random.integers(0, 1 << 64, distinct, np.uint64)
     keys = np.append(np.uint64(7), pool[random.integers(0, distinct, 20_000)])
     numbers = np.empty(len(keys), np.int64)
-    known = _number_all(numbering(2, np.uint64(7)), keys, numbers)
+    known = _number_all(new_numbering(2, np.uint64(7)), keys, numbers)
     names: dict[int, int] = {}
     assert numbers.tolist() == [names.setdefault(key, len(names)) for key in keys.tolist()]
     assert known.key[: known.length[0]].tolist() == list(names)

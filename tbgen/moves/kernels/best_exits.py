@@ -20,7 +20,7 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.zeroing import PROMOTED
 from tbgen.moves.geometry import BETWEEN, BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS
-from tbgen.moves.kernels.frame import enter_word, king_safe_bits, place_of, reach, safe_bits
+from tbgen.moves.kernels.frame import enter_word, king_safe_bits, reach, safe_bits, side_word_bit
 from tbgen.moves.kernels.moves import MOVE_SLICE, SLICES, add_moves
 from tbgen.moves.kernels.targets import (
     ALL_PROVED,
@@ -480,7 +480,7 @@ class ExitBuffer(Struct):
 @kernel
 def find_exit(frame: Frame, pool: Pool, node: int, buffer: ExitBuffer) -> None:
     """Find the best exit of one legal position and store it in ``buffer.exits``."""
-    side, word, bit = place_of(frame, node)
+    side, word, bit = side_word_bit(frame, node)
     occupied = enter_word(frame, word, buffer.men)
     buffer.exits.min_depth[0] = NO_EXIT
     exits, men, slices = buffer.exits, buffer.men, buffer.slices

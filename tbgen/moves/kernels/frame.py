@@ -41,16 +41,16 @@ def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
 
 @inlined
 def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
-    """Whether a move of ``step`` steps along a way (``Movement``) counts as a move of this way.
+    """Whether a move of ``step`` steps along a way (``Movement``) counts for this way.
 
-    It does not if another way leads to the same square whenever the move is possible. The move then counts as
-    a move of that way (``Movement.shared_steps``).
+    A move that another way also makes, whenever it is possible, counts only for the other way
+    (``Movement.shared_steps``).
     """
     return not moves.has_shared_steps or moves.shared_steps[kind, way] >> step & 1 == 0
 
 
 @inlined
-def place_of(frame: Frame, node: int) -> tuple[int, int, int]:
+def side_word_bit(frame: Frame, node: int) -> tuple[int, int, int]:
     """Side to move, word and bit of a node. A node is a slot, plus the phase size if Black is to move."""
     side = 0 if node < frame.words * 64 else 1
     return side, (node >> 6) - side * frame.words, node & 63
@@ -81,7 +81,7 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
 
 
 @inlined
-def _black_king_and_image(frame: Frame, word: int) -> tuple[bool, int, int]:
+def _diagonal_and_black_king(frame: Frame, word: int) -> tuple[bool, int, int]:
     """Whether White's king is on the diagonal of the triangle; if so, the square of Black's king and the
     image of this square under reflection in the diagonal; if not, 0 and 0."""
     if not frame.pawnless or frame.scalars < 2:
@@ -100,14 +100,14 @@ def is_image(frame: Frame, word: int) -> bool:
     The positions of such a word are images of positions of another word, so they are not canonical. The frame
     of a solver has no such words.
     """
-    on_diagonal, square, image = _black_king_and_image(frame, word)
+    on_diagonal, square, image = _diagonal_and_black_king(frame, word)
     return on_diagonal and image < square
 
 
 @inlined
 def has_image(frame: Frame, word: int) -> bool:
     """Whether the positions of a word have images in another word, which the frame of a solver lacks."""
-    on_diagonal, square, image = _black_king_and_image(frame, word)
+    on_diagonal, square, image = _diagonal_and_black_king(frame, word)
     return on_diagonal and image > square
 
 

@@ -8,6 +8,7 @@ slots of legal positions have values, whether they are canonical or not.
 
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index import zeroing
+from tbgen.index.layout import MIRROR_RANKS
 from tbgen.moves.geometry import BIT, IMAGES, KIND_COUNT, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.moves.kernels.words import ZERO, Ints, Word, Words, bits_of, image
 from tbgen.moves.structs import Men, Movement, Targets
@@ -28,9 +29,9 @@ ROUTE_COUNT = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 
 
 @inlined
-def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
-    """Whether a man of ``kind`` on ``square`` attacks ``target`` on an empty board."""
-    return moves.attacks[kind, square] & BIT[target] != ZERO
+def attacks_along(moves: Movement, kind: int, square: int, attacked: int) -> bool:
+    """Whether a man of ``kind`` on ``square`` attacks the square ``attacked`` on an empty board."""
+    return moves.attacks[kind, square] & BIT[attacked] != ZERO
 
 
 @inlined
@@ -63,7 +64,7 @@ def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
     for colour in range(2):
         squares = pawns[colour]
         if targets.swapped[target]:
-            squares = image(pawns[1 - colour], 2)
+            squares = image(pawns[1 - colour], MIRROR_RANKS)
         for square in bits_of(squares):
             key = key * 64 + square
     return targets.rows[targets.rows_at[target] + key]
@@ -116,5 +117,5 @@ def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int
         return base, step, 0, targets.source[target, 0]
     base += _slot(scratch, free, symmetry, pawnless)
     if flip:
-        symmetry ^= 2
+        symmetry ^= MIRROR_RANKS
     return base, step, symmetry, -1

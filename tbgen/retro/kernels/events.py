@@ -15,7 +15,7 @@ from tbgen.moves.geometry import BIT
 from tbgen.moves.kernels.best_exits import positions_without_exit
 from tbgen.moves.kernels.words import Codes, Ints, Plies, Words, bits_of, in_range, popcount
 from tbgen.moves.structs import Exits
-from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
+from tbgen.retro.kernels.numbering import Numbering, find_or_add, new_numbering, with_capacity
 
 DEPTH_BITS = 16
 DEPTH_MASK = (1 << DEPTH_BITS) - 1
@@ -183,7 +183,7 @@ def _numbers_by_level(levels: Numbering) -> Ints:
 def events_of(attacking_side: int, mask: Words, goals: Goals, end_key: int) -> Events:
     """Return the events with keys below ``end_key`` of the positions ``mask``, uint64 (2, words)."""
     # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
-    levels = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL))
+    levels = new_numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL))
     count = np.zeros((_INITIAL_CAPACITY, 2), np.int64)
     words = mask.shape[1]
     limit = end_key << DEPTH_BITS

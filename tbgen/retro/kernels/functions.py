@@ -23,7 +23,7 @@ from tbgen.moves.kernels.moves import SLICES, positions_of_rank
 from tbgen.moves.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of
 from tbgen.moves.structs import Phase
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
-from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
+from tbgen.retro.kernels.numbering import Numbering, find_or_add, new_numbering, with_capacity
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 
 _NODE_SHIFT, _RANK_SHIFT, _VALUE_SHIFT = (np.uint64(bits) for bits in (32, 24, 16))
@@ -216,7 +216,7 @@ class Paths(NamedTuple):
 @jit
 def empty_paths(numbers: FunctionNumbers, side: int) -> Paths:
     """Return empty paths for one side to move. ``numbers``, all zeros, will store the path numbers."""
-    return Paths(numbers, side, numbering(_INITIAL_CAPACITY, NO_STEP))
+    return Paths(numbers, side, new_numbering(_INITIAL_CAPACITY, NO_STEP))
 
 
 @jit
@@ -284,7 +284,7 @@ def number_fresh_paths(phase: Phase, paths: Paths, value: Codes, start: int, sto
     numbers = paths.path_numbers
     side = paths.side
     limit = paths.steps.length[0]
-    fresh_paths = numbering(_INITIAL_CAPACITY, NO_STEP)
+    fresh_paths = new_numbering(_INITIAL_CAPACITY, NO_STEP)
     for word in range(start, stop):
         bits = phase.legal[side, word] & phase.canonical[word]
         if bits:

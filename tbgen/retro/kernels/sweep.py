@@ -36,7 +36,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.moves.geometry import BIT
 from tbgen.moves.kernels.best_exits import ExitBuffer
-from tbgen.moves.kernels.frame import place_of
+from tbgen.moves.kernels.frame import side_word_bit
 from tbgen.moves.kernels.moves import MAX_WORD_MOVES, MoveBuffer, MoveSearch, list_all_predecessors
 from tbgen.moves.kernels.words import (
     ZERO,
@@ -484,7 +484,7 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
     while node < NO_NODE:
         count = 0
         while node < NO_NODE and count < BATCH:
-            side, word, _ = place_of(frame, node)
+            side, word, _ = side_word_bit(frame, node)
             if _part_of(scratch, word) == part:
                 if side == attacker.side:
                     prefetch(sets.wanted, word)
@@ -494,7 +494,7 @@ def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
                 count += 1
             node, byte = next_node(exits.gaps, byte, stop, node)
         for index in range(count):
-            side, word, bit = place_of(frame, nodes[index])
+            side, word, bit = side_word_bit(frame, nodes[index])
             if side == attacker.side:
                 if sets.wanted[word] & BIT[bit]:
                     _add_candidates(scratch, ATTACKER_TO_MOVE, word, BIT[bit])
@@ -519,7 +519,7 @@ def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     node = int64(0)
     while byte < end:
         node, byte = next_node(settled.gaps, byte, end, node)
-        side, word, bit = place_of(frame, node)
+        side, word, bit = side_word_bit(frame, node)
         if _part_of(scratch, word) != part:
             continue
         if side == sweep.attacker.side:

@@ -16,7 +16,7 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.moves.geometry import BIT
 from tbgen.moves.kernels.best_exits import find_exit
-from tbgen.moves.kernels.frame import place_of
+from tbgen.moves.kernels.frame import side_word_bit
 from tbgen.moves.kernels.moves import MoveSearch, list_all_predecessors, list_quiet_targets
 from tbgen.moves.kernels.words import ZERO, Ints, Word, bits_of, equal_to, lowest, popcount, prefetch
 from tbgen.moves.structs import NO_EXIT, Phase, Pool
@@ -129,7 +129,7 @@ def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
     frame, scratch, legal = layer.attacker.frame, layer.attacker.scratch, layer.attacker.phase.legal
     attacking_side = layer.attacker.side
     buffer = buffer_of(scratch, int64(0))
-    side, word, bit = place_of(frame, node)
+    side, word, bit = side_word_bit(frame, node)
     best = NO_LEVEL if side == attacking_side else int64(-1)
     targets = list_quiet_targets(frame, word, bit, side, buffer)
     for index in range(targets):
@@ -193,7 +193,7 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
     attacker, scratch = layer.attacker, layer.attacker.scratch
     frame = attacker.frame
     buffer = buffer_of(scratch, int64(0))
-    side, target, target_bit = place_of(frame, node)
+    side, target, target_bit = side_word_bit(frame, node)
     mover = 1 - side
     attacks = mover == attacker.side
     row = ATTACKER_TO_MOVE if attacks else DEFENDER_TO_MOVE
@@ -232,7 +232,7 @@ def _set_assigned(attacker: Attacker, side: int, word: int, bits: Word, is_assig
 @inlined
 def _set_level(attacker: Attacker, node: int, level: int) -> None:
     """Set the level of a position in the results."""
-    side, word, bit = place_of(attacker.frame, node)
+    side, word, bit = side_word_bit(attacker.frame, node)
     if level < NO_LEVEL:
         key = level >> DEPTH_BITS
         slot = attacker.results.starts[side] + word * 64 + bit
@@ -247,7 +247,7 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
 def _store_if_changed(layer: Layer, node: int, old: int, changes: Changes, count: int) -> int:
     """If the fresh level of a departed position differs from its last level ``old``, store it in ``changes``,
     unless it is full; return the new count of ``changes``."""
-    side, word, bit = place_of(layer.attacker.frame, node)
+    side, word, bit = side_word_bit(layer.attacker.frame, node)
     if old == _fresh_level(layer, side, word, bit):
         return count
     if count < len(changes.node):
@@ -306,7 +306,7 @@ def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps_left: i
         count -= 1
         level = entry >> _NODE_BITS
         node = entry & (_LOWERED - 1)
-        side, word, bit = place_of(layer.attacker.frame, node)
+        side, word, bit = side_word_bit(layer.attacker.frame, node)
         old = _last_level(layer, layer.key, side, word, bit)
         if entry == last_entry or old < level:
             continue  # lower levels are final
@@ -354,7 +354,7 @@ def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
     changed = layer.attacker.inner_sets.changed
     changed[:] = ZERO
     for index in range(change_count - 1, -1, -1):
-        side, word, bit = place_of(layer.attacker.frame, log.node[index])
+        side, word, bit = side_word_bit(layer.attacker.frame, log.node[index])
         # The order is reversed, so that the first entry of a position is processed last and decides.
         changed[side, word] &= ~BIT[bit]
         if _last_level(layer, layer.key, side, word, bit) != log.level[index]:
@@ -413,7 +413,7 @@ def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed:
         alive = attacker.phase.alive[1 - attacker.side]
         mark_nonempty(attacker.outer_sets.wanted, alive, attacker.scratch.nonempty)
     for index in range(changed):
-        side, word, bit = place_of(attacker.frame, log.node[index])
+        side, word, bit = side_word_bit(attacker.frame, log.node[index])
         new = _fresh_level(layer, side, word, bit)
         count = _push_affected(layer, log.node[index], log.level[index], new, heap, count)
     if count == 0 and not reaches_accrued:
