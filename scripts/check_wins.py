@@ -25,7 +25,7 @@ from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import KIND_LETTERS
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
@@ -42,7 +42,7 @@ _WHITE_MATES_CODE = 0
 def cells_of(material: Material) -> Iterator[Cell]:
     """Yield the cells of a material: first without Black's pawn, then with the pawn, most advanced first."""
     men = [
-        man_of(side, PIECE_ORDER.index(letter)) for side, letters in _sides(material) for letter in letters
+        man_of(side, KIND_LETTERS.index(letter)) for side, letters in _sides(material) for letter in letters
     ]
     pawns = [chess.BB_EMPTY]
     if "P" in material.black:
@@ -75,7 +75,7 @@ def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
 
 
 def _letter(man: Man) -> str:
-    letter = PIECE_ORDER[man.kind]
+    letter = KIND_LETTERS[man.kind]
     return letter.lower() if man.colour else letter
 
 

@@ -37,7 +37,7 @@ import chess.syzygy
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import KIND_LETTERS
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
@@ -211,7 +211,7 @@ def squares(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def bitboards(layout: Layout, men: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the masks of a :class:`Batch` for positions, which are given as the squares of their men."""
-    columns = ["PNBRQK".index(PIECE_ORDER[kind]) for kind in layout.kinds] + [0] * layout.pawns
+    columns = ["PNBRQK".index(KIND_LETTERS[kind]) for kind in layout.kinds] + [0] * layout.pawns
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     masks = np.zeros((men.shape[1], 8), np.uint64)
     for bit, column, colour in zip(np.uint64(1) << men.astype(np.uint64), columns, colours, strict=True):

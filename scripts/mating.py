@@ -38,7 +38,7 @@ DATA: Final = ROOT / "docs" / "mating"
 TABLES: Final = ROOT / "docs" / "tables"
 PAGE: Final = ROOT / "docs" / "mating.md"
 _LIST_FILE: Final = "list.json.gz"
-_PIECES: Final = {kind.name: kind.word for kind in KINDS[1:]}
+_PIECES: Final = {kind.name: kind.noun for kind in KINDS[1:]}
 _NAMES: Final = _PIECES | {
     **{"[W]": "wazir", "[F]": "ferz", "[D]": "dabbaba", "[A]": "alfil", "[H]": "threeleaper", "[C]": "camel"},
     **{"[Z]": "zebra", "[WF]": "commoner", "[WD]": "woody rook", "[WA]": "waffle", "[FA]": "modern elephant"},

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tbgen.board import material as materials
-from tbgen.board.kinds import KING, PIECE_ORDER
+from tbgen.board.kinds import KIND_LETTERS, KING
 from tbgen.board.material import Material, all_materials
 from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.variant import Variant
@@ -48,7 +48,7 @@ def layout_without_placements(material: Material) -> Layout:
         symmetric = comb(24, white // 2) * comb(24 - white // 2, black // 2)
     placements: Any = range((count + symmetric) // 2)
     pieces = [(kind, side) for side in (0, 1) for kind in material.sides[side] if kind not in "KP"]
-    kinds = (KING, KING, *(PIECE_ORDER.index(kind) for kind, _ in pieces))
+    kinds = (KING, KING, *(KIND_LETTERS.index(kind) for kind, _ in pieces))
     colours = (0, 1, *(side for _, side in pieces))
     return Layout(material, kinds, colours, white, black, placements, {}, layouts._like_men(kinds, colours))
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import chess
 from msgspec import Struct
 
-from tbgen.board.kinds import FEN_LETTERS, KINDS, PIECE_ORDER, Kind, attacks
+from tbgen.board.kinds import FEN_LETTERS, KIND_LETTERS, KINDS, Kind, attacks
 from tbgen.board.material import described_kind
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted_error
@@ -240,7 +240,7 @@ def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bit
 Man: TypeAlias = tuple[str, chess.Color]
 """A man: the name of its kind, and its colour."""
 
-_SYMBOL_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{PIECE_ORDER}{PIECE_ORDER.lower()}]|[1-8]")
+_SYMBOL_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{KIND_LETTERS}{KIND_LETTERS.lower()}]|[1-8]")
 _CHESS_KINDS: Final = {kind.name: kind for kind in KINDS}
 _EXPECTED_DESCRIBED_FIELDS: Final = (
     "expected pieces and side to move, then optionally - for castling and en passant, halfmove clock, "
@@ -461,8 +461,8 @@ def _men_of(board_field: str, text: str) -> dict[chess.Square, Man]:
         symbols = _SYMBOL_PATTERN.findall(row)
         if "".join(symbols) != row:
             raise UsageError(
-                f"{quote(text)} is not a FEN: a row is {quote(row)}; expected numbers, {PIECE_ORDER} for "
-                f"White, {PIECE_ORDER.lower()} for Black, and other men in brackets; with "
+                f"{quote(text)} is not a FEN: a row is {quote(row)}; expected numbers, {KIND_LETTERS} for "
+                f"White, {KIND_LETTERS.lower()} for Black, and other men in brackets; with "
                 "described men, there are no pawns"
             )
         file = 0

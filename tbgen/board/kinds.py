@@ -32,7 +32,7 @@ class Kind:
     :ivar name: the name in materials and, for White's men, in FENs: a letter, or a description in brackets.
     :ivar leaps: steps that are complete moves; men in between do not block them.
     :ivar rides: steps that can be repeated in one move, up to the first man on the way.
-    :ivar word: the name in texts for readers. This and the following attributes are only for men of chess.
+    :ivar noun: the name in texts for readers. This and the following attributes are only for men of chess.
     :ivar figurines: the characters for White's and Black's man.
     :ivar value: the value in pawns; kings have no value.
     """
@@ -40,7 +40,7 @@ class Kind:
     name: str
     leaps: tuple[Step, ...] = ()
     rides: tuple[Step, ...] = ()
-    word: str = ""
+    noun: str = ""
     figurines: str = ""
     value: float = 0.0
 
@@ -61,20 +61,20 @@ class Kind:
 
 
 KINDS: Final = (
-    Kind("K", leaps=_ROOK + _BISHOP, word="king", figurines="♔♚"),
-    Kind("Q", rides=_ROOK + _BISHOP, word="queen", figurines="♕♛", value=9.5),
-    Kind("R", rides=_ROOK, word="rook", figurines="♖♜", value=5.0),
-    Kind("B", rides=_BISHOP, word="bishop", figurines="♗♝", value=3.25),
-    Kind("N", leaps=_KNIGHT, word="knight", figurines="♘♞", value=3.25),
+    Kind("K", leaps=_ROOK + _BISHOP, noun="king", figurines="♔♚"),
+    Kind("Q", rides=_ROOK + _BISHOP, noun="queen", figurines="♕♛", value=9.5),
+    Kind("R", rides=_ROOK, noun="rook", figurines="♖♜", value=5.0),
+    Kind("B", rides=_BISHOP, noun="bishop", figurines="♗♝", value=3.25),
+    Kind("N", leaps=_KNIGHT, noun="knight", figurines="♘♞", value=3.25),
 )
 """The kinds of chess: the king, then the pieces from the strongest to the weakest.
 
 The index of a kind is its kind number. The described kinds of a material are numbered after them
 (:attr:`tbgen.board.material.Material.kinds`)."""
 
-PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
+KIND_LETTERS: Final = "".join(kind.name for kind in KINDS)
 """The letters of the kinds, in the order of their numbers."""
-MEN: Final = (*KINDS, Kind("P", word="pawn", figurines="♙♟", value=1.0))
+MEN: Final = (*KINDS, Kind("P", noun="pawn", figurines="♙♟", value=1.0))
 """The men of chess: the kinds, then the pawn, without its moves."""
 MEN_LETTERS: Final = "".join(man.name for man in MEN)
 """The letters of the men of chess, in the order of :data:`MEN`."""
@@ -88,7 +88,7 @@ QUEEN: Final = 1
 """Kind number of the queen."""
 PROMOTIONS: Final = range(1, len(KINDS))
 """Kind numbers that pawns promote to."""
-PROMOTION_LETTERS: Final = PIECE_ORDER[PROMOTIONS.start :]
+PROMOTION_LETTERS: Final = KIND_LETTERS[PROMOTIONS.start :]
 """Letters of the kinds that pawns promote to, which are all but the king."""
 NO_PROMOTION: Final = 0
 """Used in place of a kind number if a move is not a promotion."""
@@ -100,7 +100,7 @@ def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
 
     :param square: a1 = 0 to h8 = 63.
 
-    >>> ways(KINDS[PIECE_ORDER.index("B")], 9)
+    >>> ways(KINDS[KIND_LETTERS.index("B")], 9)
     ((18, 27, 36, 45, 54, 63), (0,), (2,), (16,))
     """
     all_ways = []

@@ -12,9 +12,9 @@ from typing import Final
 
 import chess
 
-from tbgen.board.kinds import PIECE_ORDER
+from tbgen.board.kinds import KIND_LETTERS
 
-_ORDINARY_SAN: Final = re.compile(rf"([{PIECE_ORDER}]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
+_ORDINARY_SAN: Final = re.compile(rf"([{KIND_LETTERS}]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
 """Matches the SAN of any move except castling and promotions."""
 
 _FILE_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import chess
 
-from tbgen.board.kinds import KING, MEN_LETTERS, PIECE_ORDER
+from tbgen.board.kinds import KIND_LETTERS, KING, MEN_LETTERS
 from tbgen.board.material import Material
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, Rank, rank_of_code
@@ -27,8 +27,8 @@ from tbgen.index.position import PIECE_TYPES
 
 MAX_MOBILE: Final = 4
 """Maximum number of mobile men of a cell, which then has 64 ** 4 slots for each side to move."""
-PAWN: Final = len(PIECE_ORDER)
-"""Kind number of pawns. It follows the kind numbers of ``PIECE_ORDER``."""
+PAWN: Final = len(KIND_LETTERS)
+"""Kind number of pawns. It follows the kind numbers of ``KIND_LETTERS``."""
 SYMMETRIES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """The symmetries of cells. A symmetry that mirrors the ranks also swaps the colours."""
 
@@ -40,7 +40,7 @@ class Man(NamedTuple):
     """True for pieces and pawns; False for kings, which therefore sort first."""
     colour: Side
     kind: int
-    """Index in ``PIECE_ORDER``, or ``PAWN``."""
+    """Index in ``KIND_LETTERS``, or ``PAWN``."""
 
 
 class Frozen(NamedTuple):

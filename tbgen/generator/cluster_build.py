@@ -130,6 +130,10 @@ class _ClusterBuild:
     stuck_since: float | None = None
     """Monotonic time since which no worker has had a table, None if some worker has a table."""
 
+    tracker: BuildProgress = field(init=False)
+    topic: str = field(init=False)
+    """The topic of the workers' messages."""
+
     def __post_init__(self) -> None:
         schedule = BuildSchedule(list(self.estimates), lambda material, _: self.estimates[material])
         self.tracker = BuildProgress(schedule, self.reporter, self._limits)
@@ -137,11 +141,8 @@ class _ClusterBuild:
     def _limits(self) -> Limits:
         """Return the total threads and memory that the workers offer."""
         workers = self.workers.values()
-        return Limits(
-            max(1, sum(worker.threads for worker in workers)),
-            1,
-            int(sum(worker.memory for worker in workers)),
-        )
+        jobs = max(1, sum(worker.threads for worker in workers))
+        return Limits(jobs, threads=1, memory=int(sum(worker.memory for worker in workers)))
 
     def run(self) -> list[BuiltTable]:
         """Build all tables and return them in the order in which they were finished.
@@ -181,9 +182,9 @@ class _ClusterBuild:
             if material in self.tasks:
                 self.client.cancel([self.tasks.pop(material)])
             try:
-                workers = self.begun_by.get(material, [])
-                if len(workers) >= _MAX_ATTEMPTS:
-                    raise self._deaths_error(material, len(workers), workers[-1])
+                earlier_names = self.begun_by.get(material, [])
+                if len(earlier_names) >= _MAX_ATTEMPTS:
+                    raise self._deaths_error(material, len(earlier_names), earlier_names[-1])
                 check_disk([self.estimates[material]], self.directory, {})
             except TbgenError as error:
                 self._record_failure(material, error)
@@ -229,16 +230,16 @@ class _ClusterBuild:
             return
         match report["kind"]:
             case "begin":
-                self._record_begin(material, report["worker"], report["place"])
+                self._record_begin(material, report["worker"], report["name"])
             case "note":
                 self.reporter.note(f"{material}: {report['text']}, on the worker {report['worker']}")
             case "progress":
                 self.tracker.progress(material, report["stage"], report["done"], report["total"])
 
     def _record_begin(self, material: Material, address: str, worker_name: str) -> None:
-        workers = self.begun_by.setdefault(material, [])
-        retry_text = f" again: its worker {workers[-1]} is gone" if workers else ""
-        workers.append(worker_name)
+        names = self.begun_by.setdefault(material, [])
+        retry_text = f" again: its worker {names[-1]} is gone" if names else ""
+        names.append(worker_name)
         self.addresses[material] = address
         self.reporter.note(f"{material}: begun by the worker {worker_name}{retry_text}")
         self.tracker.begin(self.estimates[material])

@@ -36,7 +36,7 @@ class CancelledBuildError(TbgenError):
 def inspect_worker(marker: str, version: str, dask_worker: Worker) -> dict[str, Any]:
     """Describe this worker to a build that is about to begin.
 
-    The result's ``place`` names the worker, and ``threads`` is the number of threads for each table built
+    The result's ``name`` is the worker's, and ``threads`` is the number of threads for each table built
     there. ``problem`` says why the worker cannot join the build, in words that follow the worker's name, such
     as "cannot write to ..."; it is empty if the worker can join.
 
@@ -45,7 +45,7 @@ def inspect_worker(marker: str, version: str, dask_worker: Worker) -> dict[str, 
     :param dask_worker: this worker; supplied by Dask.
     """
     problem = worker_problem(Path(marker), version)
-    return {"place": label_of(dask_worker), "threads": _threads_per_table(dask_worker), "problem": problem}
+    return {"name": label_of(dask_worker), "threads": _threads_per_table(dask_worker), "problem": problem}
 
 
 def build_table_on_worker(
@@ -66,7 +66,7 @@ def build_table_on_worker(
     worker_name = label_of(worker)
     if problem := worker_problem(Path(marker), version):
         raise TbgenError(f"the worker {worker_name}, which has joined the build, {problem}")
-    relay.send("begin", place=worker_name)
+    relay.send("begin", name=worker_name)
     try:
         for sub_table in sorted(material.successors()):
             if not wait_for_file(table_path(Path(directory), sub_table.name, variant)):

@@ -90,7 +90,7 @@ def inspect_workers(client: Client, marker: Path, wait_seconds: float) -> int:
                 f"{__version__} there"
             )
         if reply["problem"]:
-            raise TbgenError(f"the worker {reply['place']} {reply['problem']}")
+            raise TbgenError(f"the worker {reply['name']} {reply['problem']}")
     return max(int(reply["threads"]) for reply in answers.values())
 
 

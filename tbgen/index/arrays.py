@@ -12,7 +12,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, QUEEN, between, reach
+from tbgen.board.kinds import KIND_LETTERS, KINDS, KING, QUEEN, between, reach
 from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRIANGLE, Layout, Side
 
 _IMAGES: Final = np.array(IMAGE, np.uint8)
@@ -22,7 +22,7 @@ _TRIANGLE_INDEX: Final = np.full(64, _OUTSIDE, np.int64)
 _TRIANGLE_INDEX[_TRIANGLE] = np.arange(len(TRIANGLE))
 
 _BIT: Final = np.uint64(1) << np.arange(64, dtype=np.uint64)
-_PAWN_KIND: Final = len(PIECE_ORDER)
+_PAWN_KIND: Final = len(KIND_LETTERS)
 """Index of the pawn, after the indices of the other kinds."""
 
 Man: TypeAlias = tuple[int, Side]

@@ -64,6 +64,11 @@ class Position(NamedTuple):
     castling_board: chess.Board | None
     """The board if it has castling rights, else None. The table contains the position without the rights."""
 
+    @property
+    def place(self) -> Place:
+        """The place of the position in its table."""
+        return Place(self.shape.layout, self.side, self.slot, self.ep_square)
+
 
 class Shape(Struct, frozen=True):
     """The material and layout of a board, which all boards with the same men share."""

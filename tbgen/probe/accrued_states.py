@@ -147,7 +147,7 @@ class TableStates:
         return self._recolour(self._value, self._depth)
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths for an accrued score, after each position score has been folded into it.
+        """Return V(P, A) and D(P, A) of all positions, where A is this score with g(P) folded into it.
 
         The table must store accrued scores.
         """
@@ -188,9 +188,9 @@ def slots_in_table(cell: Cell) -> NDArray[np.int64]:
     material, swapped = cell.material()
     layout = layout_of(material)
     slots = np.arange(cell.size)
-    columns_of_men = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
+    shift_squares = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
     columns = [
-        slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in columns_of_men
+        slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in shift_squares
     ]
     for pawns in cell.pawns[::-1] if swapped else cell.pawns:
         columns += [np.full(cell.size, square) for square in chess.scan_forward(pawns)]
@@ -249,7 +249,7 @@ class PackedStates:
         return route.side == self._stored_side and route.destination.men < cell.men
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values for an accrued score, after each position score has been folded into it."""
+        """Return V(P, A) of all positions, where A is this score with g(P) folded into it."""
         if self._side == self._stored_side:
             value = self._stored_side_values(holder, rank)
         else:

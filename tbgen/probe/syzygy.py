@@ -127,8 +127,9 @@ class Syzygy(AbstractContextManager["Syzygy"]):
         except OSError as error:
             raise TbgenError(f"cannot read the directory {error.filename}: {error.strerror}") from error
         if not self._files.wdl:
+            names = " and ".join(map(str, self._directories))
             raise UsageError(
-                f"there are no Syzygy files (.rtbw) in {self._place}: give the directory that contains them"
+                f"there are no Syzygy files (.rtbw) in {names}: give the directory that contains them"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -140,10 +141,6 @@ class Syzygy(AbstractContextManager["Syzygy"]):
     def __len__(self) -> int:
         """Return the number of files."""
         return len(set(self._files.wdl.values()))
-
-    @property
-    def _place(self) -> str:
-        return " and ".join(map(str, self._directories))
 
     def has_material(self, name: str) -> bool:
         """Return whether a file exists for a material, possibly with its colours swapped."""
@@ -185,7 +182,7 @@ def download_url(file_name: str) -> str:
     >>> print(download_url("KRPPvKRP.rtbw"))
     https://tablebase.lichess.ovh/tables/standard/7/4v3_pawnful/KRPPvKRP.rtbw
     """
-    stronger, weaker = map(len, file_name.removesuffix(".rtbw").split("v"))
-    folders = {6: "6-wdl", 7: f"7/{stronger}v{weaker}_pawn{'ful' if 'P' in file_name else 'less'}"}
-    folder = folders.get(stronger + weaker, "3-4-5-wdl")
+    stronger_men, weaker_men = map(len, file_name.removesuffix(".rtbw").split("v"))
+    folders = {6: "6-wdl", 7: f"7/{stronger_men}v{weaker_men}_pawn{'ful' if 'P' in file_name else 'less'}"}
+    folder = folders.get(stronger_men + weaker_men, "3-4-5-wdl")
     return f"https://tablebase.lichess.ovh/tables/standard/{folder}/{file_name}"

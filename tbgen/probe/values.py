@@ -109,8 +109,8 @@ class Values:
             return Goal(position.score, 0)
         if position.castling_board is not None:
             return self._goal_with_rights(position.castling_board, accrued)
-        shape, side, slot, ep_square = position[:4]
-        code, depth = self.library.fresh_entry(Place(shape.layout, side, slot, ep_square))
+        shape = position.shape
+        code, depth = self.library.fresh_entry(position.place)
         if rank_of(accrued) > rank_of(signed_of(code)) or (self._has_layers and accrued == position.score):
             return Goal(signed_of(code, shape.swapped), depth)
         if not self._has_layers:
@@ -120,9 +120,9 @@ class Values:
             remedy = "" if shape.material.is_described else "build it again (tbgen build --force), or "
             raise MissingLayerError(
                 f"{shape.material} was built without accrued scores: {remedy}ask with --depths (in Python, "
-                "open_tablebase(..., depths=True)), which makes what one score needs after the other"
+                "open_tablebase(..., depths=True)), which solves for one accrued score at a time"
             )
-        value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
+        value, plies = table.accrued(position.side, position.slot, code_of(accrued, shape.swapped))
         return Goal(signed_of(value, shape.swapped), plies)
 
     def _goal_with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
@@ -144,9 +144,9 @@ class Values:
         keys_by_layout = defaultdict[Layout, list[tuple[int, int, State]]](list)
         for index, state in enumerate(states):
             if not isinstance(state, TbgenError):
-                shape, side, slot, ep_square = state.position[:4]
-                part = (ep_square >= 0) << 1 | side
-                keys_by_layout[shape.layout].append((part << _SLOT_BITS | slot, index, state))
+                layout, side, slot, ep_square = state.position.place
+                section = (ep_square >= 0) << 1 | side
+                keys_by_layout[layout].append((section << _SLOT_BITS | slot, index, state))
         for layout, keys in keys_by_layout.items():
             self.library.prefetch_in(layout, self.questions_of(state for _, _, state in keys))
             for _, index, state in sorted(keys):
@@ -155,15 +155,14 @@ class Values:
 
     def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
         """Yield the questions that :meth:`stored_goal` asks: places with codes of accrued scores."""
-        for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
-            if not terminal and castling is None:
-                needs_accrued = self._has_layers and accrued != score
-                code = code_of(accrued, shape.swapped) if needs_accrued else NO_SCORE
-                yield Place(shape.layout, side, slot, ep_square), code
+        for position, accrued in states:
+            if not position.terminal and position.castling_board is None:
+                needs_accrued = self._has_layers and accrued != position.score
+                yield position.place, code_of(accrued, position.shape.swapped) if needs_accrued else NO_SCORE
 
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
-    """Return whether a depth is missing and can be found. With castling rights, there are no layers."""
+    """Return whether a depth is missing and can be found. With castling rights, it cannot."""
     if state.position.castling_board is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

@@ -56,7 +56,7 @@ def percent(share: float) -> str:
 TO_MOVE_WORDS: Final = Sides("White to move", "Black to move")
 """Words for each side to move."""
 
-MAN_WORDS: Final = {man.name: man.word for man in MEN}
+MAN_WORDS: Final = {man.name: man.noun for man in MEN}
 """The name in texts of each man of chess, by letter."""
 _NUMBER_WORDS: Final = ("", "", "two ", "three ", "four ")
 

@@ -20,7 +20,7 @@ from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.statements import gap_text
 from tbgen.beyond.structures import homes_of, wholes_cost
 from tbgen.beyond.table_source import Tables
-from tbgen.board.kinds import PIECE_ORDER, QUEEN
+from tbgen.board.kinds import KIND_LETTERS, QUEEN
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, side_after
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
@@ -134,7 +134,7 @@ def test_thresholds_are_those_of_tables(
     fen: str, piece: str, small: Path, truth: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without further pawns, in cells of four mobile men whose ranks are not kept; every position."""
-    route = promotion(chess.Board(fen), PIECE_ORDER.index(piece))
+    route = promotion(chess.Board(fen), KIND_LETTERS.index(piece))
     with tbgen.open_tablebase(small) as tables:
         known = known_of(tables, 3, monkeypatch)
         assert solve_all(known, route) == 1

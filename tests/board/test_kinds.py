@@ -5,7 +5,7 @@ import random
 import chess
 
 from tbgen.board import kinds
-from tbgen.board.kinds import KINDS, KING, MEN, MEN_LETTERS, PIECE_ORDER, attacks, between, reach, ways
+from tbgen.board.kinds import KIND_LETTERS, KINDS, KING, MEN, MEN_LETTERS, attacks, between, reach, ways
 from tbgen.board.material import described_kind
 from tbgen.moves.geometry import ORTHODOX
 from tests.support.paths import ROOT, rows
@@ -14,7 +14,7 @@ NUMBERS = range(len(KINDS))
 
 
 def test_men_attack_what_they_do_for_python_chess() -> None:
-    for kind, name in enumerate(PIECE_ORDER):
+    for kind, name in enumerate(KIND_LETTERS):
         generator = random.Random(kind)
         for square in range(64):
             board = chess.BaseBoard(None)
@@ -39,14 +39,14 @@ def test_what_stands_in_between_is_in_the_way() -> None:
 
 
 def test_a_leap_passes_nothing_where_a_queen_would() -> None:
-    alfil, queen = described_kind("A"), KINDS[PIECE_ORDER.index("Q")]
+    alfil, queen = described_kind("A"), KINDS[KIND_LETTERS.index("Q")]
     assert reach(alfil)[27] == sum(1 << square for square in (9, 13, 41, 45))
     assert between(alfil, 27, 45) == 0
     assert between(queen, 27, 45) == 1 << 36
 
 
 def test_the_king_comes_first_and_is_no_promotion() -> None:
-    assert PIECE_ORDER[KING] == "K"
+    assert KIND_LETTERS[KING] == "K"
     assert set(kinds.PROMOTION_LETTERS) == {"Q", "R", "B", "N"}
     for kind in NUMBERS:
         for square in range(64):  # nothing leaves the board
@@ -56,7 +56,7 @@ def test_the_king_comes_first_and_is_no_promotion() -> None:
 
 def test_other_lists_of_men_have_every_man() -> None:
     """The proof, the C library, the page and some tests have lists of their own."""
-    words, small, promoted = [man.word for man in MEN], MEN_LETTERS.lower(), kinds.PROMOTION_LETTERS
+    words, small, promoted = [man.noun for man in MEN], MEN_LETTERS.lower(), kinds.PROMOTION_LETTERS
     names = {
         **{"WORDS": ", ".join(words).upper(), "LAST": words[-2].upper(), "last": small[-2]},
         **{"words": ", ".join(f'{letter}: "{word}"' for letter, word in zip(small, words, strict=True))},
@@ -68,7 +68,7 @@ def test_other_lists_of_men_have_every_man() -> None:
     missing = [f"{name} lacks {text}" for name, text in lists if text not in (ROOT / name).read_text()]
     assert not missing, "\n".join(missing)
     for man in MEN:
-        assert man.word == chess.piece_name(chess.PIECE_SYMBOLS.index(man.name.lower()))
+        assert man.noun == chess.piece_name(chess.PIECE_SYMBOLS.index(man.name.lower()))
         assert [*man.figurines] == [
             chess.UNICODE_PIECE_SYMBOLS[letter] for letter in man.name + man.name.lower()
         ]
