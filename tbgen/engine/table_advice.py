@@ -100,7 +100,7 @@ class EngineTables:
     code in the background. Until the code is ready, positions that need it are not looked up.
 
     :param directories: directories of tables; empty for the default directory.
-    :param say: called with a sentence about each fault.
+    :param say: called with a sentence about each problem.
     :raises UsageError: if a path is not a directory.
     """
 

@@ -46,39 +46,39 @@ class Go:
 
     :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
     :ivar numbers: maps each keyword to its number; times are in milliseconds.
-    :ivar faults: a sentence about each limit that is malformed or too small.
+    :ivar problems: a sentence about each limit that is malformed or too small.
     """
 
     moves: tuple[str, ...] = ()
     ponder: bool = False
     infinite: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Go":
         """Parse the words after ``go``, skipping unknown words.
 
         >>> Go.parse("depth 3 searchmoves e2e4 d2d4".split())
-        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, faults=())
+        Go(moves=('e2e4', 'd2d4'), ponder=False, infinite=False, numbers={'depth': 3}, problems=())
         """
         moves: list[str] = []
         numbers: dict[str, int] = {}
-        faults: list[str] = []
+        problems: list[str] = []
         keyword = ""
         for word, following in zip_longest(words, words[1:], fillvalue=""):
             if word in _LIMITS and _INTEGER_PATTERN.fullmatch(following):
                 minimum = _LEAST.get(word, int(following))
                 numbers[word] = max(int(following), minimum)
                 if int(following) < minimum:
-                    faults.append(f"go {word} {following} is too small: {minimum} is used")
+                    problems.append(f"go {word} {following} is too small: {minimum} is used")
             elif word in _LIMITS:
-                faults.append(f"go {word} needs a whole number and is ignored")
+                problems.append(f"go {word} needs a whole number and is ignored")
             if word in _KEYWORDS:
                 keyword = word
             elif keyword == "searchmoves":
                 moves.append(word)
-        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(faults))
+        return cls(tuple(moves), "ponder" in words, "infinite" in words, numbers, tuple(problems))
 
     @property
     def depth(self) -> int | None:

@@ -119,7 +119,8 @@ class UciEngine:
             self._say(line)
 
     def _answer_isready(self, _rest: str) -> None:
-        """Answer ``readyok`` once tables, code and partner are loaded; while thinking, answer at once."""
+        """Answer ``readyok`` once tables, code and partner are loaded; while thinking, or if the option Wait
+        is off, at once."""
         if not self._is_thinking:
             tables = self._open_tables()
             if tables:
@@ -187,8 +188,8 @@ class UciEngine:
             return
         thinker = Thinker(self._say, self._open_tables(), self._options, self._workspace, self._partner)
         go = Go.parse(arguments.split())
-        for fault in go.faults:
-            self._note(fault)
+        for problem in go.problems:
+            self._note(problem)
         timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
         self._move_due.clear()

@@ -16,7 +16,7 @@ from tbgen.games.pgn.splitter import RawGame, Tag
 
 _LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _LAST_LINE_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
-_LINE_STARTS: Final = (b"\n", b"\r", b"\xef\xbb\xbf")
+_BEFORE_LINES: Final = (b"\n", b"\r", b"\xef\xbb\xbf")
 """The bytes after which a line begins; the last are a byte order mark."""
 
 
@@ -72,14 +72,15 @@ def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outco
 def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> bytes:
     """Return the bytes of a game, with the tags of an earlier outcome replaced by the new tags ``values``.
 
-    The new tags follow the tag ``Result``. Without that tag, or if the game begins with earlier tags, they
-    are placed where the earlier tags were, else after the last tag. Each is on a line of its own, with the
-    game's own line breaks. An existing tag ``Komi`` and the tags of the other variant are kept.
+    The new tags follow the tag ``Result``. If there is none, or the game begins with earlier tags, they take
+    the place of the earlier tags. If there are none either, they follow the last tag. Each is on a line of
+    its own, with the game's own line breaks. An existing tag ``Komi`` and the tags of the other variant are
+    kept.
     """
     replaced_names = tags.REPLACED_NAMES[variant]
     old_tags = [tag for tag in raw.tags if tag.name in replaced_names]
     kept_tags = [tag for tag in raw.tags if tag.name not in replaced_names]
-    names = {tag.name for tag in kept_tags}
+    kept_names = {tag.name for tag in kept_tags}
     offset, needs_empty_line = _tag_offset(raw, kept_tags, old_tags)
     head = _drop(old_tags, raw.data, 0, offset)
     tail = _drop(old_tags, raw.data, offset, len(raw.data))
@@ -87,9 +88,9 @@ def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> byte
     newline = b"\n" if line_break is None else line_break[0]
     if newline == b"\r" and tail.startswith(b"\n"):
         newline = b"\n"  # CR would form one line break with the LF that follows
-    if head and not head.endswith(_LINE_STARTS):
+    if head and not head.endswith(_BEFORE_LINES):
         head += newline  # a tag before the new ones has no line break
-    block = [f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in names]
+    block = [f'[{tag} "{text}"]'.encode() + newline for tag, text in values.items() if tag not in kept_names]
     return b"".join([head, *block, newline * needs_empty_line, tail])
 
 
@@ -101,7 +102,7 @@ def _drop(omitted_tags: list[Tag], data: bytes, start: int, end: int) -> bytes:
         if start <= tag.start < end:
             kept_bytes += data[start : tag.start]
             line_break = _LAST_LINE_BREAK.search(data, tag.start, tag.end)
-            keeps_text = kept_bytes and not kept_bytes.endswith(_LINE_STARTS)
+            keeps_text = kept_bytes and not kept_bytes.endswith(_BEFORE_LINES)
             start = line_break.start() if line_break and keeps_text else tag.end
     return bytes(kept_bytes + data[start:end])
 

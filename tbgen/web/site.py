@@ -33,6 +33,18 @@ EVENT_FOLDER: Final = "live"
 """The folder of an event's files on a site."""
 EVENT_DOCUMENT: Final = "event.json"
 """The file that the page of the event requests first."""
+_TABLES_FOLDER: Final = "tables"
+"""The folder of the tables on a site."""
+_EVENT_FILE_PATTERN: Final = re.compile(r"live\.(html|css|js)")
+"""Matches the names of files that only a site with an event has."""
+_PAGE_LINK_PATTERN: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
+"""Matches an attribute with the address of a page. The address lacks the suffix ``.html`` of the page's file;
+only our server accepts such addresses."""
+_CHARSET_TAG: Final = '<meta charset="utf-8">'
+_BLOCKING_TAG_PATTERN: Final = re.compile(
+    r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
+)
+"""Matches the tag of a file that a browser has to load before it shows anything."""
 
 
 class Archive:
@@ -45,7 +57,8 @@ class Archive:
     def __init__(self, pgn: Path) -> None:
         self._files = EventFiles(pgn)
         self._state = LiveState()
-        for line, games in self._files.read()[1]:
+        _, lines = self._files.read()
+        for line, games in lines:
             self._state.apply(line, games)
         abandoned = self._files.is_abandoned
         self._files.live.close()
@@ -95,20 +108,6 @@ def _redirect_page(address: str) -> bytes:
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>tbgen</title>\n'
         f'<meta http-equiv="refresh" content="0; url={link}">\n<a href="{link}">The game</a>\n</html>\n'
     ).encode()
-
-
-_TABLES_FOLDER: Final = "tables"
-"""The folder of the tables on a site."""
-_EVENT_FILE_PATTERN: Final = re.compile(r"live\.(html|css|js)")
-"""Matches the names of files that only a site with an event has."""
-_PAGE_LINK_PATTERN: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
-"""Matches an attribute with the address of a page. The address lacks the suffix ``.html`` of the page's file;
-only our server accepts such addresses."""
-_CHARSET_TAG: Final = '<meta charset="utf-8">'
-_BLOCKING_TAG_PATTERN: Final = re.compile(
-    r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
-)
-"""Matches the tag of a file that a browser has to load before it shows anything."""
 
 
 class PiecesDocument(Document):
@@ -187,10 +186,11 @@ def _require_site(target: Path) -> None:
     """Check that a directory is empty, absent or a site.
 
     :raises UsageError: if it has other files.
+    :raises TbgenError: if it cannot be read.
     """
     try:
         others = {path.name for path in target.iterdir()} - {_TABLES_FOLDER}
-    except (FileNotFoundError, NotADirectoryError):  # reported when the directory is created
+    except (FileNotFoundError, NotADirectoryError):  # a file is reported when the directory is made
         return
     except OSError as error:
         raise TbgenError(f"{target} cannot be read: {error.strerror}") from None
@@ -235,19 +235,18 @@ def _table_document(path: Path, material: Material) -> bytes:
 
 def _pieces(table: OpenTable, schema: DatasetSchema) -> PiecesDocument:
     array = table.array(schema)
-    pieces = list(_joined_places(array.places.tolist()))
+    pieces = list(_joined_extents(array.places.tolist()))
     return PiecesDocument(array.dtype.str.lstrip("<|"), array.chunk_size, array.chunks_per_row, pieces)
 
 
-def _joined_places(places: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Yield groups of contiguous places: the offset of the first place, then the number of bytes of each
-    place.
+def _joined_extents(extents: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Yield groups of contiguous extents: the offset of the first extent, then the size of each.
 
-    :param places: the offset and the number of bytes of each place.
+    :param extents: the offset and the size of each extent, in bytes.
     """
     end = -1
     group = list[int]()
-    for offset, size in places:
+    for offset, size in extents:
         if group and (offset == end or not size):
             group.append(size)
         else:
@@ -265,12 +264,13 @@ def _write_page(target: Path) -> None:
     files = page_files(["live", "static"] if has_event else ["static"])
     if not has_event:
         files = {name: data for name, data in files.items() if not _EVENT_FILE_PATTERN.fullmatch(name)}
-    pages = sorted((name for name in files if name.endswith(".html")), key=lambda name: name == "index.html")
-    for name in [*(name for name in files if name not in pages), *pages]:
-        is_page = name in pages
-        path = target / name if is_page else target / "page" / name
+    pages = [name for name in files if name.endswith(".html")]
+    for name in files.keys() - pages:
+        path = target / "page" / name
         make_directory(path.parent)
-        write_file(path, _standalone_page(files[name].decode(), files).encode() if is_page else files[name])
+        write_file(path, files[name])
+    for name in sorted(pages, key=lambda name: name == "index.html"):
+        write_file(target / name, _standalone_page(files[name].decode(), files).encode())
 
 
 def _standalone_page(page: str, files: Mapping[str, bytes]) -> str:

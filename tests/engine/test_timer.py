@@ -47,11 +47,18 @@ def test_no_move_uses_the_whole_clock() -> None:
 def test_words() -> None:
     go = Go.parse(["fish", "searchmoves", "e2e4", "d2d4", "ponder", "depth", "x", "nodes", "7", "movetime"])
     assert (go.moves, go.ponder, go.infinite, go.numbers) == (("e2e4", "d2d4"), True, False, {"nodes": 7})
-    assert [" ".join(fault.split()[1:4]) for fault in go.faults] == ["depth needs a", "movetime needs a"]
+    assert [" ".join(problem.split()[1:4]) for problem in go.problems] == [
+        "depth needs a",
+        "movetime needs a",
+    ]
     assert Go.parse(["mate", "3"]).depth == 6
     assert Go.parse(["mate", "3", "depth", "2"]).depth == 2
     small = Go.parse(["depth", "-4", "mate", "0", "movetime", "-5", "nodes", "0", "wtime", "-7"])
-    assert (small.depth, small.faults[0], len(small.faults)) == (1, "go depth -4 is too small: 1 is used", 4)
+    assert (small.depth, small.problems[0], len(small.problems)) == (
+        1,
+        "go depth -4 is too small: 1 is used",
+        4,
+    )
     assert Go.parse(["depth", "9" * 5000]).depth is None
 
 

@@ -40,7 +40,7 @@ def plots(standings: Standings) -> dict[str, list[Markup]]:
 
 
 def _has_different_results(player: Player) -> bool:
-    """Whether a histogram of the player's results has more than one bar for each side."""
+    """Whether the player's results, held or suffered, belong to more than one bar of a histogram."""
     return len(_bar_heights(player.held_counts + player.suffered_counts)) > 1
 
 
@@ -100,9 +100,9 @@ def histogram_plot(player: Player) -> Markup:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
         ranks = range(_LAST_RANK + 1)
-        for counts, up, colour, hatch in ((given, 1, FIRST_FILL, None), (suffered, -1, SECOND_FILL, "////")):
-            heights = [up * counts[rank] for rank in ranks]
-            bars = panel.bar(ranks, heights, color=colour, edgecolor=INK, linewidth=0.6, hatch=hatch)
+        for counts, sign, fill, hatch in ((given, 1, FIRST_FILL, None), (suffered, -1, SECOND_FILL, "////")):
+            heights = [sign * counts[rank] for rank in ranks]
+            bars = panel.bar(ranks, heights, color=fill, edgecolor=INK, linewidth=0.6, hatch=hatch)
             labels = [str(counts[rank]) if counts[rank] else "" for rank in ranks]
             panel.bar_label(bars, labels, padding=2, fontsize=8)
         panel.axhline(0, color=INK, linewidth=0.8)

@@ -127,7 +127,7 @@ class Tiebreak:
     """Weight of a player whose number is undefined."""
     term: _TermFunction | None = None
     """If the number is a sum over games and depends on their values, the function that returns the term of
-    one game; else None. A better value must never add less. A sum of all results counts each bye as one."""
+    one game; else None. A better value must never add less. If ``rank`` is None, each bye adds 1."""
     rank: int | None = None
     """Rank of the results that the sum counts; None if it includes all results."""
 
@@ -138,7 +138,7 @@ class Tiebreak:
 
     def divisor(self, player: Player, data: TieData) -> int:
         """Return the divisor by which a player's number is divided: his number of games, or 1."""
-        return player.results.games or 1 if self.per_game and data.order_by is OrderBy.PERCENT else 1
+        return max(player.results.games, 1) if self.per_game and data.order_by is OrderBy.PERCENT else 1
 
     def weight(self, number: Number, player: Player, data: TieData) -> float | Fraction:
         """Return the number by which players are finally compared; greater is better."""
@@ -272,8 +272,9 @@ def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
 
 
 def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: TieData) -> int:
-    """Return the number of games lost by a disconnection or a stalled connection; forfeits are also games
-    lost on time, by an illegal move, or off the board without a stated reason.
+    """Return the number of games lost by a crash or a forfeit. A crash is a disconnection or a stalled
+    connection. A forfeit is a crash, or a loss on time, by an illegal move, or off the board without a stated
+    reason.
 
     :param bases: the bases of the games to count.
     """
@@ -281,7 +282,7 @@ def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: 
 
 
 def _moves(half_points: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction | None:
-    """Return the mean over such games with a tag ``PlyCount``, if there are any.
+    """Return the mean number of moves of games with this result and a tag ``PlyCount``, if there are any.
 
     :param half_points: half points of the player in the games.
     """
