@@ -162,7 +162,7 @@ class Values:
 
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
-    """Return whether a depth is missing and can be found. With castling rights, it cannot."""
+    """Return whether a depth is missing and can be found. Depths with castling rights cannot."""
     if state.position.castling_board is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

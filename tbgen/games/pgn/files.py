@@ -199,7 +199,7 @@ def open_for_reading(name: str) -> Iterator[PgnSource]:
     except FileNotFoundError:
         raise _no_file_error(name) from None
     except OSError as error:
-        raise TbgenError(f"{quote(name)} cannot be read: {error.strerror or error}") from None
+        raise TbgenError(f"{quote(name)} cannot be read: {error.strerror}; choose another file") from None
     with file:
         yield PgnSource(name, file, os.fstat(file.fileno()).st_size)
 

@@ -40,7 +40,7 @@ def plots(standings: Standings) -> dict[str, list[Markup]]:
 
 
 def _has_different_results(player: Player) -> bool:
-    """Whether the player's results, held or suffered, belong to more than one bar of a histogram."""
+    """Whether the player's results, held or suffered, fill more than one column of a histogram."""
     return len(_bar_heights(player.held_counts + player.suffered_counts)) > 1
 
 
