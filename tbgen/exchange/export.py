@@ -331,10 +331,11 @@ def _packed_sections(table: OpenTable) -> dict[str, NDArray[Any]]:
 
 def _first_lines(model: Model) -> NDArray[np.uint16]:
     """Return the first line of each context of the last level, uint16 (contexts,)."""
-    by_node = model.first.reshape(-1, model.divided).T
-    lines = np.broadcast_to((model.node - model.divided)[:, None], (len(model.node), by_node.shape[1])).copy()
-    divided = model.node < model.divided
-    lines[divided] = by_node[model.node[divided]]
+    by_node = model.first_line.reshape(-1, model.divided).T
+    tree_node = model.tree_node
+    lines = np.broadcast_to((tree_node - model.divided)[:, None], (len(tree_node), by_node.shape[1])).copy()
+    divided = tree_node < model.divided
+    lines[divided] = by_node[tree_node[divided]]
     return lines.reshape(-1)
 
 

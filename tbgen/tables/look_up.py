@@ -315,7 +315,8 @@ class Decoder:
             found = self._look_up_many(derived[part], slots[part], accrued[part], part_bounds)
             values[:, part] = found.value, found.depth, found.accrued_value
             first_error = first_error or found.error
-        return Decoded(*values, first_error)
+        value, depth, accrued_value = values
+        return Decoded(value, depth, accrued_value, first_error)
 
     def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         """Return values and function numbers of positions of the stored side.
