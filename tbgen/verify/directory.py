@@ -157,7 +157,7 @@ class TableProof:
 
     material: Material
     result: VerifyResult | None = None
-    """What a new proof has found, whether or not there are wrong states."""
+    """The findings of a new proof, whether or not states are wrong."""
     earlier_proof: ListedProof | None = None
     """An earlier proof, which was not repeated."""
     error: TbgenError | None = None
