@@ -66,7 +66,7 @@ class Solver:
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
         self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
         none = make_function_numbers(0)
-        self.record = empty_record(0, self.layout.phase_size // 64, RUNS, none, 0)
+        self.record = empty_record(0, workspace.frame.words, RUNS, none, 0)
 
     def enter(self) -> bool:
         """Sweep from outside into the next layer; returns whether there is one."""
