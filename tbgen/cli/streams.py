@@ -5,14 +5,14 @@ import os
 import signal
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from threading import Timer
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
-from tbgen.documents import json_text
+from tbgen.documents import Document, json_text
 from tbgen.errors import TbgenError, printable
 from tbgen.system.signals import TERMINATION_WORDS, has_input, make_blocking, send_to_main_thread
 
@@ -97,8 +97,8 @@ def ensure_output_open(*, is_needed: bool) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
-def print_document(document: Any, indent: int | None = 2) -> None:
-    """Print a document, or a container of documents, on stdout as :func:`tbgen.documents.json_text`
+def print_document(document: Document | Sequence[Document], indent: int | None = 2) -> None:
+    """Print a document, or a list of documents, on stdout as :func:`tbgen.documents.json_text`
     returns it."""
     print(json_text(document, indent), flush=True)
 

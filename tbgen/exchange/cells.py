@@ -101,7 +101,7 @@ def publish_cells(
         path, reason = refusals[0]
         others_text = f", nor were {len(refusals) - 1} others" if len(refusals) > 1 else ""
         raise TbgenError(f"{path} {reason}; it was not published{others_text}")
-    return PublishedSet.of(files.values())
+    return PublishedSet.of_files(files.values())
 
 
 def _make_entry(name: str, path: Path) -> PublishedCell:

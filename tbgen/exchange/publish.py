@@ -82,7 +82,7 @@ def publish(
             source = table_path(directory, material.name, variant)
             table = publish_file(source, target, files, partial(_make_entry, source, material, variant))
             report(table, table_number, len(tables))
-    return PublishedSet.of(files.values())
+    return PublishedSet.of_files(files.values())
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def updating_list(target: Path) -> Iterator[dict[str, PublishedFile]]:
         yield files
     finally:
         if files != listed_files:
-            published_set = PublishedSet.of(files.values())
+            published_set = PublishedSet.of_files(files.values())
             sums = "".join(f"{file.sha256}  {file.file}\n" for file in published_set.files)
             write_file(target / SUMS_NAME, sums.encode())
             write_file(target / LIST_NAME, published_set.json())

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cells.file import CellFileError, check_cell, is_file_name
+from tbgen.documents import Document, decoder, encoded
 from tbgen.errors import DamagedTableError, TbgenError, quote
 from tbgen.store.format import table_path
 from tbgen.tables.files import open_table
@@ -44,7 +45,7 @@ class UnusableFileError(TbgenError):
     file, such as "is not a usable cell"."""
 
 
-class PublishedFile(Struct, frozen=True):
+class PublishedFile(Document, frozen=True, forbid_unknown_fields=False):
     """A file of a set, as an entry of the list.
 
     :ivar file: name of the file. Only names of tables and cells are valid, so it contains no directory.
@@ -113,7 +114,7 @@ def check_cell_file(path: Path) -> str:
         raise UnusableFileError(f"is not a usable cell: {error}") from None
 
 
-class _SetHead(Struct, frozen=True):
+class _SetHead(Document, frozen=True, forbid_unknown_fields=False):
     format: Literal["tbgen set"]
     version: int
 
@@ -125,7 +126,7 @@ class PublishedSet(_SetHead, frozen=True):
     cells: tuple[PublishedCell, ...] = ()
 
     @classmethod
-    def of(cls, files: Iterable[PublishedFile]) -> Self:
+    def of_files(cls, files: Iterable[PublishedFile]) -> Self:
         """Return the set of these files: the tables by rules and in build order, the cells by file name."""
         ordered_files = sorted(files, key=lambda file: file.file)
         tables = [file for file in ordered_files if isinstance(file, PublishedTable)]
@@ -146,15 +147,15 @@ class PublishedSet(_SetHead, frozen=True):
         :raises TbgenError: if the list is malformed, or has another version.
         """
         try:
-            version = msgspec.json.decode(text, type=_SetHead).version
+            version = decoder(_SetHead).decode(text).version
             if version != _VERSION:  # checked first, because other versions may have other fields
                 raise ValueError(f"it has version {version}: use a newer tbgen")
-            files = msgspec.json.decode(text, type=cls).files
+            files = decoder(cls).decode(text).files
             if len({file.file for file in files}) < len(files):
                 raise ValueError("it names a file twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise TbgenError(f"{location} is not a usable list of tables: {error}") from None
-        return cls.of(files)
+        return cls.of_files(files)
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if the set does not contain it."""
@@ -163,7 +164,7 @@ class PublishedSet(_SetHead, frozen=True):
 
     def json(self) -> bytes:
         """Return the list as JSON."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+        return msgspec.json.format(encoded(self), indent=1) + b"\n"
 
 
 def sha256_of(file: BufferedReader | BufferedRandom) -> str:

@@ -55,7 +55,7 @@ class Participant(Struct, frozen=True):
     """The time control in the form of the tag ``TimeControl``."""
 
 
-class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
+class EventStart(Document, frozen=True, forbid_unknown_fields=False, tag_field="type", tag="event"):
     """An event begins or is resumed: the first line."""
 
     name: str
@@ -123,7 +123,7 @@ class StartPosition(Struct, frozen=True):
     """The position with its accrued score and its position score, which is empty in older files."""
 
 
-class GameLine(Struct, frozen=True, tag_field="type"):
+class GameLine(Document, frozen=True, forbid_unknown_fields=False, tag_field="type"):
     """A line about something that happens in a game."""
 
     time: float
@@ -217,14 +217,14 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
     """The result in chess; empty in older files."""
 
 
-class GamesPaired(Struct, frozen=True, tag_field="type", tag="paired"):
+class GamesPaired(Document, frozen=True, forbid_unknown_fields=False, tag_field="type", tag="paired"):
     """The games of a round that have still to begin are known."""
 
     games: Sequence[PairedGame]
     """For each game, in the order of play, ``key``, ``number``, ``white`` and ``black``."""
 
 
-class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
+class EventEnd(Document, frozen=True, forbid_unknown_fields=False, tag_field="type", tag="over"):
     """The run of the event has ended."""
 
     how: Termination

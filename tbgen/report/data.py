@@ -169,7 +169,6 @@ DIFFERENCES: Final = CsvFile(
 """The CSV file about the differences between the variants."""
 
 _SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")
-_HOLDER_FIELDS: Final = ("material", "value", "ties", "fen", "verified")
 
 
 Files = dict[str, str]
@@ -190,7 +189,7 @@ def overview_files(reports: Sequence[TableReport]) -> Files:
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
     """Return the files about records: JSON with the overall records of all tables, CSV with the records of
     each table."""
-    return {"json": _json(overall_documents(records)), "csv": CSV["records"].text(reports)}
+    return {"json": _json(to_builtins(overall_documents(records))), "csv": CSV["records"].text(reports)}
 
 
 def part_files(part: str, csv_name: str, reports: Sequence[TableReport]) -> Files:
@@ -204,15 +203,32 @@ def difference_files(differences: Sequence[Difference]) -> Files:
     return {"json": _json(to_builtins(differences)), "csv": DIFFERENCES.text(differences)}
 
 
-def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the overall records of many tables as documents, keyed by variant.
+class HolderDocument(ReportPart):
+    """An example of an overall record, without its line of play."""
 
-    The documents lack the lines of play.
-    """
+    material: Material
+    value: GScore
+    ties: int
+    fen: str
+    verified: bool
+
+
+class OverallDocument(ReportPart):
+    """An overall record, without lines of play."""
+
+    g: GScore
+    depth: int
+    ties: int
+    holders: list[HolderDocument]
+
+
+def overall_documents(
+    records: Mapping[Variant, Sequence[OverallRecord]],
+) -> dict[Variant, list[OverallDocument]]:
+    """Return the overall records of many tables as documents, by variant."""
     return {
-        variant.value: [
-            overall.builtins()
-            | {"holders": [to_builtins(_selected(holder, _HOLDER_FIELDS)) for holder in overall.holders]}
+        variant: [
+            OverallDocument.of(overall, holders=list(map(HolderDocument.of, overall.holders)))
             for overall in variant_records
         ]
         for variant, variant_records in records.items()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.documents import to_builtins
+from tbgen.documents import Document
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
-from tbgen.report.data import SavedData, overall_documents
+from tbgen.report.data import OverallDocument, SavedData, overall_documents
 from tbgen.report.difference import Difference, compare_tables
 from tbgen.report.endgames import counts_by_score, endgame
 from tbgen.report.highlights import with_highlights
@@ -358,13 +358,17 @@ def _is_saved(data: SavedData, task: Task) -> bool:
     return not task.layers or data.report(task.material, task.variant).accrued is not None
 
 
-def report_document(report: Report) -> dict[str, Any]:
+class ReportDocument(Document):
+    """A report as one JSON document."""
+
+    tables: Sequence[TableReport]
+    records: dict[Variant, list[OverallDocument]]
+    differences: Sequence[Difference]
+
+
+def report_document(report: Report) -> ReportDocument:
     """Convert a report to one JSON document."""
-    return {
-        "tables": to_builtins(report.tables),
-        "records": overall_documents(report.records),
-        "differences": to_builtins(report.differences),
-    }
+    return ReportDocument(report.tables, overall_documents(report.records), report.differences)
 
 
 def _make_report(

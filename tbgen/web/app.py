@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 import tbgen
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import KernelsMissingError
+from tbgen.documents import encoded
 from tbgen.errors import TbgenError
 from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
@@ -40,6 +41,7 @@ from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of
 from tbgen.web.replies import (
+    JSON_TYPE,
     NO_STORE,
     STORE_ONE_HOUR,
     Handler,
@@ -241,7 +243,8 @@ class _Service:
 
     async def answer_openapi(self, request: Request) -> Response:
         """Answer with the description of the API."""
-        return answer(request, self._openapi, STORE_ONE_HOUR)
+        headers = {"Cache-Control": STORE_ONE_HOUR}
+        return answer_content(request, encoded(self._openapi), JSON_TYPE, headers)
 
 
 async def _answer_preflight(method: str, _: Request) -> Response:

@@ -19,8 +19,8 @@ from time import perf_counter, time
 from typing import Final, NamedTuple, Self, TypeAlias, get_args
 
 import chess
-from msgspec import Struct, defstruct
-from msgspec.structs import asdict, replace
+from msgspec import defstruct
+from msgspec.structs import replace
 
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
@@ -66,7 +66,7 @@ from tbgen.games.standings.tournament import EventResult
 from tbgen.games.tagging import TaggedGame
 from tbgen.probe.probe_document import PointsDocument, points_document
 
-Change: TypeAlias = tuple[str, Struct]
+Change: TypeAlias = tuple[str, Document]
 """The name and the document of a server-sent event."""
 
 _MAX_LISTED: Final = 50
@@ -482,14 +482,14 @@ class LiveState:
                 game.thought = None
                 game.last_change = _moment_of(line)
             case GameThought() if game := self._playing.get(line.key):
-                fields = asdict(line) | {"line": game.line_in_san(line.line), "moves": line.line}
-                line = game.thought = GameThoughtWithMoves(**fields)
+                san = game.line_in_san(line.line)
+                line = game.thought = GameThoughtWithMoves.of(line, line=san, moves=line.line)
             case GameEnd():
                 self._playing.pop(line.key, None)
             case EventEnd():
                 self.termination = line.how
         totals = {"total": len(self._finished), "games": rows} if isinstance(line, GameEnd) else {}
-        return name, _CHANGE_TYPES[type(line)](**asdict(line), **totals)
+        return name, _CHANGE_TYPES[type(line)].of(line, **totals)
 
     def update_standings(self, games: Iterable[GameRecord]) -> tuple[str, LiveStandings] | None:
         """Add games to the standings, and return the new standings; this may take seconds."""

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -161,7 +161,7 @@ async def body_of(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:
     return bytes(body)
 
 
-def answer(request: Request, document: Document | dict[str, Any], caching: str) -> Response:
+def answer(request: Request, document: Document, caching: str) -> Response:
     """Return a document as the answer to a request, or status 304 if the client has it already.
 
     :param caching: the value of ``Cache-Control``.
@@ -248,7 +248,7 @@ _SEND_SECONDS: Final = 60.0
 """Time after which a client that reads no data is disconnected."""
 
 
-def event_text(name: str, document: Struct | Raw) -> str:
+def event_text(name: str, document: Document | Raw) -> str:
     """Return a server-sent event with a document, which may be encoded already.
 
     >>> event_text("refusal", RefusalDocument("busy", "try again later"))
