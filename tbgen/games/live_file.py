@@ -118,7 +118,7 @@ class StartPosition(Struct, frozen=True):
     """The start position of a game."""
 
     fen: str
-    accrued: str
+    accrued: GScore
     position_score: str = ""
     """The position with its accrued score and its position score, which is empty in older files."""
 
@@ -171,7 +171,7 @@ class Ply(Document, forbid_unknown_fields=False):
 
     uci: str
     san: str
-    accrued: str
+    accrued: GScore
     """The move, and the accrued score after it."""
     comment: str
     """Evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening."""
@@ -207,7 +207,7 @@ class GameThought(GameLine, frozen=True, tag="thought"):
 class GameEnd(PairingLine, frozen=True, tag="finished"):
     """A game is over and has been written to the PGN file."""
 
-    value: str
+    value: GScore
     reason: str
     """The result of the game, and how it ended."""
     finished: Count

@@ -185,7 +185,7 @@ class Event:
             while True:
                 fixture = await queue.get()
                 start = fixture.opening.arbiter(self.options)
-                outset = StartPosition(start.board.fen(), str(start.accrued), str(start.position_score))
+                outset = StartPosition(start.board.fen(), start.accrued, str(start.position_score))
                 self._send(GameStart(time.time(), *fixture.message_fields, outset))
                 await self._record_game(await self._play_fixture(slot, fixture), file)
                 if self._test_has_decided():
@@ -235,11 +235,15 @@ class Event:
         record, file_size = await file.append(game_text(game, self.settings, file.digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
-        value = str(game.outcome.value)
-        fields = game.fixture.message_fields
         self._send(
             GameEnd(
-                game.end_time, *fields, value, game.ending_text, len(self._games), file_size, record.classical
+                game.end_time,
+                *game.fixture.message_fields,
+                game.outcome.value,
+                game.ending_text,
+                len(self._games),
+                file_size,
+                record.classical,
             )
         )
         self._note_unproved(game)

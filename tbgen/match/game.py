@@ -86,9 +86,9 @@ class MatchGame:
         san = self.board.san(move)
         self.arbiter.push(move)
         self.board.push(move)
-        accrued, position_score = str(self.arbiter.accrued), str(self.arbiter.position_score)
+        position_score = str(self.arbiter.position_score)
         line, search = ("", None) if thought is None else (thought.line, _figures(thought))
-        ply = Ply(move.uci(), san, accrued, comment, line, position_score, search)
+        ply = Ply(move.uci(), san, self.arbiter.accrued, comment, line, position_score, search)
         self.plies.append(ply)
         clocks = {str(chess.COLOR_NAMES[side]): clock.seconds_left for side, clock in self.clocks.items()}
         self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), clocks))

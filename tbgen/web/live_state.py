@@ -612,4 +612,4 @@ def game_document(pgn: bytes, options: GameOptions) -> LiveGame:
 
 def _position(arbiter: Arbiter) -> StartPosition:
     """Return the current position of a game."""
-    return StartPosition(arbiter.board.fen(), str(arbiter.accrued), str(arbiter.position_score))
+    return StartPosition(arbiter.board.fen(), arbiter.accrued, str(arbiter.position_score))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
 from tbgen.games.live_file import (
@@ -34,9 +35,9 @@ START = EventStart(
     "", "", "round-robin", Variant.R_MOBILITY, [Participant("A", "inf"), Participant("B", "inf")],
     1, 2, 2, 0, 1, Scheme.EXPONENTIAL, None, None, None, 0,
 )  # fmt: skip
-GAME = GameStart(0, "1.1.1", 1, "A", "B", StartPosition("", ""))
-MOVE = GameMove(0, "1.1.1", Ply("f2f3", "f3", "-G20.5", ""), "", {})
-END = GameEnd(0, "1.1.1", 1, "A", "B", "-G0.0", "", 1, 100)
+GAME = GameStart(0, "1.1.1", 1, "A", "B", StartPosition("", GScore("-G20.5")))
+MOVE = GameMove(0, "1.1.1", Ply("f2f3", "f3", GScore("-G20.5"), ""), "", {})
+END = GameEnd(0, "1.1.1", 1, "A", "B", GScore("-G0.0"), "", 1, 100)
 
 
 def test_any_program_can_read_the_live_file(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_a_long_file_is_replaced_by_one_with_the_games_in_play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "_MAX_BYTES", 0)
-    path, other = live_path(tmp_path / "a.pgn"), GameStart(0, "2.1.1", 3, "A", "B", StartPosition("", ""))
+    path, other = live_path(tmp_path / "a.pgn"), GameStart(0, "2.1.1", 3, "A", "B", GAME.start)
     with LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
         for message in (START, GAME, other, MOVE):
             writer(message)

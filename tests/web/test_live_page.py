@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
+from tbgen.board.score import GScore
 from tbgen.games.live_file import (
     GameEnd,
     GameMove,
@@ -69,7 +70,7 @@ def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Visit, Callabl
 
 
 def start(key: str) -> GameStart:
-    return GameStart(time.time(), key, 1, "A", "B", StartPosition(chess.STARTING_FEN, "-G20.5"))
+    return GameStart(time.time(), key, 1, "A", "B", StartPosition(chess.STARTING_FEN, GScore("-G20.5")))
 
 
 def move(key: str, number: int) -> GameMove:
@@ -80,11 +81,11 @@ def move(key: str, number: int) -> GameMove:
         san = board.san(board.parse_uci(uci))
         board.push_uci(uci)
         arbiter.push_uci(uci)
-    return GameMove(time.time(), key, Ply(uci, san, str(arbiter.accrued), ""), board.fen(), {})
+    return GameMove(time.time(), key, Ply(uci, san, arbiter.accrued, ""), board.fen(), {})
 
 
 def end_of(key: str) -> GameEnd:
-    return GameEnd(time.time(), key, 1, "A", "B", "-G0.0", "Black mates", 1, 0)
+    return GameEnd(time.time(), key, 1, "A", "B", GScore("-G0.0"), "Black mates", 1, 0)
 
 
 class Events(NamedTuple):

@@ -8,6 +8,7 @@ import chess
 import pytest
 from msgspec.structs import replace
 
+from tbgen.board.score import GScore
 from tbgen.cli.main import main
 from tbgen.games.live_file import (
     EventEnd,
@@ -54,7 +55,7 @@ def pgn(games: bytes, tmp_path: Path) -> Path:
 
 
 def line(size: int, finished: int) -> GameEnd:
-    return GameEnd(0, "", finished, "A", "B", "", "", finished, size)
+    return GameEnd(0, "", finished, "A", "B", GScore("G0.0"), "", finished, size)
 
 
 def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
@@ -285,7 +286,7 @@ def begun() -> LiveState:
     """The state after a game has begun."""
     state = LiveState()
     state.apply(START, ())
-    state.apply(GameStart(0, "1.1.1", 1, "A", "B", StartPosition(chess.STARTING_FEN, "-G20.5")), ())
+    state.apply(GameStart(0, "1.1.1", 1, "A", "B", StartPosition(chess.STARTING_FEN, GScore("-G20.5"))), ())
     return state
 
 
@@ -293,7 +294,7 @@ def test_games_that_have_still_to_begin() -> None:
     state = begun()
     later = [PairedGame(f"2.{encounter}.1", encounter, "A", "B") for encounter in (1, 2)]
     assert state.apply(GamesPaired([PairedGame("1.1.1", 1, "A", "B"), *later]), ())[0] == "paired"
-    state.apply(GameStart(0, "1.1.1", 1, "A", "B", StartPosition(chess.STARTING_FEN, "")), ())
+    state.apply(GameStart(0, "1.1.1", 1, "A", "B", StartPosition(chess.STARTING_FEN, GScore("-G20.5"))), ())
     assert [game["key"] for game in state.document().builtins()["next"]] == ["2.1.1", "2.2.1"]
     state.apply(GamesPaired([PairedGame("3.1.1", 5, "A", "B")]), ())
     assert [game["key"] for game in state.document().builtins()["next"]] == ["2.1.1", "2.2.1", "3.1.1"]
@@ -304,7 +305,8 @@ def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
         state, board = begun(), chess.Board()
         for uci, told in (("g1f3", ""), ("g8f6", line)):
             board.push_uci(uci)
-            _, change = state.apply(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
+            ply = Ply(uci, "", GScore("G0.0"), "", told)
+            _, change = state.apply(GameMove(0, "1.1.1", ply, board.fen(), {}), ())
         assert isinstance(change, GameMove)
         assert change.ply.line == wanted
         (game,) = state.document().builtins()["playing"]
@@ -334,5 +336,5 @@ def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
     }  # fmt: skip
     board = chess.Board()
     board.push_uci("g1f3")
-    state.apply(GameMove(0, "1.1.1", Ply("g1f3", "Nf3", "", ""), board.fen(), {}), ())
+    state.apply(GameMove(0, "1.1.1", Ply("g1f3", "Nf3", GScore("G0.0"), ""), board.fen(), {}), ())
     assert thought() is None

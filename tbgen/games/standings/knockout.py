@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from tbgen.board.score import GScore
 from tbgen.games.standings.record import EventFormat, GameRecord
 
 Pairing: TypeAlias = tuple[str, str]
@@ -39,7 +40,7 @@ class DuelGame(Struct, frozen=True):
     """The tag ``Round``."""
     white: str
     classical: str
-    value: str
+    value: GScore
     """White, the result in chess, and the result."""
 
 
@@ -166,5 +167,5 @@ def _played_duel(
             winner, decision = first if lead > 0 else second, DuelDecision.POINTS
         elif encounters >= event.rounds + MAX_EXTRA_ENCOUNTERS:
             winner, decision = first, DuelDecision.SEEDING
-    rows = [DuelGame(game.round, game.white, game.classical, str(game.value)) for game in games]
+    rows = [DuelGame(game.round, game.white, game.classical, game.value) for game in games]
     return Duel(stage, (first, second), (points, len(games) - points), rows, winner, decision)
