@@ -235,17 +235,8 @@ class Event:
         record, file_size = await file.append(game_text(game, self.settings, file.digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
-        self._send(
-            GameEnd(
-                game.end_time,
-                *game.fixture.message_fields,
-                game.outcome.value,
-                game.ending_text,
-                len(self._games),
-                file_size,
-                record.classical,
-            )
-        )
+        fields = (*game.fixture.message_fields, game.outcome.value, game.ending_text)
+        self._send(GameEnd(game.end_time, *fields, len(self._games), file_size, record.classical))
         self._note_unproved(game)
         if game.faulty_engine:
             self._summary.faults[game.faulty_engine][game.termination] += 1
