@@ -142,7 +142,8 @@ def test_over_the_board_only_g3_5_and_less_is_recorded(value: GScore) -> None:
 
 
 def test_points_print_as_in_tags() -> None:
-    for scoring, rows in {
+    """Of each scoring, examples by hand."""
+    examples = {
         "exponential": "G0.0 1.0000-0.0000, -G0.0 0.0000-1.0000, G1.0 0.6250-0.3750, -G3.5 0.4961-0.5039, "
         "G20.5 0.5000-0.5000, G0.5 0.7500-0.2500",
         "harmonic": "-G0.5 0.2500-0.7500, G5.5 0.5417-0.4583",
@@ -151,7 +152,9 @@ def test_points_print_as_in_tags() -> None:
         "komi": "G5.5 1-0, G6.5 0-1, -G6.5 0-1",
         "otb": "G3.5 1-0, -G4.0 1/2-1/2",
         "full": "G6.5 0-1",
-    }.items():
+    }
+    assert examples.keys() == set(Scheme)
+    for scoring, rows in examples.items():
         for value, text in (row.split() for row in rows.split(", ")):
             assert Scoring.parse(scoring).tag(GScore.parse(value)) == text, (scoring, value)
     rounded = {"G4.0": "0.5020-0.4980", "-G5.5": "0.4998-0.5002", "-G26.5": "<0.5000->0.5000"}

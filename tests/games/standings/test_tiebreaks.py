@@ -4,6 +4,7 @@ import io
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -194,6 +195,8 @@ def test_ways_to_lose_and_lengths_of_games() -> None:
     games = lasting(matches("A-B 1, B-A 0, A-B =, B-A 1"), 40, 51, 200, None)
     found = numbers(games, "won-moves", "lost-moves", "double-wins")
     assert found == {"A": [2.5, 45.5, None, 1], "B": [1.5, None, 45.5, 0]}
+    games = [game("A", "B", value) for value in ("G0.5", "G0.5", "-G0.5")]
+    assert numbers(games, "stalemates") == {"A": [1.5, 1], "B": [1.5, -1]}
 
 
 def lasting(games: list[GameRecord], *moves: int | None) -> list[GameRecord]:
@@ -215,7 +218,12 @@ def test_moves_are_those_of_the_tag() -> None:
 
 
 def test_rows_are_consistent() -> None:
-    """Of sums over games a better value never adds less, whatever the scheme; titles tell columns apart."""
+    """Of sums over games a better value never adds less, whatever the scheme; titles tell columns apart.
+
+    Each tiebreak is named in this file, which has it by hand.
+    """
+    text = Path(__file__).read_text()
+    assert [key for key in TIEBREAKS if f'"{key}"' not in text] == []
     titles = [row.title for row in TIEBREAKS.values()]
     assert len(titles) == len(set(titles))
     assert [it.key for it in TIEBREAKS.values() if it.dependence is Dependence.VALUES and not it.term] == []
