@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.score import GScore
-from tbgen.board.scoring import Scheme
+from tbgen.board.scoring import Komi, Scheme
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import diagram, line_text, side_to_move
 from tbgen.cli.games import AdjudicationOptions, GameRun, RefereeOptions, Requirements
@@ -194,8 +194,8 @@ class AdjudicatedDocument(FileGameDocument, kw_only=True):
     depth: Plies | None
     classical: str
     scoring: Scheme
-    cutoff: Count
-    komi: str
+    cutoff: GScore
+    komi: Komi
     points: PointsDocument
     bounds: EndsDocument[GScore] | UnsetType = UNSET
     doubts: tuple[Doubt, ...] | UnsetType = UNSET
@@ -225,7 +225,6 @@ def _document(report: _GameReport, fen: str, game: FileGameDocument | None = Non
         clock=report.arbiter.clock,
         holder=outcome.value.holder,
         scoring=settings.scoring.scheme,
-        komi=str(settings.scoring.komi),
         points=points_document(settings.scoring, outcome.value),
         bounds=UNSET if outcome.bounds is None else EndsDocument.of(outcome.bounds),
         doubts=outcome.doubts or UNSET,

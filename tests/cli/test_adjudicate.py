@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tbgen.cli.adjudicate import AdjudicatedDocument
 from tbgen.cli.main import main
 from tbgen.cli.streams import prepare_streams
 from tests.support.commands import Capture, answer, document, said
@@ -30,6 +31,7 @@ def test_a_depth_that_is_not_stored(
     assert told.startswith("tbgen: the line cannot be shown: the line needs depths of accrued scores that")
     found = document(capsys, *stopped)
     assert (found["value"], found["basis"], found["depth"]) == ("G5.5", "tablebase", None)
+    assert AdjudicatedDocument.read(found).builtins() == found
     assert not list(tmp_path.glob("*.layer.h5"))
 
 
