@@ -45,7 +45,7 @@ class UnusableFileError(TbgenError):
     file, such as "is not a usable cell"."""
 
 
-class PublishedFile(Document, frozen=True, forbid_unknown_fields=False):
+class PublishedFile(Document, forbid_unknown_fields=False):
     """A file of a set, as an entry of the list.
 
     :ivar file: name of the file. Only names of tables and cells are valid, so it contains no directory.
@@ -67,7 +67,7 @@ class PublishedFile(Document, frozen=True, forbid_unknown_fields=False):
         raise NotImplementedError
 
 
-class PublishedTable(PublishedFile, frozen=True):
+class PublishedTable(PublishedFile):
     """One table of a set."""
 
     material: str
@@ -91,7 +91,7 @@ class PublishedTable(PublishedFile, frozen=True):
             raise UnusableFileError(f"is not a usable {description}") from None
 
 
-class PublishedCell(PublishedFile, frozen=True):
+class PublishedCell(PublishedFile):
     """One solved cell of a set."""
 
     def __post_init__(self) -> None:
@@ -114,12 +114,12 @@ def check_cell_file(path: Path) -> str:
         raise UnusableFileError(f"is not a usable cell: {error}") from None
 
 
-class _SetHead(Document, frozen=True, forbid_unknown_fields=False):
+class _SetHead(Document, forbid_unknown_fields=False):
     format: Literal["tbgen set"]
     version: int
 
 
-class PublishedSet(_SetHead, frozen=True):
+class PublishedSet(_SetHead):
     """The tables of a set, in build order, and its cells."""
 
     tables: tuple[PublishedTable, ...]

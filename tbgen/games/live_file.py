@@ -55,7 +55,7 @@ class Participant(Struct, frozen=True):
     """The time control in the form of the tag ``TimeControl``."""
 
 
-class EventStart(Document, frozen=True, forbid_unknown_fields=False, tag_field="type", tag="event"):
+class EventStart(Document, forbid_unknown_fields=False, tag_field="type", tag="event"):
     """An event begins or is resumed: the first line."""
 
     name: str
@@ -123,7 +123,7 @@ class StartPosition(Struct, frozen=True):
     """The position with its accrued score and its position score, which is empty in older files."""
 
 
-class GameLine(Document, frozen=True, forbid_unknown_fields=False, tag_field="type"):
+class GameLine(Document, forbid_unknown_fields=False, tag_field="type"):
     """A line about something that happens in a game."""
 
     time: float
@@ -132,7 +132,7 @@ class GameLine(Document, frozen=True, forbid_unknown_fields=False, tag_field="ty
     """The tag ``Round`` (round, encounter, game)."""
 
 
-class PairingLine(GameLine, frozen=True):
+class PairingLine(GameLine):
     """The start or end of a game."""
 
     number: int
@@ -150,7 +150,7 @@ class PairedGame(Struct, frozen=True):
     black: str
 
 
-class GameStart(PairingLine, frozen=True, tag="started"):
+class GameStart(PairingLine, tag="started"):
     """A game begins. Each move of its opening follows as a :class:`GameMove`."""
 
     start: StartPosition
@@ -184,7 +184,7 @@ class Ply(Document, forbid_unknown_fields=False):
     """The size of the search; null for a move of the opening, and in games from a PGN file."""
 
 
-class GameMove(GameLine, frozen=True, tag="moved"):
+class GameMove(GameLine, tag="moved"):
     """A move has been made."""
 
     ply: Ply
@@ -195,7 +195,7 @@ class GameMove(GameLine, frozen=True, tag="moved"):
     """The seconds left for ``white`` and ``black``; null for a player without a clock."""
 
 
-class GameThought(GameLine, frozen=True, tag="thought"):
+class GameThought(GameLine, tag="thought"):
     """A report by the engine to move while it thinks, at most once a second."""
 
     comment: str
@@ -204,7 +204,7 @@ class GameThought(GameLine, frozen=True, tag="thought"):
     """As in :class:`Ply`."""
 
 
-class GameEnd(PairingLine, frozen=True, tag="finished"):
+class GameEnd(PairingLine, tag="finished"):
     """A game is over and has been written to the PGN file."""
 
     value: GScore
@@ -217,14 +217,14 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
     """The result in chess; empty in older files."""
 
 
-class GamesPaired(Document, frozen=True, forbid_unknown_fields=False, tag_field="type", tag="paired"):
+class GamesPaired(Document, forbid_unknown_fields=False, tag_field="type", tag="paired"):
     """The games of a round that have still to begin are known."""
 
     games: Sequence[PairedGame]
     """For each game, in the order of play, ``key``, ``number``, ``white`` and ``black``."""
 
 
-class EventEnd(Document, frozen=True, forbid_unknown_fields=False, tag_field="type", tag="over"):
+class EventEnd(Document, forbid_unknown_fields=False, tag_field="type", tag="over"):
     """The run of the event has ended."""
 
     how: Termination

@@ -16,7 +16,7 @@ from io import BytesIO
 from itertools import dropwhile
 from pathlib import Path
 from time import perf_counter, time
-from typing import Final, NamedTuple, Self, TypeAlias, get_args
+from typing import Any, Final, NamedTuple, Self, TypeAlias, get_args
 
 import chess
 from msgspec import defstruct
@@ -115,21 +115,21 @@ class FinishedGames(Document):
     """The number of all, and at most 50 games."""
 
 
-class GameEndWithRows(GameEnd, frozen=True, tag=False, kw_only=True):
+class GameEndWithRows(GameEnd, tag=False, kw_only=True):
     """The end of a game, with its row in the list of games, and the number of all finished games."""
 
     total: int
     games: list[FinishedGame]
 
 
-class GameThoughtWithMoves(GameThought, frozen=True, tag=False, kw_only=True):
+class GameThoughtWithMoves(GameThought, tag=False, kw_only=True):
     """A report by an engine that thinks, with its line also in UCI notation."""
 
     moves: str = ""
 
 
-_CHANGE_TYPES: Final = {
-    line_type: defstruct(line_type.__name__, (), bases=(line_type,), frozen=True, tag=False)
+_CHANGE_TYPES: Final[Mapping[type, Any]] = {
+    line_type: defstruct(line_type.__name__, (), bases=(line_type,), tag=False)
     for line_type in get_args(LiveLine)
 } | {GameEnd: GameEndWithRows, GameThoughtWithMoves: GameThoughtWithMoves}
 """Maps the type of each line to the type of its document, which has no field ``type``: that is the name of
