@@ -242,7 +242,7 @@ class CellSolver:
                 del asked[cell]
         repeated = {cell: self._exits.has_solved(cell) for cell in asked}
         try:
-            seconds = self._solve_and_prove(asked) / max(len(asked), 1)
+            seconds = self._seconds_of_trying(asked) / max(len(asked), 1)
         except MemoryError:  # the system has less memory than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
         for cell, thresholds in asked.items():
@@ -253,26 +253,17 @@ class CellSolver:
             self.ledger.add_thresholds(cell, thresholds)
         return bool(asked)
 
-    def _solve_and_prove(self, asked: Mapping[Cell, Sequence[Threshold]]) -> float:
+    def _seconds_of_trying(self, asked: Mapping[Cell, Sequence[Threshold]]) -> float:
         """Try thresholds, and return the seconds that this has taken without proofs.
 
         With a prover, they are tried one by one, because what a proof needs takes memory.
         """
-        solve = self._exits.threshold_cells.solve
-        proofs = self._exits.proofs
-        threads = self._meter.threads
+        if self._prover is not None:
+            questions = [(cell, threshold) for cell, thresholds in asked.items() for threshold in thresholds]
+            return sum(self.layers.try_threshold(*question)[1] for question in questions)
         start = time.perf_counter()
-        if self._prover is None:
-            solve(asked, proofs, threads)
-            return time.perf_counter() - start
-        seconds = 0.0
-        for cell, thresholds in asked.items():
-            for threshold in thresholds:
-                start = time.perf_counter()
-                (solution,) = solve({cell: [threshold]}, proofs, threads, with_rounds=True)
-                seconds += time.perf_counter() - start
-                self._prover.prove_threshold(cell, solution)
-        return seconds
+        self._exits.threshold_cells.solve(asked, self._exits.proofs, self._meter.threads)
+        return time.perf_counter() - start
 
     def _games_of(self, task: CellTask) -> Games:
         """Return the games of a cell, with the exits looked up.

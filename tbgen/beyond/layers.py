@@ -1,5 +1,6 @@
 """Layers of solved cells: the bounds of the positions of a cell with one accrued score."""
 
+import time
 from typing import TYPE_CHECKING
 
 from tbgen.beyond.budget import Meter
@@ -9,7 +10,7 @@ from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import MAX_MOBILE, Cell, CellState
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.games import Games
-from tbgen.cells.threshold import Threshold
+from tbgen.cells.threshold import Threshold, ThresholdSolution
 from tbgen.system.memory import resident_memory, trim_memory
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class CellLayers:
     a prover, games are not kept, because kept games have earlier bounds of the exits.
 
     :param root: the cell whose games are kept longest. The games of one other cell are kept as well.
-    :param prover: proves each layer, and each threshold that is tried again. None if nothing is to be proved.
+    :param prover: proves each layer, and each threshold that is tried. None if nothing is to be proved.
     """
 
     def __init__(self, exits: ExitBounds, meter: Meter, root: Cell, prover: "Prover | None") -> None:
@@ -89,15 +90,22 @@ class CellLayers:
         if ranked is None:
             if self._meter.seconds_left <= 0:
                 return False
-            (ranked,) = thresholds.solve(
-                {cell: [threshold]},
-                self._exits.proofs,
-                self._meter.threads,
-                with_rounds=self._prover is not None,
-            )
-            if self._prover is not None:
-                self._prover.prove_threshold(cell, ranked)
+            ranked, _ = self.try_threshold(cell, threshold)
         return ranked.is_proved(side, slot, state.accrued)
+
+    def try_threshold(self, cell: Cell, threshold: Threshold) -> tuple[ThresholdSolution, float]:
+        """Try a threshold in a canonical cell, and prove the solution if there is a prover.
+
+        :returns: the solution, and the seconds that it has taken without the proof.
+        """
+        start = time.perf_counter()
+        (solution,) = self._exits.threshold_cells.solve(
+            {cell: [threshold]}, self._exits.proofs, self._meter.threads, with_rounds=self._prover is not None
+        )
+        seconds = time.perf_counter() - start
+        if self._prover is not None:
+            self._prover.prove_threshold(cell, solution)
+        return solution, seconds
 
     def replace_games(self, games: Games) -> None:
         """Drop the layers of a cell that has just been solved, and keep its games for new layers."""
