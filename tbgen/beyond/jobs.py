@@ -251,7 +251,7 @@ class Solver:
     counts: SolveCounts = field(default_factory=SolveCounts, init=False)
     turn: JobTurn | None = field(default=None, init=False)
     """The position of :meth:`work_on` with the latest progress; None before the first one."""
-    interrupted: list[Job] = field(default_factory=list, init=False)
+    unfinished: list[Job] = field(default_factory=list, init=False)
     """The positions whose attempts an interrupt has ended, or whose results could not be stored."""
     _attempted: set[StateName] = field(default_factory=set, init=False)
     """The states that have been attempted."""
@@ -509,14 +509,12 @@ class Solver:
         self._attempted.add(job.state)
         stop = result.stopped_by
         if stop is Stop.INTERRUPT:
-            self.interrupted.append(job)
+            self.unfinished.append(job)
         limit = seconds_used if stop in _EARLY_STOPS else allowed
         effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else limit
         try:
             self.results.add(job.state, result.proved, self._effort(job, effective), stop)
-        except ContradictionError:
-            raise
-        except TbgenError:
-            if stop is not Stop.INTERRUPT:
-                self.interrupted.append(job)
+        except TbgenError as error:
+            if stop is not Stop.INTERRUPT and not isinstance(error, ContradictionError):
+                self.unfinished.append(job)
             raise

@@ -56,7 +56,7 @@ class Watch:
                 for _ in solver.work_on(jobs):
                     pass
         finally:
-            for job in solver.interrupted:
+            for job in solver.unfinished:
                 proved = solver.result_of(job)
                 self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
 

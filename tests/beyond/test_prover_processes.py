@@ -65,5 +65,5 @@ def test_they_stop(stop: Stop, own: Path) -> None:
         solver = Solver(seconds=600.0, until_decided=is_decided, progress=show, processes=ProverProcesses(2))
         assert len(list(solver.work_on(jobs))) == 2
         assert [solver.stopped_by(job) for job in jobs] == [stop] * 2
-        assert len(solver.interrupted) == (0 if is_decided else 2)
+        assert len(solver.unfinished) == (0 if is_decided else 2)
         assert all(solver.result_of(job) is not None for job in jobs)
