@@ -82,11 +82,15 @@ def test_bounds_decide_by_the_scoring() -> None:
     settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, EXPONENTIAL)
     for accrued, value, basis in (("G3.0", "G4.5", Basis.NEAREST_BOUND), ("G4.5", "G4.5", Basis.PLAYED)):
         bounds = ScoreInterval.parse("G5.0 G4.5")
-        known = Outcome(GScore(value), basis, GScore(accrued), settings, bounds=bounds)
+        known = Outcome(
+            GScore(value), basis, GScore(accrued), settings, bounds=bounds, missing_syzygy="KRvKP.rtbw"
+        )
+        assert known.lacks == ["Syzygy file KRvKP.rtbw is missing"]
+        assert known.narrowed(ScoreInterval.parse("G4.5 G4.5"), Basis.SOLVED).lacks == []
         assert known.scored_by(EXPONENTIAL) == known
         by_winner = known.scored_by(Scoring(Scheme.WINNER))
         assert (str(by_winner.value), by_winner.basis, by_winner.proven) == ("G4.5", Basis.BOUNDED, True)
-        assert str(by_winner.accrued) == accrued
+        assert (str(by_winner.accrued), by_winner.lacks) == (accrued, [])
         back = by_winner.scored_by(EXPONENTIAL)
         assert back == known
         assert not back.proven
