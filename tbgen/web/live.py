@@ -139,6 +139,9 @@ class LivePage:
         self._failure = ""
         """The last logged error."""
         self.audience = Audience()
+        signums = signal.SIGINT, signal.SIGTERM
+        self._end_signals = [signum for signum in signums if signal.getsignal(signum) != signal.SIG_IGN]
+        """The signals that end the server. The server handles signals even if they were ignored before."""
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
@@ -225,7 +228,7 @@ class LivePage:
     def _close_at_signals(self) -> None:
         """Disconnect spectators when a signal tells the server to end, because it would wait for them."""
         loop = asyncio.get_running_loop()
-        for signum in (signal.SIGINT, signal.SIGTERM):
+        for signum in self._end_signals:
             handler = signal.getsignal(signum)
 
             def close(signum: int, frame: Any, handler: Any = handler) -> None:

@@ -30,7 +30,7 @@ from tbgen.system.processes import (
     reuse_address,
     start_with_socket,
 )
-from tbgen.system.signals import TERMINATION_WORDS
+from tbgen.system.signals import END_SIGNALS, TERMINATION_WORDS
 from tbgen.web.configuration import Settings
 
 _ACCEPT_BACKLOG: Final = 1024
@@ -52,7 +52,8 @@ def serve(settings: Settings, host: str, port: int, workers: int, notify: Callab
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
-    signal.signal(signal.SIGINT, _interrupt_once)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt_once)
     for signum in TERMINATION_WORDS.keys() - {signal.SIGTERM}:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
@@ -79,9 +80,12 @@ def serve_at(
     from tbgen.web.app import make_app
     from tbgen.web.connections import MAX_ACCEPTED_AT_ONCE, Connection, max_connections
 
+    handlers = {signum: signal.getsignal(signum) for signum in END_SIGNALS}  # uvicorn will replace them
+
     class PatientServer(Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            if not self.should_exit:  # else a second Ctrl-C would break off the answers
+            # A second Ctrl-C would break off the answers.
+            if not self.should_exit and handlers[signal.Signals(sig)] != signal.SIG_IGN:
                 super().handle_exit(sig, frame)
 
     config = Config(
@@ -105,7 +109,11 @@ def serve_at(
     fallback_directory()
     notify()
     if workers > 1:
-        Multiprocess(config, sockets=[listener]).run()
+        supervisor = Multiprocess(config, sockets=[listener])
+        for signum, handler in handlers.items():
+            if handler == signal.SIG_IGN or signum not in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(signum, handler)  # at SIGHUP uvicorn would restart the workers
+        supervisor.run()
     else:
         # uvicorn shuts down first, and then raises the signal again.
         with suppress(KeyboardInterrupt):
@@ -216,6 +224,7 @@ def main(arguments: Sequence[str]) -> None:
     """Serve an event, as ``python -m tbgen.web.server PGN [DIRECTORY]``."""
     pgn, *directories = arguments
     lower_priority(os.getpid())
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the event ends the server by this signal
     settings = Settings(
         tuple(map(Path, directories)),
         live_file=Path(pgn),

@@ -42,7 +42,7 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("workers", "number"),
-    [("1", signal.SIGHUP), *exhaustive([("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGTERM)])],
+    [("1", signal.SIGHUP), *exhaustive([("1", signal.SIGINT), ("1", signal.SIGTERM), ("2", signal.SIGHUP)])],
 )
 def test_it_starts_and_answers_and_ends(
     workers: str, number: signal.Signals, three_men: Path, tmp_path: Path
@@ -87,6 +87,18 @@ def test_it_starts_and_answers_and_ends(
                 answer += part
         if workers == "2":
             running.send_signal(number)
+        assert end(running) == (0, "")
+
+
+def test_an_interrupt_that_is_ignored_ends_no_server(three_men: Path) -> None:
+    """Shells start background jobs of scripts in this way."""
+    ignoring = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
+    with serving(three_men, before=ignoring) as (running, _, port):
+        for _ in range(10):
+            assert answers(port)
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
         assert end(running) == (0, "")
 
 
