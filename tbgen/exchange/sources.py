@@ -76,7 +76,7 @@ class DirectorySource:
 
     def locate(self, name: str) -> str:
         """Return the path of a file, for messages."""
-        return str(self._directory / name)
+        return os.path.join(self._directory, name)  # unlike a Path, it keeps the directory "."
 
     @contextmanager
     def open(self, name: str, start: int, _size: int) -> Iterator[Download]:

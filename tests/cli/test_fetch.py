@@ -44,7 +44,9 @@ def test_fetch_says_beforehand_what_there_is_to_do(published: Path, tmp_path: Pa
     assert document["there"] == ["KvK.r.h5", "KQvK.r.h5"]
 
 
-def test_a_failure_in_json(published: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_failure_in_json(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
     (published / "KQvK.r.h5").unlink()
     words = "--from", published, "--dir", tmp_path / "new", "--json", "--jobs", "1"
     out, told = said(capsys, 1, "fetch", *words)
@@ -52,7 +54,8 @@ def test_a_failure_in_json(published: Path, tmp_path: Path, capsys: Capture) -> 
     assert len(document["fetched"]) == 5
     assert document["missing"] == ["KQvK.r.h5"]
     assert document["error"]["sentence"] in told[-1]
-    assert "lacks KQQvK" in failure(capsys, 3, "fetch", "KQQvK", "--from", str(published))
+    monkeypatch.chdir(published)
+    assert "the set of . lacks KQQvK for" in failure(capsys, 3, "fetch", "KQQvK", "--from", ".")
     assert "junk" in failure(capsys, 2, "fetch", "junk", "--from", str(published))
 
 
