@@ -81,6 +81,8 @@ def _open_regular(file_path: FilePath) -> h5py.File:
     except PermissionError:
         raise TbgenError(f"no permission to read {path}: change its permissions") from None
     except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:  # a build replaces links
+            raise MissingTableError(file_path.name, path.parent, file_path.variant) from None
         problem = next((problem for fragment, problem in _PROBLEMS.items() if fragment in str(error)), None)
         if problem is None and isinstance(error, OSError) and error.errno not in _DAMAGE_ERRNOS:
             raise TbgenError(f"{path} cannot be opened: {os.strerror(error.errno)}") from error

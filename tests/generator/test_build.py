@@ -50,6 +50,10 @@ def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -
     before, diary = inodes(directory), Diary()
     assert build([KBVK], directory, diary, variant=R) == []
     assert (diary.begun, diary.notes, inodes(directory)) == ([], [], before)
+    path = table_path(directory, "KvK", R)
+    path.unlink()
+    path.symlink_to(path)  # a link to itself is no table
+    assert [table.info.material for table in build([KBVK], directory, Diary(), variant=R)] == ["KvK"]
 
 
 def test_force_builds_the_named_tables_alone(own: Path) -> None:
