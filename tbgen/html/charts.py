@@ -21,8 +21,8 @@ from tbgen.extras import needs_extra, without_variable
 
 _MATPLOTLIB_WAS_LOADED: Final = "matplotlib" in sys.modules
 
-# Otherwise Python prints that matplotlib cannot write to its own directory.
-logging.getLogger("matplotlib").addHandler(logging.NullHandler())
+# Otherwise matplotlib warns that it cannot write to its own directory.
+logging.getLogger("matplotlib").addFilter(lambda log: not re.search("mkdir|directory", log.getMessage()))
 
 
 @contextmanager

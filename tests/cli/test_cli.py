@@ -136,7 +136,7 @@ def test_a_signal_that_comes_twice_ends_with_one_sentence(
 
 
 SETTINGS = """
-import importlib, os, sys
+import importlib, logging, os, sys
 import tbgen
 from tbgen.cli.main import COMMANDS, main
 from tbgen.engine.loading import load_in_thread
@@ -162,19 +162,21 @@ try:
         raise OSError
 except tbgen.UsageError as error:
     print(error, file=sys.stderr)
+logging.getLogger("matplotlib").warning("a style is unknown")
 """
 
 
 def test_settings_that_other_packages_reject() -> None:
     """Those of numba end a command, and are named in Python, also by a late probe, and by the engine; no
-    backend of matplotlib is needed, nor its directory."""
+    backend of matplotlib is needed, nor its directory; it may still warn of anything else."""
     done = subprocess.run([sys.executable, "-c", SETTINGS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    probe, optimisation, threads, python, engine, plots = done.stderr.splitlines()
+    probe, optimisation, threads, python, engine, plots, warning = done.stderr.splitlines()
     assert "must be > 0): correct or unset" in threads
     assert (optimisation, threads) == (f"tbgen: {probe}", f"tbgen: {python}")
     assert engine == f"this cannot be loaded: {python}"
     assert plots == "plots need a directory that can be written to: set MPLCONFIGDIR to one"
+    assert warning == "a style is unknown"
     assert "(Environment variable 'NUMBA_OPT' is defined but" in optimisation
 
 
