@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
-from distributed import Client, Future, get_worker
+from distributed import Client, Future, KilledWorker, get_worker
 
 from tbgen import __version__
 from tbgen.beyond.budget import memory_needed
@@ -321,12 +321,19 @@ class _CellSubmitter:
         for task in [task for task in self.running_tasks.values() if task.address not in addresses]:
             del self.running_tasks[task.future.key]
             self.client.cancel([task.future])
-            self.death_counts[task.cell] += 1
-            if self.death_counts[task.cell] >= _MAX_DEATHS:
-                raise TbgenError(
-                    f"all workers that tried to solve {name_of(task.cell)} died: see their logs; it may need "
-                    f"more memory than the estimated {mib_text(_memory(task.cell))}"
-                )
+            self._count_deaths(task.cell, 1)
+
+    def _count_deaths(self, cell: Cell, number: int) -> None:
+        """Count workers that have died with a cell.
+
+        :raises TbgenError: if they are too many.
+        """
+        self.death_counts[cell] += number
+        if self.death_counts[cell] >= _MAX_DEATHS:
+            raise TbgenError(
+                f"all workers that tried to solve {name_of(cell)} died: see their logs; it may need "
+                f"more memory than the estimated {mib_text(_memory(cell))}"
+            )
 
     def _submit_cells(self, workers: list[Worker]) -> None:
         """Submit the solvable cells for which workers have a free thread and enough free memory."""
@@ -360,6 +367,9 @@ class _CellSubmitter:
         cell = self.running_tasks.pop(future.key).cell
         if future.status == "error":
             error = future.exception()
+            if isinstance(error, KilledWorker):  # workers that restart at once keep their addresses
+                self._count_deaths(cell, error.allowed_failures + 1)
+                return
             if isinstance(error, TbgenError):
                 raise error
             raise TbgenError(f"a cell could not be solved: {first_line(error)}")

@@ -6,10 +6,12 @@ import random
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import chess
 import pytest
+from distributed import KilledWorker
 
 import tbgen
 from tbgen.beyond import cluster
@@ -217,6 +219,11 @@ def test_workers_get_cells_that_they_have_threads_and_memory_for(monkeypatch: py
     assert paper.given[3:] == [(cells[1], "new")]
     with pytest.raises(TbgenError, match=r"all workers that tried to solve .* died"):
         run._drop_lost_tasks({"large"})
+    task = next(iter(run.running_tasks.values()))
+    error = KilledWorker("cell", SimpleNamespace(address="large"), 3)
+    task.future.status, task.future.exception = "error", lambda: error  # its worker has always restarted
+    with pytest.raises(TbgenError, match=r"all workers that tried to solve .* died"):
+        run._handle_ended(task.future)
 
 
 def test_a_task_comes_after_all_cells_that_it_may_depend_on(small: Path) -> None:
