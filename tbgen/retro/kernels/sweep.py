@@ -21,9 +21,9 @@ ply.
 Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of
 a few stretches of consecutive words, and so of consecutive king pairs. The data of a word are written only by
 the part that the word belongs to. So parts never conflict, and the results do not depend on the number of
-parts. Each part undoes the moves to its own front. Predecessors in its own words are
-processed at once, and others are put into *outboxes*, one for each other part, which this part empties when
-it receives. So a level has two halves, searching and assigning, between which the parts wait for each other.
+parts. Each part undoes the moves to its own front. It processes predecessors in its own words at once, and
+puts the others into *outboxes*, one for each other part, which that part empties when it *receives*. So a
+level has two halves, searching and assigning, between which the parts wait for each other.
 """
 
 from dataclasses import dataclass
@@ -134,8 +134,8 @@ def _post(outboxes: Outboxes, part: int, row: int, owner: int, word: int, bits: 
 @inlined
 def _has_room(outboxes: Outboxes, part: int) -> bool:
     """Whether the outboxes of a part have space for the entries of a batch, whatever parts they are for."""
-    most = (BATCH + MAX_WORD_MOVES) // CHUNK + outboxes.word.shape[0]
-    return outboxes.used_chunks[part] + most < outboxes.last_end.shape[1]
+    max_new_chunks = (BATCH + MAX_WORD_MOVES) // CHUNK + outboxes.word.shape[0]
+    return outboxes.used_chunks[part] + max_new_chunks < outboxes.last_end.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,8 @@ class Scratch(Struct):
     owners: NDArray[np.uint8]
     """uint8 (owners,): part of each run of ``1 << owner_bits`` words."""
     owner_bits: int
-    """At least 6, so that the elements of ``marks`` belong to one part each."""
+    """Binary logarithm of the length of these runs; at least 6, so that each element of ``marks`` belongs to
+    one part."""
     outboxes: Outboxes
     has_assigned: Ints
     """int64 (parts,): 1 if a position of the part was assigned in the last ply, else 0."""
@@ -210,12 +211,12 @@ def _gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
         if marked == ZERO:
             continue
         scratch.mark_groups[part, row, group] = ZERO
-        for high in bits_of(marked):
-            mark = group * 64 + high
+        for mark_bit in bits_of(marked):
+            mark = group * 64 + mark_bit
             marks = scratch.marks[row, mark]
             scratch.marks[row, mark] = ZERO
-            for low in bits_of(marks):
-                word = mark * 64 + low
+            for word_bit in bits_of(marks):
+                word = mark * 64 + word_bit
                 scratch.front_word[row, start + count] = word
                 scratch.front_bits[row, start + count] = scratch.candidates[row, word]
                 scratch.candidates[row, word] = ZERO
@@ -471,8 +472,8 @@ def _find_defenders(sweep: Sweep, part: int, mode: int) -> bool:
 def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
     """Enter the exits of a level in one part.
 
-    A position with such an exit becomes a candidate if the attacker is to move, or if the defender is to move
-    and its move count is 0.
+    With the attacker to move, wanted positions with such an exit become candidates. With the defender to
+    move, alive positions become ready, and candidates if their quiet counts are 0.
     """
     attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
     frame = attacker.frame
@@ -565,8 +566,8 @@ def _note_departures(sweep: Sweep, part: int, word: int, bits: Word, level: int)
 
 @inlined
 def _record_front(sweep: Sweep, part: int, row: int, start: int, stop: int, level: int) -> None:
-    """Write the value and depth of ``level`` to the words ``start`` to ``stop`` - 1 of the front of a
-    part."""
+    """Assign the positions in the words ``start`` to ``stop`` - 1 of the front, all of one part: update the
+    sets, and write the value and depth of ``level``."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
     attacking_side = sweep.attacker.side
     key = level >> DEPTH_BITS
@@ -680,17 +681,17 @@ def next_state(sweep: Sweep, state: SweepState) -> SweepState:
 
 
 @jit
-def run_levels(sweep: Sweep, state: SweepState, least: int, limit: int) -> SweepState:
-    """Process at least ``least`` levels, one part after the other, and more until the front has ``limit``
-    words or the sweep ends."""
+def run_levels(sweep: Sweep, state: SweepState, min_levels: int, max_words: int) -> SweepState:
+    """Process levels, one part after the other, until the sweep ends, or the front has ``max_words`` words
+    after at least ``min_levels`` levels."""
     parts = len(sweep.attacker.scratch.front_sizes)
-    while state.level < NO_LEVEL and (least > 0 or _front_size(sweep.attacker.scratch) < limit):
+    while state.level < NO_LEVEL and (min_levels > 0 or _front_size(sweep.attacker.scratch) < max_words):
         for part in range(parts):
             find_candidates(sweep, part, SEARCH_ALONE)
         for part in range(parts):
             assign_front(sweep, state, part)
         state = next_state(sweep, state)
-        least -= 1
+        min_levels -= 1
     return state
 
 
