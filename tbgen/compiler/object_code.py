@@ -4,7 +4,7 @@ numba compiles the kernels of a *family* into one object file, which the cache k
 few milliseconds, and ctypes calls the kernels. This module imports numba only to compile.
 
 A damaged object file would end the process, so it has a checksum (:mod:`tbgen.compiler.cache`). Its name
-depends on the sources of the family, the processor, and the settings of numba.
+depends on the sources of the family, the types of arguments, the processor, and the settings of numba.
 """
 
 import ctypes
@@ -39,14 +39,16 @@ class ObjectCode:
     """A family of kernels, which take structures and integers, and return nothing or a number that is not
     negative. Methods are thread-safe.
 
-    :param family: name of a module whose function ``compile_kernels`` compiles the kernels. It returns the
-        number of arguments of each kernel, and the object file.
+    :param family: name of a module whose function ``compile_kernels`` compiles the kernels for examples of
+        their arguments. It returns the number of arguments of each kernel, and the object file.
+    :param examples: name of a module whose function ``examples`` returns these examples.
     :param description: text after the word "kernels" in the message before a compilation.
     :param duration: approximate duration of the compilation, in words.
     """
 
-    def __init__(self, family: str, description: str, duration: str) -> None:
+    def __init__(self, family: str, examples: str, description: str, duration: str) -> None:
         self._family, self._description, self._duration = family, description, duration
+        self._make_examples: Callable[[], list[Any]] = lambda: import_module(examples).examples()
         self._functions: dict[str, tuple[Callable[..., bytes], Any, Any]] = {}
         self._lock = Lock()
 
@@ -86,7 +88,10 @@ class ObjectCode:
 
         settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
         features = binding.get_host_cpu_features().flatten()
-        key = binding.get_process_triple(), binding.get_host_cpu_name(), features, settings
+        types = [
+            one.type_name.text for each in self._make_examples() for one in each if isinstance(one, Struct)
+        ]
+        key = binding.get_process_triple(), binding.get_host_cpu_name(), features, settings, types
         return f"{cache.folder_name(self._family)}/{sha256(repr(key).encode()).hexdigest()[:16]}.o"
 
     def _compile(self, file: str) -> bytes:
@@ -100,7 +105,7 @@ class ObjectCode:
                 import_module("tbgen.compiler.jit")
             except (ValueError, RuntimeWarning) as error:
                 raise settings_error(error) or error from None
-        counts, code = import_module(self._family).compile_kernels()
+        counts, code = import_module(self._family).compile_kernels(self._make_examples())
         content: bytes = json.dumps(counts).encode() + b"\n" + code
         cache.store(file, content)
         return content

@@ -81,7 +81,9 @@ _NO_SLOTS: Final = np.empty(0, np.int64)
 _INDICES: Final = np.arange(_MAX_MOVES)
 _NO_ROWS: Final = np.empty((0, 2), np.int64)
 
-KERNELS: Final = ObjectCode("tbgen.tables.look_up_warmup", "that look up positions", "about ten seconds")
+KERNELS: Final = ObjectCode(
+    "tbgen.tables.entries", "tbgen.tables.look_up_warmup", "that look up positions", "about ten seconds"
+)
 """The kernels that look up positions."""
 _ask: Final = KERNELS.kernel("ask")
 _answer: Final = KERNELS.kernel("answer")

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from tbgen.board.material import Material
+from tbgen.compiler.structs import Struct
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.tables.coding import decoding_of, make_buffers, rows_of
 from tbgen.tables.structs import Coding, RankedPositions
@@ -36,26 +37,20 @@ def empty_coding() -> Coding:
     return decoding_of(ROWS, lambda dataset: np.zeros([0 for _ in dataset.shape], dataset.types[-1]))
 
 
-def compile_kernels() -> tuple[dict[str, int], bytes]:
-    """Compile the kernels, with examples of their arguments."""
-    from tbgen.compiler.object_writer import compile_objects
-    from tbgen.tables.kernels.questions import answer, ask, find_bounds, find_values, list_open_questions
-    from tbgen.tables.kernels.rows import find_ranks
-    from tbgen.tables.kernels.zeroing import find_exits, list_zeroing
+def examples() -> list[tuple[Struct | int, ...]]:
+    """Return examples of the arguments of each kernel in :mod:`tbgen.tables.entries`."""
     from tbgen.tables.look_up import destinations_of, empty_batch, empty_moves, make_zeroing_buffers
 
     one = np.ones(1, np.int64)
     coding, batch, buffers, moves = empty_coding(), empty_batch(one), make_buffers(), empty_moves(1)
     destinations = destinations_of(LAYOUT)
-    return compile_objects(
-        [
-            (ask, (ROWS, batch, buffers, 0, 1)),
-            (answer, (coding, batch, buffers, 0, 1)),
-            (find_values, (coding, batch, buffers, 1, 0)),
-            (find_bounds, (coding, batch, moves)),
-            (list_open_questions, (coding, batch, 1)),
-            (find_ranks, (ROWS, RankedPositions(one, one), buffers, 0, 0, 1)),
-            (list_zeroing, (destinations, moves, make_zeroing_buffers(), 0, 1, 0)),
-            (find_exits, (destinations, moves, 0, 1)),
-        ]
-    )
+    return [
+        (ROWS, batch, buffers, 0, 1),
+        (coding, batch, buffers, 0, 1),
+        (coding, batch, buffers, 1, 0),
+        (coding, batch, moves),
+        (coding, batch, 1),
+        (ROWS, RankedPositions(one, one), buffers, 0, 0, 1),
+        (destinations, moves, make_zeroing_buffers(), 0, 1, 0),
+        (destinations, moves, 0, 1),
+    ]

@@ -61,15 +61,19 @@ def row() -> Row:
     return Row(np.arange(5), 5)
 
 
+def examples() -> list[tuple[Row | int, ...]]:
+    return [(row(), 0), (row(), 0), (row(), 1)]
+
+
 @cache
 def compiled() -> tuple[dict[str, int], bytes]:
-    return compile_objects([(total, (row(), 0)), (fill, (row(), 0)), (ratio, (row(), 1))])
+    return compile_objects(zip((total, fill, ratio), examples(), strict=True))
 
 
 compilations: list[None] = []
 
 
-def compile_kernels() -> tuple[dict[str, int], bytes]:
+def compile_kernels(_: object) -> tuple[dict[str, int], bytes]:
     compilations.append(None)
     return compiled()
 
@@ -80,7 +84,7 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Obje
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_cache, "folder_name", lambda _: "family-0")
     compilations.clear()
-    return lambda: ObjectCode(__name__, "of tests", "a second")
+    return lambda: ObjectCode(__name__, __name__, "of tests", "a second")
 
 
 def test_arguments_and_results(family: Callable[[], ObjectCode]) -> None:
@@ -119,7 +123,7 @@ def test_a_damaged_file_is_compiled_anew(
     assert len(compilations) == 2
 
 
-def test_files_belong_to_processor_and_settings(
+def test_files_belong_to_processor_settings_and_types(
     family: Callable[[], ObjectCode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -128,11 +132,12 @@ def test_files_belong_to_processor_and_settings(
         lambda: monkeypatch.setenv("NUMBA_OPT", "1"),
         lambda: monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "another"),
         lambda: monkeypatch.setattr(kernel_cache, "folder_name", lambda _: "family-1"),
+        lambda: monkeypatch.setattr(f"{__name__}.row", lambda: Row(np.arange(5, dtype=np.uint8), 5)),
     ):
         changes()
         for _ in range(2):
             family().load(said.append)
-    assert len(compilations) == len(said) == 4
+    assert len(compilations) == len(said) == 5
 
 
 def test_a_function_keeps_its_code(family: Callable[[], ObjectCode], monkeypatch: pytest.MonkeyPatch) -> None:
