@@ -1,9 +1,11 @@
 """One contract: a plain file, a packed file and a table in memory answer every question alike."""
 
 import pickle
+import re
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +14,12 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
-from tbgen.errors import TbgenError
+from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.index.codes import NO_SCORE
 from tbgen.index.layout import SIDES, Slot
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import AccruedForm, RunIndex, Table
+from tbgen.store.schema import EP_VALUE, PLACEMENTS
 from tbgen.tables.files import open_table
 from tbgen.tables.library import Library
 from tbgen.tables.open_table import Given, OpenTable, Question
@@ -207,8 +210,11 @@ def test_en_passant(forms: Forms) -> None:
         assert table.en_passant(0, 1, 0) == (NONE, 0)
         for row, (phase, square) in list(enumerate(forms.table.ep_config.tolist()))[::7]:
             value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
-            table.read_en_passant(row, value, depth)
-            assert np.array_equal(value, forms.table.ep_value[row])
+            for one in (table, forms.table):
+                value[:] = 1
+                one.read_en_passant(row, value, depth)
+                assert np.array_equal(value, forms.table.ep_value[row])
+                assert np.array_equal(depth, forms.table.ep_depth[row])
             for slot in np.flatnonzero(value != NONE)[:3].tolist():
                 assert table.en_passant(phase, square, slot) == (value[slot], depth[slot])
 
@@ -228,3 +234,29 @@ def test_whole_tables(forms: Forms) -> None:
                 for field in ("function_numbers", "start", "accrued", "value"):
                     assert np.array_equal(getattr(again.functions, field), getattr(expected, field)), field
         assert table.read(functions=False).functions is None
+
+
+def test_datasets(forms: Forms) -> None:
+    """Those of both forms are read whole, in parts and element by element; what fails is damage."""
+    for table in forms.both:
+        placements = table.data(PLACEMENTS)
+        assert np.array_equal(placements, forms.plain.data(PLACEMENTS))
+        for row, numbers in enumerate(table.data(EP_VALUE)):
+            part = np.empty(9, np.uint8)
+            table.read_part(EP_VALUE, row, 5, part)
+            assert np.array_equal(part, numbers[5:14])
+            assert table.array(EP_VALUE).item(row, 5) == numbers[5]
+        with pytest.raises(DamagedTableError, match=f"{table.path} cannot be used: it is damaged; build it"):
+            table.guard(lambda: int("x"))
+        assert str(table.damaged("x")).startswith(f"{table.path} cannot be used: x; build it again with:")
+        again = open_table(table.path, successors=forms.library)
+        again.close()
+        assert not again._file
+
+
+def test_no_method_is_left_out() -> None:
+    asked = set(re.findall(r"\b(?:table|other|one|again|packed)\.(\w+)", Path(__file__).read_text()))
+    names = {name for name in dir(OpenTable) if not name.startswith("_")}
+    methods = {name for name in names if isinstance(getattr(OpenTable, name), FunctionType | property)}
+    assert len(methods) > 20
+    assert methods <= asked
