@@ -17,6 +17,8 @@ import pytest
 from tbgen.compiler import cache as kernel_cache
 from tbgen.compiler.cache import compiling, is_compiled
 from tbgen.compiler.jit import compile_for, jit
+from tbgen.retro import solver_warmup
+from tbgen.tables.look_up import KERNELS
 
 FAMILY = "tbgen.errors"
 """A module that compiles nothing, in place of one that compiles kernels."""
@@ -176,3 +178,23 @@ def test_what_cannot_be_stored(
     (record,) = caplog.records
     for part in (str(kernels), "No space left on device", "NUMBA_CACHE_DIR"):
         assert part in record.message
+
+
+WITHOUT_DOCSTRINGS = """
+from tbgen.compiler import cache
+from tbgen.retro.solver_warmup import SMALLEST_MATERIAL, compile_single_thread_kernels
+from tbgen.tables.look_up import KERNELS
+
+cache.store = exit
+compile_single_thread_kernels(SMALLEST_MATERIAL, {})
+KERNELS.load(exit)
+"""
+
+
+def test_processes_without_docstrings_use_the_same_kernels() -> None:
+    """With PYTHONOPTIMIZE=2, nothing is compiled anew."""
+    solver_warmup.ensure_compiled(str)
+    KERNELS.load(str)
+    command = [sys.executable, "-OO", "-c", WITHOUT_DOCSTRINGS]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
