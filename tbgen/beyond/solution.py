@@ -26,6 +26,7 @@ from tbgen.cells.cell import MAX_MOBILE
 from tbgen.cells.interval import Interval
 from tbgen.errors import build_command
 from tbgen.probe.moves import preference
+from tbgen.text import plies
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.beyond.proof import Prover
@@ -98,6 +99,7 @@ class Solution:
         proves the upper bound. The opponent chooses the replies that concede least. A line ends when the
         accrued score equals the bound, or when nothing more is proved. A line of forcing moves ends when a
         position is repeated. None if no lines were requested or the value is proved.
+    :ivar fen: the position.
     """
 
     position_score: GScore
@@ -119,6 +121,15 @@ class Solution:
     proof: ForwardProof | None = None
     line: Line | None = None
     lines: tuple[Line, Line] | None = None
+    fen: str = ""
+
+    def _repr_html_(self) -> str | None:
+        """Return the board and the value or the interval, for notebooks; None without a FEN."""
+        from tbgen.html.diagrams import board_figure
+
+        depth = "" if self.depth is None else f", {plies(self.depth)}"
+        words = f"{self.proved.bounds.description}{depth}; accrued {self.accrued}"
+        return board_figure(chess.Board(self.fen), words) if self.fen else None
 
     @property
     def value(self) -> GScore | None:
@@ -292,6 +303,7 @@ class BoundsCollector:
             mobile=(lower, upper),
             forcing=(self._forcing[LOWER] is not None, self._forcing[UPPER] is not None),
             holds=(*self._holds[LOWER], *self._holds[UPPER]),
+            fen=board.fen(),
         )
         solution = replace(self._add_gaps(solution), plans=self._plans(solution))
         if not with_line:

@@ -174,9 +174,8 @@ def _solution_from_tables(
     moves = tuple(
         SolvedMove(move.uci, move.san, move.zeroing, move.value, move.value, move.depth) for move in ranked
     )
-    solution = Solution(
-        result.position_score, result.accrued, result.value, result.value, result.depth, moves, 0
-    )
+    scores = result.position_score, result.accrued, result.value, result.value
+    solution = Solution(*scores, result.depth, moves, 0, fen=board.fen())
     if line:
         with suppress(MissingLayerError):
             return replace(solution, line=tuple(tables.line(board, stated_score)))

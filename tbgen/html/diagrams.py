@@ -13,6 +13,7 @@ import chess
 import chess.svg
 from markupsafe import Markup, escape
 
+from tbgen.board.fen import AnyBoard
 from tbgen.board.kinds import ATOMS, FEN_LETTERS
 from tbgen.board.material import described_kind
 from tbgen.board.named import named_picture
@@ -21,6 +22,8 @@ from tbgen.html.style import MAN_SIZE, SQUARE, corner
 _WRAPPING_TAGS: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
 
 _BOARD_SIZE: Final = 390
+_FIGURE_SIZE: Final = 200
+"""Size of a board in a notebook, in pixels."""
 _MARK_FILL: Final = "#7fb069"
 _WORD_SIZES: Final = (11, 9)
 """Font sizes of the first word on a square, and of the words below the first."""
@@ -110,6 +113,16 @@ def board_picture(
     content, tail = drawing.rsplit("</svg>", 1)
     offset = content.index(">") + 1
     return f"{content[:offset]}<title>{saxutils.escape(title)}</title>{content[offset:]}{texts}</svg>{tail}\n"
+
+
+def board_figure(board: AnyBoard, value: str) -> str:
+    """Return a board with its value and FEN as HTML, for notebooks. Described men are not drawn."""
+    picture = ""
+    if isinstance(board, chess.Board):
+        picture = board_picture(board, {}, (), board_words(board), size=_FIGURE_SIZE)
+    words = f"{'White' if board.turn else 'Black'} to move: {value}"
+    caption = f"<figcaption>{words}<br><small>{escape(board.fen())}</small></figcaption>"
+    return f'<figure style="display: inline-block">{picture}{caption}</figure>'
 
 
 def _word_texts(square: chess.Square, words: Sequence[str]) -> str:

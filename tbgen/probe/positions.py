@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import product
 from operator import methodcaller
 from typing import Any, Final, Self, SupportsIndex, TypeAlias
@@ -58,8 +57,6 @@ def points_by_code(
 
 _SHOWN_POSITIONS: Final = 6
 """Number of positions that a notebook shows."""
-_PICTURE_SIZE: Final = 200
-"""Size of a board in a notebook, in pixels."""
 _EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
 ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
@@ -160,17 +157,11 @@ class Positions:
         return f"<p>{note}{counted(len(self), 'position')} of {self.layout.material}</p>{first}"
 
     def _figure(self, index: int) -> str:
-        """Return a board as HTML, with FEN and value of the position. Described men are not drawn."""
-        from tbgen.html.diagrams import board_picture, board_words
+        """Return a position with its value as HTML."""
+        from tbgen.html.diagrams import board_figure
 
-        board = self.board(index)
-        value = GScore.from_code(int(self.value[index]))
-        picture = ""
-        if isinstance(board, chess.Board):
-            picture = board_picture(board, {}, (), board_words(board), size=_PICTURE_SIZE)
-        words = f"{'White' if board.turn else 'Black'} to move: {value}, {plies(int(self.depth[index]))}"
-        caption = f"<figcaption>{words}<br><small>{escape(board.fen())}</small></figcaption>"
-        return f'<figure style="display: inline-block">{picture}{caption}</figure>'
+        value = f"{GScore.from_code(int(self.value[index]))}, {plies(int(self.depth[index]))}"
+        return board_figure(self.board(index), value)
 
 
 class PositionTable:

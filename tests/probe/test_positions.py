@@ -10,6 +10,7 @@ import chess
 import numpy as np
 import pytest
 
+import tbgen
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import ClosedError, MissingTableError, UsageError
@@ -193,3 +194,15 @@ def test_a_notebook_shows_boards_with_their_values(tablebase: Tablebase) -> None
     man = Positions(layout, zero, np.array([layout.slot([0, 26, 20])]), zero + 3, zero + np.uint16(1))
     start = '<p>1 position of K[W]vK</p><figure style="display: inline-block"><figcaption>White to move'
     assert re.match(rf"{re.escape(start)}.*8/8/8/2\[W\]5/8/3k4/8/K7 w - - 0 1<", man._repr_html_())
+
+
+FENS = ["8/8/8/4KBk1/8/8/8/8 b - - 3 40", "8/8/8/8/3Pp3/8/8/K6k b - d3 0 1"]
+
+
+@pytest.mark.parametrize("fen", FENS)
+def test_a_notebook_shows_solutions(tablebase: Tablebase, fen: str) -> None:
+    solution = tbgen.solve(fen, "G3.5", tables=tablebase)
+    assert solution.fen == fen
+    caption = f"{solution.value}, {solution.depth} pl[a-z]+; accrued {solution.accrued}<br><small>{fen}<"
+    shown = str(solution._repr_html_())
+    assert re.search(f"<svg.*Black to move.</title>.*Black to move: {caption}", shown, re.DOTALL)
