@@ -2,9 +2,10 @@
 
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from traceback import walk_stack
-from typing import NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import chess
 
@@ -16,12 +17,21 @@ from tbgen.board.scoring import Points, points
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
+from tbgen.text import plies
 
 AnyPosition: TypeAlias = AnyBoard | str
 """A board, or a FEN of two to seven fields, which may contain described men in brackets."""
 
 AnyScore: TypeAlias = GScore | str | Fresh | None
 """An accrued score or its text; FRESH for the position score; None if the position implies the score."""
+
+
+_PARTS: Final = (
+    *("pawns", "knights", "bishops", "rooks", "queens", "kings", "occupied", "turn", "castling_rights"),
+    *("chess960", "ep_square", "halfmove_clock", "fullmove_number"),
+)
+"""The attributes that make a board, with the men of one side. Reading them takes less time than a copy."""
+_read_parts: Final = attrgetter(*_PARTS)
 
 
 class State(NamedTuple):
@@ -63,6 +73,27 @@ class ProbeResult:
     depth: int | None
     position_score: GScore
     accrued: GScore
+    _parts: tuple[tuple[Any, ...], int] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def board(self) -> chess.Board | None:
+        """The position, without earlier moves; None with described men, and from ``probe_many``."""
+        if self._parts is None:
+            return None
+        board = chess.Board(None)
+        parts, white = self._parts
+        for name, part in zip(_PARTS, parts, strict=True):
+            setattr(board, name, part)
+        board.occupied_co[:] = board.occupied & ~white, white
+        return board
+
+    def _repr_html_(self) -> str | None:
+        """Return the board and the value, for notebooks; None without a board."""
+        from tbgen.html.diagrams import board_figure
+
+        depth = "" if self.depth is None else f", {plies(self.depth)}"
+        words = f"{self.value}{depth}; accrued {self.accrued}"
+        return board_figure(board, words) if (board := self.board) else None
 
     @property
     def points(self) -> Points:
@@ -190,8 +221,10 @@ def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed,
     return fold(to_signed(accrued), score)
 
 
-def result_of(state: State, goal: Goal) -> ProbeResult:
-    """Return the result of looking up a state, given its goal."""
+def result_of(state: State, goal: Goal, board: AnyBoard | None = None) -> ProbeResult:
+    """Return the result of looking up a state, given its goal and, for its display, its board."""
     position, accrued = state
     score = to_gscore(position.score)
-    return ProbeResult(position.shape.material, to_gscore(goal.value), goal.depth, score, to_gscore(accrued))
+    parts = (_read_parts(board), board.occupied_co[chess.WHITE]) if isinstance(board, chess.Board) else None
+    material = position.shape.material
+    return ProbeResult(material, to_gscore(goal.value), goal.depth, score, to_gscore(accrued), parts)

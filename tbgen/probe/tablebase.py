@@ -230,8 +230,8 @@ class Tablebase(AbstractContextManager["Tablebase"]):
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        _, state = state_of(position, accrued, self._values.variant)
-        return result_of(state, self._values.goal(state))
+        board, state = state_of(position, accrued, self._values.variant)
+        return result_of(state, self._values.goal(state), board)
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return the result of :meth:`probe`, or None if no value is available.
@@ -252,7 +252,7 @@ class Tablebase(AbstractContextManager["Tablebase"]):
             return None
         state = locate_state(board, score, self._values.variant)
         try:
-            return result_of(state, self._values.goal(state))
+            return result_of(state, self._values.goal(state), board)
         except PositionError:  # it has castling rights
             return None
         except MissingTableError as error:

@@ -1,5 +1,6 @@
 """All positions of a table as arrays: complete, chosen, sampled, and back to boards."""
 
+import pickle
 import random
 import re
 import weakref
@@ -206,3 +207,17 @@ def test_a_notebook_shows_solutions(tablebase: Tablebase, fen: str) -> None:
     caption = f"{solution.value}, {solution.depth} pl[a-z]+; accrued {solution.accrued}<br><small>{fen}<"
     shown = str(solution._repr_html_())
     assert re.search(f"<svg.*Black to move.</title>.*Black to move: {caption}", shown, re.DOTALL)
+
+
+@pytest.mark.parametrize("fen", FENS)
+def test_a_notebook_shows_results(tablebase: Tablebase, fen: str) -> None:
+    """They have the board as it was; those of ``probe_many`` are equal, but have no board."""
+    board = chess.Board(fen)
+    result, found = tablebase.probe(board, "G3.5"), tablebase.get(fen)
+    board.push(next(iter(board.legal_moves)))
+    assert found is not None
+    assert (result.board, found.board) == (chess.Board(fen), chess.Board(fen))
+    for shown in (result, pickle.loads(pickle.dumps(result))):
+        assert shown._repr_html_() == tbgen.solve(fen, "G3.5", tables=tablebase)._repr_html_()
+    (other,) = tablebase.probe_many([fen], ["G3.5"])
+    assert (other, other.board, other._repr_html_()) == (result, None, None)
