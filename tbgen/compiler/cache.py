@@ -164,7 +164,7 @@ def store(name: str, content: bytes) -> bool:
 
 
 def load(name: str) -> bytes | None:
-    """Return the content of a file that was stored; None if it is missing or damaged."""
+    """Return the content of a file that was stored; None if it is missing or damaged, and then removed."""
     for path in _directories():
         with suppress(OSError):
             data = (path / name).read_bytes()
@@ -172,6 +172,7 @@ def load(name: str) -> bytes | None:
             if data == _with_checksum(name, content):
                 return content
             _warn(f"compiled kernels in {path} are damaged, and are compiled again")
+            (path / name).unlink()
     return None
 
 

@@ -61,9 +61,10 @@ class ObjectCode:
         if self._functions:
             return
         file = self._file_name()
+        content = cache.load(file)
         with cache.compiling(self._family, self._description, self._duration, emit, file), self._lock:
             if not self._functions:
-                self._link(cache.load(file) or self._compile(file))
+                self._link(content or cache.load(file) or self._compile(file))
 
     def kernel(self, name: str) -> Callable[..., int]:
         """Return a function that calls a kernel. It loads the kernels if that has not been done yet.
