@@ -47,6 +47,7 @@ MASKS = {
     r'("stages": )\{[^}]*\}': r"\1STAGES",
     r"\b(nps|time) \d+(?= (?:tbhits|pv))": r"\1 NUMBER",
     r"\d+ threads": "N threads",
+    r'("threads": )\d+': r"\1N",
     r'("sha256": )"\w+"': r'\1"SHA256"',
     r'("(?:layer_)?bytes": )\d+': r"\1BYTES",
     r'("\w*(?:memory|peak|free)\w*": )\d+': r"\1BYTES",

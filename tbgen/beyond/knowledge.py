@@ -224,7 +224,7 @@ class ExitBounds:
 
     def fresh_bounds(self, position: CellPosition) -> Interval:
         """Return the bounds of a position in its fresh state. They agree with :meth:`block`."""
-        bounds, final = self._stored_bounds(position)
+        bounds, final = self.stored_bounds(position)
         return bounds if final else bounds.intersection(self._lookahead_bounds(position))
 
     def bounds_for_any_accrued(self, position: CellPosition) -> Interval:
@@ -243,10 +243,10 @@ class ExitBounds:
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
-                bounds[end] = better(bounds[end], self._stored_bounds(step.after)[0][end])
+                bounds[end] = better(bounds[end], self.stored_bounds(step.after)[0][end])
         return Interval(*bounds)
 
-    def _stored_bounds(self, position: CellPosition) -> tuple[Interval, bool]:
+    def stored_bounds(self, position: CellPosition) -> tuple[Interval, bool]:
         """Return the sources' bounds for a position, and whether these bounds are final.
 
         Looking one ply ahead cannot narrow final bounds. The bounds are at least as narrow as those that hold

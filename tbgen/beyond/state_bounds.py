@@ -96,8 +96,8 @@ class States:
             return Answer(self._with_thresholds(state, bounds))
         answer = self._look_up_solved(state, fresh)
         bounds = self._with_thresholds(state, answer.bounds)
-        if state.is_fresh and (after_promotion := self._exits.promotions.fresh_bounds(position)):
-            bounds = bounds.intersection(after_promotion)
+        if state.is_fresh:
+            bounds = bounds.intersection(self._exits.stored_bounds(position)[0])
         return answer if bounds == answer.bounds else Answer(bounds)
 
     def _with_thresholds(self, state: CellState, interval: Interval) -> Interval:

@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 import tbgen
+from tbgen.beyond.budget import Budget
 from tbgen.beyond.knowledge import ExitBounds
+from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
-from tbgen.board.score import NONE
+from tbgen.board.score import NONE, GScore
+from tbgen.board.scoring import ScoreInterval
 from tbgen.cells.bounds import LOWER, UPPER, WORST, Bounds, side_after
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games
+from tbgen.cells.interval import Interval
 from tbgen.cells.routes import Route, routes_of
 from tbgen.index.layout import SIDES
 from tbgen.probe.tablebase import Tablebase
@@ -104,3 +108,19 @@ def test_better_bounds_are_kept(small: Path) -> None:
     cells.add(Bounds(cell, np.broadcast_to(value[:1], value.shape), np.broadcast_to(depth[:1], depth.shape)))
     assert cells.has_values(cell)
     assert check_source(cells, [Route(SIDES[0], 0, cell)], 29, None)[0] > 0
+
+
+def test_fresh_bounds_of_a_source_narrow_a_position_whose_cell_is_solved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fen = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1"
+
+    def narrowed() -> bool:
+        solution = tbgen.solve(fen, tables=tmp_path, budget=Budget(cells=1))
+        return solution.upper == claimed.upper and solution.cells == 1
+
+    claimed = ScoreInterval(GScore.parse("-G0.5"), GScore.parse("G0.5"))
+    assert not narrowed()
+    bounds = Interval(*(score.code for score in claimed))
+    monkeypatch.setattr(WonCells, "fresh_bounds", lambda source, position: bounds)
+    assert narrowed()

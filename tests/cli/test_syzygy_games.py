@@ -106,7 +106,7 @@ def test_every_exit_source_has_an_option_counts_and_is_refused_if_nothing_is_sol
     for source in fields(ExtraSources):
         assert source.name in get_annotations(SourceOptions)
         for page in ("solve", "solve_reference", "referee"):
-            assert f"--{source.name}" in (ROOT / "docs" / f"{page}.md").read_text(), page
+            assert f"--{source.name.replace('_', '-')}" in (ROOT / "docs" / f"{page}.md").read_text(), page
         sources: Any = SourceOptions(**{source.name: ["one", "two"]})
         assert (sources.file_count, len(sources.exit_sources())) == (2, 1), source.name
     for sources, count in ((MoreOptions(oracle=["a", "b"], theorem=True), 3), (MoreOptions(), 0)):

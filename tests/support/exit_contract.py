@@ -56,7 +56,8 @@ def check_source(
                 universal = [source.bounds_for_any_accrued(view) or WORST for view in views]
                 assert all(bounds.covers(claims) for bounds in (*worths, *universal)), (route, slot)
                 universally += any(bounds != WORST for bounds in universal)
-                if tables is not None and Material.of_board(views[0].board)[0] in held:
+                possible = route.ep_square is None or views[0].board.is_valid()  # no king in the pawn's way
+                if possible and tables is not None and Material.of_board(views[0].board)[0] in held:
                     truth = tables.probe(views[0].board, FRESH)
                     check_claims(blocks[symmetry], views[0].slot, truth)
     return told, universally
