@@ -237,7 +237,7 @@ def packed(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> PackedTabl
 def one_process() -> Iterator[None]:
     """Commands solve in the process of the test, whose functions it may replace, on any machine."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tbgen.beyond.resources.process_count", lambda threads, memory: 1)
+        patch.setattr("tbgen.beyond.jobs.process_count", lambda threads, memory: 1)
         yield
 
 

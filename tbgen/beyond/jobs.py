@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import chess
 
-from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
-from tbgen.beyond.provers import CellProver, PositionTask, ProveFunction, SolveProof
+from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices, process_count
+from tbgen.beyond.provers import CellProver, PositionTask, SolveProof
 from tbgen.beyond.results import ContradictionError, Effort, SolveResults, StateName
 from tbgen.beyond.structures import MobileChoice, cells_below, mobile_sets_to_try, seconds_to_solve
 from tbgen.board.fen import parse_fen
@@ -218,19 +218,15 @@ class Solver:
     :param memory: memory in bytes, as in :class:`tbgen.beyond.budget.Budget`.
     :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`.
     :param total_time: time in seconds for all positions together; None for no limit.
+    :param side_by_side: maximum number of positions that :meth:`work_on` solves side by side, which share
+        memory and threads; None to choose it.
     :param until_decided: whether to stop a position as soon as its bounds suffice. If not, its value is
         wanted, and bounds that suffice only prevent a further attempt.
     :param results: earlier results. New results are added to them.
-    :param file_count: number of files of exit sources other than tables and cells; a source without files
-        counts as one.
     :param progress: called with the progress of a position while it is being solved.
     :param interrupt: called on an interrupt (Ctrl-C), after everything proved so far has been added to the
         results. By default it raises the interrupt. If it returns, no other position is started.
-    :param prove: the function that solves a position.
-    :param is_solved: returns whether a canonical cell is already solved.
-    :param before_attempt: called with each position and its tables before the time for the position begins.
-    :param processes: processes in which :meth:`work_on` solves positions side by side, instead of ``prove``;
-        None to solve one position after another.
+    :param prover: solves the positions.
     :ivar counts: the outcomes of :meth:`solve`.
     """
 
@@ -238,15 +234,12 @@ class Solver:
     memory: int = Budget.memory
     threads: int = Budget.threads
     total_time: float | None = None
+    side_by_side: int | None = 1
     until_decided: bool = False
     results: SolveResults = field(default_factory=SolveResults)
-    file_count: int = 0
     progress: SolveProgress = ignore_solve_progress
     interrupt: Callable[[KeyboardInterrupt], None] = _raise_interrupt
-    prove: ProveFunction = field(default_factory=CellProver)
-    is_solved: Callable[[Cell], bool] = lambda _: False
-    before_attempt: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
-    processes: ProverProcesses | None = None
+    prover: CellProver = field(default_factory=CellProver)
 
     counts: SolveCounts = field(default_factory=SolveCounts, init=False)
     turn: JobTurn | None = field(default=None, init=False)
@@ -309,17 +302,25 @@ class Solver:
         :raises TbgenError: if a result cannot be stored; its position is yielded first.
         """
         remaining = merge_jobs(jobs)
-        costs = JobCosts(self.memory, self.is_solved)
+        costs = JobCosts(self.memory, self.prover.is_solved)
+        max_count = self.side_by_side or process_count(self.threads, self.memory)
         max_seconds = math.inf if self.seconds is None else self.seconds
         first_waiting = [job for job in remaining if self._needs_work(job, next(self._round_seconds()))]
-        self._share_count = max(1, min(len(first_waiting), self.processes.count if self.processes else 1))
-        with nullcontext() if self.processes is None else self.processes:
+        self._share_count = max(1, min(len(first_waiting), max_count))
+        context: nullcontext[None] | ProverProcesses = nullcontext()
+        if self._share_count > 1:
+            # This module imports others that a single process does not need.
+            from tbgen.beyond.prover_processes import ProverProcesses
+
+            context = ProverProcesses(self.prover)
+        with context as processes:
             for seconds in self._round_seconds():
                 yield from (job for job in remaining if not self._needs_work(job, max_seconds))
                 remaining = [job for job in remaining if self._needs_work(job, max_seconds)]
                 waiting = [job for job in remaining if self._needs_work(job, seconds)]
-                attempts = self._attempts if self._share_count == 1 else self._attempts_side_by_side
-                for job in attempts(waiting, seconds, costs):
+                turns = self._turns(waiting, seconds, costs)
+                side_by_side = processes and self._attempts_side_by_side(turns, processes)
+                for job in side_by_side or self._attempts(turns):
                     if not self._needs_work(job, max_seconds):
                         remaining.remove(job)
                         yield job
@@ -337,20 +338,19 @@ class Solver:
             yield JobTurn(job, done + 1, total, spent / done * len(waiting) if done else None), allowed
             waiting.remove(job)
 
-    def _attempts(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
-        """Attempt positions one after another, the cheapest first, and yield each after its attempt."""
-        for turn, _ in self._turns(waiting, seconds, costs):
+    def _attempts(self, turns: Iterator[tuple[JobTurn, float]]) -> Iterator[Job]:
+        """Attempt positions one after another, and yield each after its attempt."""
+        for turn, allowed in turns:
             self.turn = turn
             try:
-                self._attempt(turn.job, seconds)
+                self._attempt(turn.job, allowed)
             finally:  # even if the result is proved, but cannot be stored
                 yield turn.job
 
-    def _attempts_side_by_side(self, waiting: list[Job], seconds: float, costs: JobCosts) -> Iterator[Job]:
-        """Attempt positions in processes, the cheapest first, and yield each after its attempt."""
-        processes = self.processes
-        turns = self._turns(waiting, seconds, costs)
-        assert processes is not None
+    def _attempts_side_by_side(
+        self, turns: Iterator[tuple[JobTurn, float]], processes: ProverProcesses
+    ) -> Iterator[Job]:
+        """Attempt positions in processes, and yield each after its attempt."""
         begun: dict[StateName, tuple[JobTurn, float]] = {}
         """Maps the state of each position in progress to its turn and the seconds for it."""
         seconds_before = self.counts.seconds
@@ -397,7 +397,7 @@ class Solver:
         """Report what is proved about a state, compile the kernels that it needs, and return its task."""
         proved = self.results.get(job.state)
         self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
-        self.before_attempt(job.board, job.tables)
+        self.prover.prepare(job.board, job.tables)
         return PositionTask(job.board, job.accrued, job.tables, self._budget(job, seconds))
 
     def result_of(self, job: Job) -> ProvedBounds | None:
@@ -454,7 +454,7 @@ class Solver:
         return not self.results.was_tried(job.state, self._effort(job, seconds))
 
     def _effort(self, job: Job, seconds: float) -> Effort:
-        return Effort(seconds, self._memory_share, len(job.tables.materials) + self.file_count)
+        return Effort(seconds, self._memory_share, len(job.tables.materials) + self.prover.file_count)
 
     def _budget(self, job: Job, seconds: float) -> Budget:
         suffice = job.suffice if self.until_decided else never_suffices
@@ -484,7 +484,7 @@ class Solver:
         try:
             task = self._begin(job, allowed)
             start = time.perf_counter()
-            result = self.prove(*task, self._report)
+            result = self.prover.prove(*task, self._report)
         except SolvingInterruptedError as error:
             result = SolveProof(error.solution.proved, Stop.INTERRUPT)
             interrupt = error.interrupt

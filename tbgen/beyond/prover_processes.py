@@ -18,7 +18,6 @@ import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, never_suffices
 from tbgen.beyond.extra_sources import ExtraSources
-from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.provers import CellProver, PositionTask, SolveProof
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ScoreInterval
@@ -28,7 +27,7 @@ from tbgen.progress import SolveStage
 from tbgen.system.processes import end_with_parent
 from tbgen.system.signals import ignore_terminal_signals, signals_blocked
 
-_ProverArguments: TypeAlias = tuple[Path, ExtraSources | None, int | None]
+_ProverArguments: TypeAlias = tuple[Path | None, ExtraSources | None, int | None]
 _STOP: Final = "stop"
 """Message to a process that ends its work on a task."""
 
@@ -52,29 +51,21 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
     They share the cells that they keep. A process is started when no other is idle. All processes end with
     this process, and when the context ends.
 
-    :param count: maximum number of processes.
-    :param cells: the directory in which cells are kept; None for a temporary one.
-    :param sources: as for :class:`CellProver`; so is ``max_bytes``.
+    :param prover: the prover whose arguments theirs have, too. If it keeps no cells in a directory, they keep
+        them in a temporary one.
     """
 
-    def __init__(
-        self,
-        count: int,
-        cells: Path | None = None,
-        sources: ExtraSources | None = None,
-        max_bytes: int | None = DEFAULT_BYTES,
-    ) -> None:
-        self.count = count
-        self._cells, self._sources, self._max_bytes = cells, sources, max_bytes
+    def __init__(self, prover: CellProver) -> None:
+        self._arguments = prover.arguments
         self._idle: list[_Process] = []
         self._busy: dict[Any, _Process] = {}  # by connection, whose class depends on the system
         self._context = ExitStack()
 
     def __enter__(self) -> Self:
-        cells = self._cells
+        cells, sources, max_bytes = self._arguments
         if cells is None:
             cells = Path(self._context.enter_context(TemporaryDirectory(prefix="tbgen-cells-")))
-        self._prover_arguments = cells, self._sources, self._max_bytes
+        self._arguments = cells, sources, max_bytes
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -91,7 +82,7 @@ class ProverProcesses(AbstractContextManager["ProverProcesses"]):
         """
         # An interrupt neither ends a process that does not ignore it yet, nor loses the task.
         with signals_blocked():
-            process = self._idle.pop() if self._idle else _Process(self._prover_arguments)
+            process = self._idle.pop() if self._idle else _Process(self._arguments)
             self._busy[process.connection] = process
             process.send(task)
 
@@ -232,9 +223,9 @@ def _solve(
     result: SolveProof | TbgenError
     try:
         tables = _open_tables(task.pickled_tables)
-        prover.compile_kernels_for(task.board, tables)
+        prover.prepare(task.board, tables)
         start = time.perf_counter()
-        result = prover(task.board, task.accrued, tables, budget, report)
+        result = prover.prove(task.board, task.accrued, tables, budget, report)
     except SolvingInterruptedError as error:
         result = SolveProof(error.solution.proved, Stop.INTERRUPT)
     except TbgenError as error:

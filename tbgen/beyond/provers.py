@@ -1,10 +1,9 @@
-"""Provers, which solve positions as far as a budget allows."""
+"""The prover, which solves positions as far as a budget allows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import chess
 
@@ -22,7 +21,7 @@ from tbgen.progress import SolveProgress
 if TYPE_CHECKING:
     from tbgen.beyond.knowledge import ExitBounds
 
-__all__ = ["CellProver", "PositionTask", "ProveFunction", "SolveProof"]
+__all__ = ["CellProver", "PositionTask", "SolveProof"]
 
 
 class SolveProof(NamedTuple):
@@ -31,10 +30,6 @@ class SolveProof(NamedTuple):
     proved: ProvedBounds
     stopped_by: Stop | None = None
     """Why the attempt ended with an interval; None if it proved the value."""
-
-
-ProveFunction: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], SolveProof]
-"""Function that solves one position as far as a budget allows, such as a :class:`CellProver`."""
 
 
 class PositionTask(NamedTuple):
@@ -54,11 +49,13 @@ class PositionTask(NamedTuple):
 class CellProver:
     """Solves positions with :func:`tbgen.beyond.solver.solve`, and keeps the cells for later positions.
 
-    The compiler is imported by the first call, not by the constructor.
+    The compiler is imported by :meth:`prove`, not by the constructor.
 
     :param cells_directory: the directory in which cells are kept; None to keep them in memory only.
     :param sources: exit sources besides tables and cells.
     :param max_bytes: maximum size of the kept cells in bytes; None for no limit.
+    :ivar arguments: the arguments of the constructor.
+    :ivar file_count: number of files of ``sources``; a source without files counts as one.
     :raises UsageError: if ``cells_directory`` is not a directory.
     :raises TbgenError: if the directory cannot be made.
     """
@@ -69,11 +66,13 @@ class CellProver:
         sources: ExtraSources | None = None,
         max_bytes: int | None = DEFAULT_BYTES,
     ) -> None:
+        self.arguments = cells_directory, sources, max_bytes
         self._kept = None if cells_directory is None else KeptCells(cells_directory, max_bytes)
         self._sources = sources or ExtraSources()
+        self.file_count = self._sources.file_count
         self._exits: ExitBounds | None = None
 
-    def __call__(
+    def prove(
         self, board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
     ) -> SolveProof:
         """Solve a state as far as the budget allows.
@@ -88,7 +87,7 @@ class CellProver:
         solution = solve(board, accrued, tables=tables, budget=budget, known=exits, progress=progress)
         return SolveProof(solution.proved, solution.stopped_by)
 
-    def compile_kernels_for(self, board: chess.Board, tables: Tablebase) -> None:
+    def prepare(self, board: chess.Board, tables: Tablebase) -> None:
         """Compile the kernels that solving a position needs. The time for solving does not include this.
 
         Without a table, the position is solved in cells. With castling rights, it takes cells and a table.

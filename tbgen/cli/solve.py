@@ -14,7 +14,7 @@ from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.estimate import MAX_COUNTED_CELLS, EstimateDocument, estimate
 from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
-from tbgen.beyond.resources import Resources
+from tbgen.beyond.provers import CellProver
 from tbgen.beyond.results import SolveResults, StateName, open_results
 from tbgen.beyond.structures import MobileChoice
 from tbgen.board.fen import is_fen, parse_fen
@@ -120,12 +120,13 @@ class SolveOptions(OptionGroup):
     stream: bool
     directory: TableDirectory
 
-    def open_results(self) -> AbstractContextManager[SolveResults | None]:
-        """Open the file of proved results, if the option names one.
+    def open_results(self) -> AbstractContextManager[SolveResults]:
+        """Open the file of proved results. Without the option, results are only kept in memory.
 
         :raises TbgenError: if the file cannot be read or written.
         """
-        return nullcontext() if self.results is None else open_results(self.results, "--results")
+        file = self.results
+        return nullcontext(SolveResults()) if file is None else open_results(file, "--results")
 
     def warn_of_ignored_field(self, text: str, name: str = "") -> None:
         """If the seventh field of a FEN is ignored, print the reason on stderr.
@@ -136,19 +137,9 @@ class SolveOptions(OptionGroup):
             say(f"tbgen: {name}{': ' if name else ''}{note}")
 
     @property
-    def resources(self) -> Resources:
-        """Time, memory and files for solving positions. With a cluster, any number of cells is kept."""
-        limit = DEFAULT_BYTES if self.scheduler is None else None
-        return Resources(
-            seconds=self.time,
-            total_time=self.total,
-            memory=self.memory,
-            threads=self.threads,
-            jobs=self.jobs,
-            cells=self.cells,
-            sources=self.sources,
-            max_kept_bytes=limit,
-        )
+    def max_kept_bytes(self) -> int | None:
+        """Maximum size of the kept cells in bytes. With a cluster, any number of cells is kept."""
+        return DEFAULT_BYTES if self.scheduler is None else None
 
 
 def positions_in(words: Sequence[str]) -> list[str] | None:
@@ -219,8 +210,17 @@ class PositionBatch:
         solver_watch = Watch()
         options = self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
-            solver = options.resources.make_solver(results, solver_watch.show, solver_watch.store_interrupt)
-            solver_watch.solver = solver
+            solver = solver_watch.solver = Solver(
+                seconds=options.time,
+                memory=options.memory,
+                threads=options.threads,
+                total_time=options.total,
+                side_by_side=options.jobs,
+                results=results,
+                progress=solver_watch.show,
+                interrupt=solver_watch.store_interrupt,
+                prover=CellProver(options.cells, options.sources, options.max_kept_bytes),
+            )
             if self.is_stopped:
                 solver.stop()
             try:
@@ -428,7 +428,6 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
 
     options.warn_of_ignored_field(text)
     fen = parse_fen(text)
-    resources = options.resources
     scoring = options.scoring_options.scoring
     seconds = Budget.seconds if options.time is None else options.time
     cells = None if failure is None else 0
@@ -440,7 +439,7 @@ def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | Tb
                 tables=options.directory,
                 budget=Budget(seconds, options.memory, cells=cells, threads=options.threads),
                 mobile=options.mobile,
-                kept=None if options.cells is None else KeptCells(options.cells, resources.max_kept_bytes),
+                kept=None if options.cells is None else KeptCells(options.cells, options.max_kept_bytes),
                 sources=options.sources,
                 verify=options.verify,
                 line=options.line,

@@ -89,20 +89,21 @@ class SolvingOptions(OptionGroup):
     def _open_solver(self, watch: Watch, sources: ExtraSources) -> Iterator["Solver"]:
         """Yield the solver of :meth:`watch`. Without it, a command loads no module of the solver."""
         from tbgen.beyond.budget import Budget
-        from tbgen.beyond.jobs import FIRST_SECONDS
-        from tbgen.beyond.resources import Resources
-        from tbgen.beyond.results import open_results
+        from tbgen.beyond.jobs import FIRST_SECONDS, Solver
+        from tbgen.beyond.provers import CellProver
+        from tbgen.beyond.results import SolveResults, open_results
 
-        resources = Resources(
-            seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
-            total_time=self.solve_total,
-            until_decided=self.solve_until_decided,
-            memory=self.solve_memory or Budget.memory,
-            threads=self.solve_threads or Budget.threads,
-            jobs=self.solve_jobs,
-            cells=self.solve_cells,
-            sources=sources,
-        )
         file = self.solve_results
-        with nullcontext() if file is None else open_results(file) as results:
-            yield resources.make_solver(results, watch.show, watch.store_interrupt)
+        with nullcontext(SolveResults()) if file is None else open_results(file) as results:
+            yield Solver(
+                seconds=self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
+                memory=self.solve_memory or Budget.memory,
+                threads=self.solve_threads or Budget.threads,
+                total_time=self.solve_total,
+                side_by_side=self.solve_jobs,
+                until_decided=self.solve_until_decided,
+                results=results,
+                progress=watch.show,
+                interrupt=watch.store_interrupt,
+                prover=CellProver(self.solve_cells, sources),
+            )

@@ -22,7 +22,7 @@ from tbgen.cells.games import Games
 from tbgen.errors import UsageError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage
-from tests.support.solving import CASTLING, FEW, LOCKED, WALL, Prover, proved
+from tests.support.solving import CASTLING, FEW, LOCKED, WALL, Prover, StubProver, proved
 
 BOARD = chess.Board(LOCKED)
 G2, G4 = GScore("G2.0"), GScore("G4.0")
@@ -52,7 +52,7 @@ def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("G4.0 G4.0", 3)]})
     results = SolveResults()
     for seconds in (10.0, 1000.0):
-        solver = Solver(seconds=seconds, results=results, prove=prover)
+        solver = Solver(seconds=seconds, results=results, prover=prover)
         assert solver.solve(BOARD, G4, tables) == proved("G4.0 G4.0", 3)
     assert len(prover.asked) == 1
     assert (solver.counts.asked, solver.counts.known, solver.counts.solved) == (1, 1, 0)
@@ -103,8 +103,8 @@ def test_bounds_of_the_last_cell_remain_if_stopped_while_it_is_solved(
 def test_bounds_that_are_good_enough_are_not_solved_again(tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("G7.5 G7.0")]})
     results = SolveResults()
-    Solver(seconds=1.0, results=results, prove=prover).solve(BOARD, G4, tables)
-    more = Solver(seconds=9.0, results=results, prove=prover)
+    Solver(seconds=1.0, results=results, prover=prover).solve(BOARD, G4, tables)
+    more = Solver(seconds=9.0, results=results, prover=prover)
     seen = []
 
     def enough(bounds: ScoreInterval) -> bool:
@@ -132,7 +132,8 @@ def test_decided_positions_are_continued_where_they_are_open(
         return SolveProof(found, Stop.DECIDED if is_decided else Stop.TIME)
 
     def solve(seconds: float, suffice: bool, until_decided: bool = True) -> Solver:
-        solver = Solver(seconds=seconds, results=results, prove=prove, until_decided=until_decided)
+        prover = StubProver(prove)
+        solver = Solver(seconds=seconds, results=results, prover=prover, until_decided=until_decided)
         solver.solve(BOARD, G4, tables, lambda _: suffice)
         return solver
 
@@ -155,7 +156,7 @@ def test_only_more_time_memory_or_tables_lead_to_another_attempt(tmp_path: Path,
     results = SolveResults()
 
     def solve(seconds: float, memory: int) -> ProvedBounds | None:
-        return Solver(seconds=seconds, memory=memory, results=results, prove=prover).solve(BOARD, G4, tables)
+        return Solver(seconds=seconds, memory=memory, results=results, prover=prover).solve(BOARD, G4, tables)
 
     assert solve(10.0, 4 << 30) == proved("-G4.5 G2.0")
     assert solve(10.0, 4 << 30) == solve(9.0, 1 << 30) == proved("-G4.5 G2.0")
@@ -172,7 +173,9 @@ def test_only_more_time_memory_or_tables_lead_to_another_attempt(tmp_path: Path,
     ]
 
 
-def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> None:
+def test_the_total_time_ends_it(
+    tables: Tablebase, clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Positions get the remaining time; without any, earlier results are returned."""
     budgets: list[float] = []
 
@@ -187,9 +190,11 @@ def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> No
         assert (board, given) == (BOARD, tables)
         clock.now += 1000.0  # compiling does not count
 
+    prover = StubProver(prove)
+    monkeypatch.setattr(prover, "prepare", prepare)
     results = SolveResults()
     results.add(StateName.of(chess.Board(WALL), G4), proved("-G5.0 G1.0"), Effort(1.0, 1, 0))
-    solver = Solver(seconds=60.0, total_time=150.0, results=results, prove=prove, before_attempt=prepare)
+    solver = Solver(seconds=60.0, total_time=150.0, results=results, prover=prover)
     found = []
     for rank in range(2, 7):
         clock.now += 1000.0  # other work does not count
@@ -200,14 +205,14 @@ def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> No
     course = solver.counts
     assert (course.asked, course.solved, course.out_of_time, course.seconds) == (6, 3, 3, 150.0)
     # The third one has had only half the time, so the next run tries it again, but not the others.
-    again = Solver(seconds=60.0, results=results, prove=prove)
+    again = Solver(seconds=60.0, results=results, prover=prover)
     for rank in range(2, 5):
         again.solve(BOARD, GScore(rank, True), tables)
     assert budgets[3:] == [60.0]
 
 
 def test_what_cannot_be_solved_is_refused_each_time(tables: Tablebase) -> None:
-    solver = Solver(prove=Prover({}))
+    solver = Solver(prover=Prover({}))
     for _ in range(2):
         with pytest.raises(UsageError, match="castling rights"):
             solver.solve(chess.Board(CASTLING), GScore("G2.0"), tables)
@@ -216,14 +221,14 @@ def test_what_cannot_be_solved_is_refused_each_time(tables: Tablebase) -> None:
 
 def test_results_before_an_interruption_are_kept(tables: Tablebase) -> None:
     """They count as an attempt of the time that it took; the interruption is raised or passed on."""
-    results, told = SolveResults(), list[KeyboardInterrupt]()
+    results, told, stub = SolveResults(), list[KeyboardInterrupt](), StubProver(interrupted)
     with pytest.raises(KeyboardInterrupt):
-        Solver(results=results, prove=interrupted).solve(BOARD, G4, tables)
+        Solver(results=results, prover=stub).solve(BOARD, G4, tables)
     assert results.get(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
-    assert Solver(interrupt=told.append, prove=interrupted).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
+    assert Solver(interrupt=told.append, prover=stub).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
     assert len(told) == 1
     prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
-    assert Solver(results=results, prove=prover).solve(BOARD, G4, tables) == proved("G4.0 G4.0")
+    assert Solver(results=results, prover=prover).solve(BOARD, G4, tables) == proved("G4.0 G4.0")
 
 
 def test_progress(tables: Tablebase) -> None:
@@ -236,7 +241,7 @@ def test_progress(tables: Tablebase) -> None:
             seconds=seconds,
             results=results,
             progress=lambda stage: told.append(f"{stage.lower} {stage.upper}, {stage.cells}"),
-            prove=prover,
+            prover=prover,
         ).solve(BOARD, G4, tables)
     assert told == ["-G0.0 G0.0, 0", "-G4.5 G2.0, 1", "-G4.5 G2.0, 0", "-G9.0 G3.0, 1"]
 
@@ -258,13 +263,13 @@ def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase
 
     results = SolveResults()
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"), (WALL, "G1.0"))
-    solver = Solver(seconds=None, results=results, prove=prove)
+    solver = Solver(seconds=None, results=results, prover=StubProver(prove))
     done = [job.board.fen() for job in solver.work_on(jobs)]
     assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 240.0), (WALL, 240.0), (LOCKED, 960.0)]
     assert done == [WALL, LOCKED]
     assert [solver.result_of(job) for job in jobs[:2]] == [proved("-G9.0 G9.5"), proved("G5.0 G5.0")]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.NOTHING_LEFT, None, Stop.NOTHING_LEFT]
-    again = Solver(seconds=None, results=results, prove=Prover({}))
+    again = Solver(seconds=None, results=results, prover=Prover({}))
     assert [job.board.fen() for job in again.work_on(jobs)] == [WALL, LOCKED]
 
 
@@ -279,12 +284,13 @@ def test_the_time_of_all_is_used(tables: Tablebase, clock: SimpleNamespace) -> N
 
     results = SolveResults()
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
-    solver = Solver(seconds=None, total_time=200.0, results=results, prove=prove)
+    solver = Solver(seconds=None, total_time=200.0, results=results, prover=StubProver(prove))
     assert [job.board.fen() for job in solver.work_on(jobs)] == [WALL, LOCKED]
     assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 80.0)]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.TIME, Stop.TIME]
     asked.clear()
-    assert len(list(Solver(seconds=None, total_time=300.0, results=results, prove=prove).work_on(jobs))) == 2
+    again = Solver(seconds=None, total_time=300.0, results=results, prover=solver.prover)
+    assert len(list(again.work_on(jobs))) == 2
     assert asked == [(LOCKED, 240.0), (WALL, 60.0)]
 
 
@@ -292,11 +298,11 @@ def test_positions_that_need_no_work_come_at_once(tables: Tablebase) -> None:
     """Positions that cannot be solved do not stop the others. Bounds may be good enough for one job only."""
     prover = Prover({LOCKED: [proved("G4.0 G4.0")], WALL: [proved("-G3.5 G9.0"), proved("-G3.5 -G3.5")]})
     results = SolveResults()
-    list(Solver(seconds=1.0, results=results, prove=prover).work_on(jobs_of(tables, (WALL, "G1.0"))))
+    list(Solver(seconds=1.0, results=results, prover=prover).work_on(jobs_of(tables, (WALL, "G1.0"))))
     prover.asked.clear()
     jobs = jobs_of(tables, (CASTLING, "G2.0"), (LOCKED, "G4.0"), (WALL, "G1.0"))
     enough = Job(jobs[2].board, jobs[2].accrued, tables, lambda _: True)
-    solver = Solver(results=results, prove=prover)
+    solver = Solver(results=results, prover=prover)
     done = [job.board.fen() for job in solver.work_on([*jobs[:2], enough])]
     assert done[0] == WALL
     assert set(done[1:]) == {LOCKED, CASTLING}
@@ -310,7 +316,7 @@ def test_positions_that_need_no_work_come_at_once(tables: Tablebase) -> None:
 def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
     """All positions are yielded: the current one with its proved bounds, the others without any."""
     told = list[KeyboardInterrupt]()
-    solver = Solver(interrupt=told.append, prove=interrupted)
+    solver = Solver(interrupt=told.append, prover=StubProver(interrupted))
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
     assert [job.state for job in solver.work_on(jobs)] == [job.state for job in jobs]
     assert [solver.result_of(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
@@ -348,7 +354,7 @@ def test_cells_are_solved_once_for_all_positions(own: Path, monkeypatch: pytest.
         given = ("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40", "G2.0"), ("8/5k2/8/p7/P7/4K3/8/8 b - - 3 40", "G4.5")
         jobs = jobs_of(tables, *given)
         prover = CellProver()
-        solver = Solver(seconds=600.0, prove=prover, is_solved=prover.is_solved)
+        solver = Solver(seconds=600.0, prover=prover)
         assert len(list(solver.work_on(jobs))) == 2
         assert len(solved) == len(set(solved)) > 0
         assert all(map(prover.is_solved, solved))
@@ -365,5 +371,5 @@ def test_kernels_are_compiled_before_the_time_runs(own: Path, monkeypatch: pytes
     rights = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     with Tablebase(own) as tables:
         for fen, count in ((rights.replace("K -", "- -"), 0), (rights, 1), (CASTLING, 1), (LOCKED, 2)):
-            CellProver().compile_kernels_for(chess.Board(fen), tables)
+            CellProver().prepare(chess.Board(fen), tables)
             assert len(compiled) == count, fen

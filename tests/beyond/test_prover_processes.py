@@ -9,7 +9,6 @@ import pytest
 
 from tbgen.beyond.budget import Stop
 from tbgen.beyond.jobs import Job, Solver
-from tbgen.beyond.prover_processes import ProverProcesses
 from tbgen.board.score import GScore
 from tbgen.errors import TbgenError
 from tbgen.probe.tablebase import Tablebase
@@ -36,15 +35,14 @@ def test_answers_are_those_of_one_process(own: Path) -> None:
             child.kill()
             killed.append(child)
 
-    processes = ProverProcesses(2)
     with Tablebase(own) as tables:
         jobs = jobs_of(tables, *FENS)
-        first = Solver(seconds=600.0, progress=kill, processes=processes)
+        first = Solver(seconds=600.0, progress=kill, side_by_side=2)
         assert len(list(first.work_on(jobs))) == 2
         with pytest.raises(TbgenError, match="was killed"):
             list(map(first.result_of, jobs))
         alone = Solver(seconds=600.0)
-        together = Solver(seconds=600.0, processes=processes)
+        together = Solver(seconds=600.0, side_by_side=2)
         for solver in (alone, together):
             assert len(list(solver.work_on(jobs))) == 2
         assert [together.result_of(job) for job in jobs] == [alone.result_of(job) for job in jobs]
@@ -62,7 +60,7 @@ def test_they_stop(stop: Stop, own: Path) -> None:
 
     with Tablebase(own) as tables:
         jobs = jobs_of(tables, LOCKED, WALL)
-        solver = Solver(seconds=600.0, until_decided=is_decided, progress=show, processes=ProverProcesses(2))
+        solver = Solver(seconds=600.0, until_decided=is_decided, progress=show, side_by_side=2)
         assert len(list(solver.work_on(jobs))) == 2
         assert [solver.stopped_by(job) for job in jobs] == [stop] * 2
         assert len(solver.unfinished) == (0 if is_decided else 2)

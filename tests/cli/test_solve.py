@@ -15,9 +15,10 @@ from tbgen.beyond import solver
 from tbgen.beyond.budget import Budget, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.gaps import Gap, Narrowing, Need
+from tbgen.beyond.jobs import Solver
+from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.lines import Hold, PlanMove
-from tbgen.beyond.resources import Resources
 from tbgen.beyond.solution import Solution, SolvedMove
 from tbgen.beyond.statements import solution_document
 from tbgen.board.fen import parse_fen
@@ -258,20 +259,20 @@ def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_options_set(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options reach the solver of one position, and the resources of many positions."""
+    """Options reach the solver of one position, and that of many positions."""
     given: list[dict[str, Any]] = []
-    made: list[Resources] = []
+    made: list[Solver] = []
 
     def solve(*_: object, **options: Any) -> Solution:
         given.append(options)
         return GIVEN
 
-    def make_solver(resources: Resources, *_: object) -> Never:
-        made.append(resources)
+    def work_on(solver: Solver, *_: object) -> Never:
+        made.append(solver)
         raise UsageError("nothing is solved")
 
     monkeypatch.setattr(solver, "solve", solve)
-    monkeypatch.setattr(Resources, "make_solver", make_solver)
+    monkeypatch.setattr(Solver, "work_on", work_on)
     answer(capsys, "solve", LOCKED)
     words = ["--time", "5m", "--memory", "680M", "--threads", "3", "--dir", "x"]
     words += ["--cells", str(tmp_path), "--syzygy", str(DATA / "syzygy")]
@@ -287,9 +288,10 @@ def test_what_options_set(capsys: Capture, tmp_path: Path, monkeypatch: pytest.M
     assert [each["kept"] is not None for each in given] == [False, True, False]
     assert [each["sources"].file_count for each in given] == [0, 5, 0]
     failure(capsys, 2, "solve", LOCKED, WALL, "--total", "9h", "--jobs", "7", *words)
-    (resources,) = made
-    assert resources == Resources(300.0, 32400.0, 680 << 20, 3, 7, tmp_path, resources.sources)
-    assert None not in [*vars(resources).values(), *vars(resources.sources).values()]
+    (many,) = made
+    assert (many.seconds, many.total_time, many.memory, many.threads) == (300.0, 32400.0, 680 << 20, 3)
+    assert (many.side_by_side, many.prover.file_count) == (7, 5)
+    assert many.prover.arguments[::2] == (tmp_path, DEFAULT_BYTES)
 
 
 def test_an_interruption(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

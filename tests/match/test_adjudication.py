@@ -25,6 +25,7 @@ from tbgen.match.adjudication import DrawRule, Evaluations, Judge, ResignRule, S
 from tbgen.progress import SolveStage
 from tests.match.engines import words
 from tests.support.matches import NODES, games_of, last_words, played, tagged
+from tests.support.solving import StubProver
 
 BEFORE = "8/8/6k1/8/4K3/8/p7/1B6 w - - 0 1"
 CAPTURE = "b1a2"
@@ -185,7 +186,7 @@ def test_positions_without_a_table_are_solved(tmp_path: Path) -> None:
     ):
         proof = SolveProof(ProvedBounds(ScoreInterval.parse(bounds), None))
         with tbgen.Tablebase(tmp_path) as tables:
-            judge = Judge(tables, Solver(prove=lambda *_, proof=proof, **__: proof))
+            judge = Judge(tables, Solver(prover=StubProver(lambda *_, proof=proof: proof)))
             outcome, ending = asyncio.run(judge.outcome_of_stopped_game(arbiter, Ending(None, None, "End")))
             assert asyncio.run(judge.outcome_by_tables(arbiter.board, arbiter)) is None
         assert (outcome.basis, ending.text) == (basis, text)
@@ -213,5 +214,5 @@ def test_an_interruption_stops_the_solver(tmp_path: Path) -> None:
         return judging.cancelled()
 
     with tbgen.Tablebase(tmp_path) as tables:
-        assert asyncio.run(interrupted(Judge(tables, Solver(prove=prove))))
+        assert asyncio.run(interrupted(Judge(tables, Solver(prover=StubProver(prove)))))
     assert ended.is_set()

@@ -1,11 +1,12 @@
 """A substitute for solving cells: it returns prepared answers and records requests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.beyond.provers import SolveProof
+from tbgen.beyond.provers import CellProver, SolveProof
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ProvedBounds, ScoreInterval
@@ -34,21 +35,40 @@ def proved(text: str, depth: int | None = None) -> ProvedBounds:
     return ProvedBounds(ScoreInterval.parse(text), depth)
 
 
-class Prover:
+class StubProver(CellProver):
+    """A prover that needs no kernels.
+
+    :param prove: proves instead of its method.
+    """
+
+    def __init__(self, prove: Callable[..., SolveProof]) -> None:
+        super().__init__()
+        self._prove = prove
+
+    def prepare(self, board: chess.Board, tables: Tablebase) -> None:
+        """Compile nothing."""
+
+    def prove(self, *given: Any) -> SolveProof:
+        """Answer."""
+        return self._prove(*given)
+
+
+class Prover(StubProver):
     """Proves what it is told to, attempt after attempt, the last one ever after.
 
     :param answers: by the first field of the FEN; what is not there is refused.
     """
 
     def __init__(self, answers: Mapping[str, Sequence[ProvedBounds]]) -> None:
+        super().__init__(self._answer)
         self._answers = {fen.split()[0]: list(found) for fen, found in answers.items()}
         self.asked: list[tuple[str, str]] = []
         self.budgets: list[Budget] = []
 
-    def __call__(
+    def _answer(
         self, board: chess.Board, accrued: GScore, tables: Tablebase, budget: Budget, progress: SolveProgress
     ) -> SolveProof:
-        """Answer: more time would tell more."""
+        """More time would tell more."""
         self.asked.append((board.board_fen(), str(accrued)))
         self.budgets.append(budget)
         if board.board_fen() not in self._answers:

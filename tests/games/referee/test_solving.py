@@ -37,7 +37,7 @@ def judged(
     return adjudicate(
         Arbiter.of(parse_fen(fen), settings),
         tables,
-        solver=Solver(prove=prover),
+        solver=Solver(prover=prover),
         require_tables=require_tables,
         require_proof=require_proof,
     )
@@ -105,7 +105,7 @@ def test_positions_that_cannot_be_solved(tablebase: Tablebase) -> None:
 def test_games_with_a_proved_result_are_not_solved(tablebase: Tablebase) -> None:
     """Results may be proved by tables, on the board, or off it."""
     prover = Prover({})
-    solver = Solver(prove=prover)
+    solver = Solver(prover=prover)
     resigned = Ending(Basis.RESIGNATION, True, "Black resigns")
     assert adjudicate(BISHOP, tablebase, solver=solver).basis is Basis.TABLEBASE
     assert adjudicate("R6k/8/6K1/8/8/8/8/8 b - - 5 9 G3.0", tablebase, solver=solver).basis is Basis.MATE
@@ -131,7 +131,7 @@ def test_bounds_that_prove_the_points_are_a_proof(tablebase: Tablebase) -> None:
         with pytest.raises(MissingTableError, match="tbgen build KRvK"):
             judged(tablebase, "G5.0 G3.0", ROOK, require_proof=proof, require_tables=not proof)
     assert not judged(tablebase, "-G4.5 G2.0", require_tables=True).proven
-    late = Solver(total_time=0.0, prove=Prover({}))
+    late = Solver(total_time=0.0, prover=Prover({}))
     assert said(adjudicate(LOCKED, tablebase, solver=late)) == ("-G8.5", "played", None, False)
     with pytest.raises(UnprovenError, match="solving has proved nothing about it"):
         adjudicate(LOCKED, tablebase, solver=late, require_proof=True)

@@ -94,7 +94,7 @@ def test_solutions_and_files_are_combined(syzygy: Syzygy, no_tables: Tablebase) 
     """Stored results may have been found without files."""
 
     def judged(proved: str, accrued: str) -> Outcome:
-        solver = Solver(prove=Prover({DRAWN: [ProvedBounds(ScoreInterval.parse(proved))]}))
+        solver = Solver(prover=Prover({DRAWN: [ProvedBounds(ScoreInterval.parse(proved))]}))
         return adjudicate(arbiter(DRAWN + accrued), no_tables, syzygy=syzygy, solver=solver)
 
     for proved, value, basis, bounds in (

@@ -44,7 +44,7 @@ def solving(
     return Adjudicator(
         GameOptions(R, scheme=scheme),
         "there/are/none",
-        solver=Solver(prove=Prover(ANSWERS)),
+        solver=Solver(prover=Prover(ANSWERS)),
         trust_tags=trust_tags,
         require_proof=require_proof,
     )
@@ -86,7 +86,7 @@ def test_processes_change_nothing() -> None:
     expected, asked = b"", []
     for jobs in (1, 2, 3):
         prover = Prover(ANSWERS)
-        solver = Solver(prove=prover)
+        solver = Solver(prover=prover)
         found = joined(tagged(data, Adjudicator(GameOptions(R), "there/are/none", solver=solver), jobs))
         if jobs == 1:
             expected, asked = found, prover.asked
@@ -145,7 +145,7 @@ def test_trusted_tags() -> None:
     again = Adjudicator(
         GameOptions(R, scheme=Scheme.EXPONENTIAL),
         "there/are/none",
-        solver=Solver(prove=prover),
+        solver=Solver(prover=prover),
         trust_tags=True,
     )
     assert bases(again) == as_played
@@ -154,7 +154,7 @@ def test_trusted_tags() -> None:
 
 def test_a_disproved_score_is_not_tagged() -> None:
     """Tags with the nearest bound are read unchanged, also by commands without solving."""
-    adjudicator = Adjudicator(solver=Solver(prove=Prover({LOCKED: [proved("-G1.0 -G5.5")]})))
+    adjudicator = Adjudicator(solver=Solver(prover=Prover({LOCKED: [proved("-G1.0 -G5.5")]})))
     (once,) = tagged(stopped(LOCKED, "G21.5").encode(), adjudicator)
     (told,) = values(once.data)
     names = ("RMobilityResult", "Points", "RMobilityBasis", "RMobilityAccrued", "RMobilityBounds")
@@ -187,7 +187,7 @@ def test_invalid_bounds_are_ignored(bounds: str) -> None:
 
 def test_tables_come_first(reference_dir: Path) -> None:
     prover = Prover({})
-    adjudicator = Adjudicator(directory=reference_dir, solver=Solver(prove=prover))
+    adjudicator = Adjudicator(directory=reference_dir, solver=Solver(prover=prover))
     (game,) = tagged(f'[FEN "{BISHOP}"]\n\n*\n'.encode(), adjudicator)
     assert game.outcome is not None
     assert (str(game.outcome.value), game.outcome.basis) == ("G1.5", Basis.TABLEBASE)
