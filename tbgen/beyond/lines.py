@@ -80,25 +80,60 @@ class _LineMove(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LineMaker:
-    """Makes lines from the results of searches.
+class Hold:
+    """The score that a blocker guarantees, and the squares on which it does so.
 
-    :param searches: the search that proves the lower bound, and the search that proves the upper bound. They
-        share their knowledge.
+    Squares are numbers from 0 (a1) to 63 (h8).
+
+    :ivar holder: the side of the blocker.
+    :ivar value: the score that the holder is sure of.
+    :ivar blocker: the blocker's square in the initial position.
+    :ivar changer: the changer's square in the initial position.
+    :ivar squares: for each square of the changer, with the changer to move, the squares on which the blocker
+        guarantees the score. Only squares that play can reach are listed, the nearest first.
+    :ivar distances: for each square of the changer, the plies until the accrued score equals ``value``. The
+        changer is to move, and the blocker is on the first of its ``squares``. Squares for which no depth
+        is available are missing.
+    """
+
+    holder: chess.Color
+    value: GScore
+    blocker: chess.Square
+    changer: chess.Square
+    squares: dict[chess.Square, tuple[chess.Square, ...]]
+    distances: dict[chess.Square, int]
+
+
+class EndProof(NamedTuple):
+    """The proof of a lower or an upper bound.
+
+    :ivar search: the search that proves the bound, or else the search that proved the best earlier one.
+    :ivar forcing: the forcing moves that prove the bound; None if the search proves it.
+    :ivar holds: the holds that belong to the bound.
+    """
+
+    search: Search
+    forcing: ForcingProof | None = None
+    holds: tuple[Hold, ...] = ()
+
+
+@dataclass(frozen=True)
+class LineMaker:
+    """Makes lines from the proofs of bounds.
+
+    :param proofs: the proof of the lower bound, and that of the upper bound. Their searches share their
+        knowledge.
     :param accrued: the accrued score of the initial state.
-    :param proofs: the forcing moves that prove the lower bound, and those that prove the upper bound; None if
-        a search proves the bound.
     :param exact: whether the searches prove the value.
     """
 
-    searches: Sequence[Search]
+    proofs: Sequence[EndProof]
     accrued: Code
-    proofs: Sequence[ForcingProof | None] = (None, None)
-    exact: bool = False
+    exact: bool
 
     @property
     def _exits(self) -> ExitBounds:
-        return self.searches[LOWER].exits
+        return self.proofs[LOWER].search.exits
 
     def line(self, end: int) -> Line:
         """Return play that shows the lower or upper bound; best play if the searches prove the value."""
@@ -117,7 +152,7 @@ class LineMaker:
 
         :param find_depths: whether to solve cells again that lack depths.
         """
-        if (proof := self.proofs[end]) is not None:
+        if (proof := self.proofs[end].forcing) is not None:
             return self._forcing_line(self.accrued, proof)
         black, white = (UPPER, LOWER) if self.exact else (end, end)
         return self._line_from_searches(black, white, find_depths)
@@ -129,12 +164,12 @@ class LineMaker:
         :param white_end: ``LOWER`` or ``UPPER``: the bounds by which White chooses.
         """
         ends = (black_end, white_end)
-        states = {end: CellState(self.searches[end].state.position, self.accrued) for end in ends}
+        states = {end: CellState(self.proofs[end].search.state.position, self.accrued) for end in ends}
         seen: set[tuple[str, Code]] = set()
         while True:
             if find_depths:
                 for end, state in states.items():
-                    self.searches[end].find_depths(state.position)
+                    self.proofs[end].search.find_depths(state.position)
             board = states[white_end].position.board
             accrued = states[white_end].accrued
             goal = self._goal(states[white_end], white_end)
@@ -162,7 +197,7 @@ class LineMaker:
 
     def _forcing_line(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by forcing moves, with the continuation in tables."""
-        board = self.searches[LOWER].state.position.board.copy(stack=False)
+        board = self.proofs[LOWER].search.state.position.board.copy(stack=False)
         score = signed_of(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
@@ -215,7 +250,7 @@ class LineMaker:
         if position.board.has_legal_en_passant():
             goal = self._best_move(state, end).goal
             return _LineGoal(goal.value, 0 if goal.value == accrued else min(goal.depth + 1, _UNKNOWN_DEPTH))
-        value, depths = self.searches[end].probe(state)
+        value, depths = self.proofs[end].search.probe(state)
         combined = value.intersection(self._exits.bounds_for_any_accrued(position))
         if combined[end] != value[end]:
             return _LineGoal(combined[end], _UNKNOWN_DEPTH)
@@ -233,31 +268,6 @@ def _uci_for_mover(move: chess.Move, white: bool) -> str:
         return move.uci()
     origin, target = map(chess.square_mirror, (move.from_square, move.to_square))
     return chess.Move(origin, target, move.promotion).uci()
-
-
-@dataclass(frozen=True)
-class Hold:
-    """The score that a blocker guarantees, and the squares on which it does so.
-
-    Squares are numbers from 0 (a1) to 63 (h8).
-
-    :ivar holder: the side of the blocker.
-    :ivar value: the score that the holder is sure of.
-    :ivar blocker: the blocker's square in the initial position.
-    :ivar changer: the changer's square in the initial position.
-    :ivar squares: for each square of the changer, with the changer to move, the squares on which the blocker
-        guarantees the score. Only squares that play can reach are listed, the nearest first.
-    :ivar distances: for each square of the changer, the plies until the accrued score equals ``value``. The
-        changer is to move, and the blocker is on the first of its ``squares``. Squares for which no depth
-        is available are missing.
-    """
-
-    holder: chess.Color
-    value: GScore
-    blocker: chess.Square
-    changer: chess.Square
-    squares: dict[chess.Square, tuple[chess.Square, ...]]
-    distances: dict[chess.Square, int]
 
 
 def find_holds(search: Search) -> tuple[Hold, ...]:

@@ -63,7 +63,7 @@ class Effort(NamedTuple):
         return all(mine >= its for mine, its in zip(self, other, strict=True))
 
 
-class _Attempt(Document):
+class _AttemptLine(Document):
     """An attempt to solve a state, as it is encoded in a line of the file."""
 
     position: str
@@ -154,7 +154,7 @@ class SolveResults:
             "seconds": effort.seconds if math.isfinite(effort.seconds) else None,
             "stopped_by": stopped_by or UNSET,
         }
-        self._write(_Attempt.of(state, proved, proved.bounds, effort, **stored).line)
+        self._write(_AttemptLine.of(state, proved, proved.bounds, effort, **stored).line)
 
     def restore(
         self, state: StateName, proved: ProvedBounds, effort: Effort, stopped_by: Stop | None
@@ -226,7 +226,7 @@ def _read_results(path: Path, file: FileIO, results: SolveResults, option: str) 
     complete_bytes = data.rfind(b"\n") + 1
     for line_number, line in enumerate(data[len(_HEADER_LINE) : complete_bytes].splitlines(), 2):
         try:
-            result = _Attempt.parse(line).result
+            result = _AttemptLine.parse(line).result
         except ValueError:
             raise UsageError(
                 f"{quote(str(path))}, line {line_number}: this is not a result of solving; "

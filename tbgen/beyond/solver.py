@@ -1,37 +1,29 @@
 """Solving one state: from a position and an accrued score to its value or a proved interval."""
 
-import logging
 import math
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Final
 
 import chess
 
-from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
+from tbgen.beyond.attempt import Attempt
+from tbgen.beyond.budget import Budget, SolvingInterruptedError
 from tbgen.beyond.extra_sources import ExtraSources
-from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_MAX_POSITIONS, ForcingSearches
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.ledger import ForwardProof
-from tbgen.beyond.search import Search
-from tbgen.beyond.solution import BoundsCollector, Solution, SolvedMove, scores
+from tbgen.beyond.solution import Solution, SolvedMove
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.structures import MobileChoice, mobile_sets_to_try
+from tbgen.beyond.structures import MobileChoice
 from tbgen.beyond.table_source import Tables, require_r_mobility
 from tbgen.board.material import MAX_MEN
-from tbgen.board.rules import Fresh, position_score, validate
-from tbgen.board.score import MAX_CODED_RANK, GScore, rank_of
-from tbgen.board.scoring import ScoreInterval
+from tbgen.board.rules import Fresh, validate
+from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.cells import cell_warmup
-from tbgen.cells.bounds import WORST, UnstorableCellError
-from tbgen.cells.cell import Cell, CellPosition, CellState, mobile_squares
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
-from tbgen.cells.interval import Interval
 from tbgen.errors import (
     MissingLayerError,
     MissingTableError,
@@ -45,16 +37,11 @@ from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess_position
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
+from tbgen.progress import SolveProgress, ignore_solve_progress
 from tbgen.text import duration, size_text
 
-_FORCING_TIME_SHARE: Final = 1 / 2
-"""Share of the time that forcing moves may use before any cell is solved."""
-_FORCING_MEMORY_DIVISOR: Final = 8
-"""The memory for forcing moves is at most the memory of the budget divided by this number."""
 _UNPACKED_CELLS_DIVISOR: Final = 4
 """The memory for open (unpacked) cells is at most the memory of the budget divided by this number."""
-_logger = logging.getLogger(__name__)
 
 
 def solve(
@@ -136,7 +123,13 @@ def solve(
                 opened, budget, kept=None if verify else kept, extra=sources or ExtraSources(syzygy)
             )
         try:
-            return _solve_with_cells(known, board, stated_score, budget, mobile, verify, line, progress)
+            score = accrued_in_r_mobility(board, stated_score)
+            attempt = Attempt(known, board, score, budget, mobile, verify, progress)
+            attempt.run()
+            solution = attempt.solution(line)
+            if attempt.interrupt is not None:
+                raise SolvingInterruptedError(solution, attempt.interrupt)
+            return solution
         finally:
             known.cells.wait_for_packing()
             if not more_to_solve:
@@ -179,64 +172,6 @@ def _solution_from_tables(
     if line:
         with suppress(MissingLayerError):
             return replace(solution, line=tuple(tables.line(board, stated_score)))
-    return solution
-
-
-def _solve_with_cells(
-    exit_bounds: ExitBounds,
-    board: chess.Board,
-    stated_score: GScore | Fresh | None,
-    budget: Budget,
-    mobile: MobileChoice,
-    verify: bool,
-    line: bool,
-    progress: SolveProgress,
-) -> Solution:
-    score = accrued_in_r_mobility(board, stated_score)
-    sets, all_fit = mobile_sets_to_try(board, budget.memory, mobile)
-    if rank_of(score) > MAX_CODED_RANK:
-        raise UnstorableCellError(Cell.of_board(board, sets[0]))
-    cell_warmup.ensure_compiled()
-    collection = BoundsCollector(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
-    meter = Meter(budget)
-    prover = None
-    if verify:
-        from tbgen.beyond.proof import Prover  # imports the package verify, which nothing else here needs
-        from tbgen.verify.proof import ensure_compiled
-
-        ensure_compiled(_logger.warning)
-        prover = Prover(exit_bounds, meter)
-
-    def report(bounds: Interval, cells: int, cells_left: int | None = None, eta: float | None = None) -> None:
-        proved = ScoreInterval(*scores(collection.best.bounds.intersection(bounds)))
-        meter.record_bounds(proved)
-        progress(SolveStage(*proved, collection.solve_count + cells, cells_left, eta))
-
-    searches = None
-    report_turn = partial(report, WORST, 0)
-    if mobile in (None, "auto") and position_score(board).rank > 1:
-        # If all men are mobile, cells usually prove the same bounds as forcing moves, and depths as well.
-        # Otherwise cells may prove little.
-        all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
-        free_bytes = budget.memory - memory_needed(64 ** max(map(len, sets)))
-        memory = min(budget.memory // _FORCING_MEMORY_DIVISOR, free_bytes // 2)
-        arguments = board, score, exit_bounds.tables.fresh_value, meter, memory
-        searches = ForcingSearches(*arguments, checks_only=all_mobile)
-        limit = QUICK_MAX_POSITIONS if all_mobile else MAX_POSITIONS
-        collection.run_forcing(searches, report_turn, prover, limit, _FORCING_TIME_SHARE, add=not all_mobile)
-    for squares in sets:
-        root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        collection.run_search(Search(exit_bounds, CellState(root, collection.accrued), meter, report, prover))
-        if collection.best.bounds.exact or collection.interrupt is not None:
-            break
-    if searches is not None:
-        collection.run_forcing(searches, report_turn, prover)
-    collection.finish(searches)
-    solution = collection.solution(line)
-    if prover is not None:
-        solution = replace(solution, proof=prover.proof)
-    if collection.interrupt is not None:
-        raise SolvingInterruptedError(solution, collection.interrupt)
     return solution
 
 

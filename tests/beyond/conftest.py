@@ -28,8 +28,8 @@ def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Meter, "record_mate_search", lambda *_: None)
     for name, few, full in (
         ("tbgen.beyond.search._MAX_STATES", 300, 2_400),
-        ("tbgen.beyond.solver.MAX_POSITIONS", 1_000, 32_000),
-        ("tbgen.beyond.solver.QUICK_MAX_POSITIONS", 100, 1_000),
+        ("tbgen.beyond.attempt.MAX_POSITIONS", 1_000, 32_000),
+        ("tbgen.beyond.attempt.QUICK_MAX_POSITIONS", 100, 1_000),
         ("tbgen.beyond.gaps._MAX_EXAMINED_STATES", 20, 200),
     ):
         monkeypatch.setattr(name, sample(few, full))

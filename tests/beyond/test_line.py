@@ -10,7 +10,7 @@ import pytest
 import tbgen
 from tbgen.beyond.budget import Meter
 from tbgen.beyond.knowledge import ExitBounds
-from tbgen.beyond.lines import Line, LineMaker
+from tbgen.beyond.lines import EndProof, Line, LineMaker
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
@@ -112,7 +112,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
         search.run()
         answer = search.probe(CellState.fresh(root))
         assert answer.depths is not None
-        lines = LineMaker([search] * 2, root.position_score)
+        lines = LineMaker([EndProof(search)] * 2, root.position_score, exact=False)
         for end in ENDS:
             line = lines.line(end)
             played(board, None, line)

@@ -5,7 +5,7 @@ from itertools import cycle
 
 import chess
 
-from tbgen.beyond import solution
+from tbgen.beyond import attempt
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.play import Play, PlayFollower, followed_moves
 from tbgen.beyond.state_bounds import States
@@ -52,7 +52,7 @@ def test_solved_moves_are_in_the_order_of_those_of_tables() -> None:
     """Who loses a score prefers the longest way, whoever moves."""
     for white, worse in ((True, 250), (False, 5)):
         answers = [answer(worse, worse, depth, depth) for depth in (3, 8)]
-        quick, slow = (solution._move_sort_key((KING_MOVE, each), white, Code(128)) for each in answers)
+        quick, slow = (attempt._move_sort_key((KING_MOVE, each), white, Code(128)) for each in answers)
         assert slow < quick
 
 
