@@ -256,6 +256,7 @@ class Attempt:
             mobile=(lower, upper),
             forcing=(self._proofs[LOWER].forcing is not None, self._proofs[UPPER].forcing is not None),
             holds=(*self._proofs[LOWER].holds, *self._proofs[UPPER].holds),
+            fen=board.fen(),
         )
         if not exact and not self._is_over:
             self._allow_layers(_GAP_LAYER_SLOTS)
