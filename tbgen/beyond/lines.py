@@ -138,7 +138,21 @@ class LineMaker:
     def line(self, end: int) -> Line:
         """Return play that shows the lower or upper bound; best play if the searches prove the value."""
         line = list(self._play(end, find_depths=True))
+        if self.exact:
+            line = self._without_repetition(line)
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
+
+    def _without_repetition(self, line: list[PlanMove]) -> list[PlanMove]:
+        """Return best play up to its last capture or pawn move if it repeats a position before it reaches the
+        value. No depths are known after this move, so the moves after it only keep the value."""
+        root = CellState(self.proofs[LOWER].search.state.position, self.accrued)
+        board = root.position.board.copy(stack=False)
+        kept = 0
+        for number, ply in enumerate(line, 1):
+            kept = number if board.is_zeroing(ply.move) else kept
+            board.push(ply.move)
+        reached = not line or line[-1].accrued.code == self._goal(root, LOWER).value
+        return line if reached or not board.is_repetition(2) else line[:kept]
 
     def plan(self, end: int) -> Plan:
         """Return the first moves of a bound's line, up to where a large layer would have to be made."""
