@@ -55,12 +55,7 @@ def test_a_game_keeps_variations_comments_and_glyphs(visit: Visit) -> None:
     Marks of mistakes stand with the values where a move has a glyph. Blanks before the end of a game do not
     slow the page down.
     """
-    page, steps, here = (
-        visit.page,
-        visit.page.locator("#played .step"),
-        visit.page.locator("#played [aria-current]"),
-    )
-    comment = page.locator("#comment")
+    page, steps = visit.page, visit.page.locator("#played .step")
     page.locator("#pgn").fill(ANNOTATED)
     page.get_by_role("button", name="Referee it").click()
     wanted = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
@@ -68,33 +63,25 @@ def test_a_game_keeps_variations_comments_and_glyphs(visit: Visit) -> None:
     expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
     outcome = page.locator("#outcome").inner_text()
     visit.settle()  # the moves are those of what is shown
-    page.locator("[data-uci=g5h5]").click()
-    expect(here).to_have_text("Kh5!?")  # the move of the game
-    expect(comment).to_have_text("To the edge: safest")
-    visit.press("ArrowDown", "ArrowRight", "ArrowDown")
-    expect(here).to_have_text("Bg6!⩲")
-    visit.press("ArrowUp", "ArrowLeft", "ArrowUp")
-    expect(here).to_have_text("Kh5!?")
-    visit.settle()  # the moves are those of what is shown
+    page.locator("[data-uci=g5h5]").click()  # the move of the game
+    visit.sees({"#played [aria-current]": "Kh5!?", "#comment": "To the edge: safest"})
+    visit.press("ArrowDown", "ArrowUp")
+    expect(page.locator("#played [aria-current]")).to_have_text("Kh5!?")
+    visit.settle()
     page.locator("[data-uci=e5f6]").click()
     expect(steps).to_have_text([*wanted[:7], "Kf6", wanted[7]])
-    expect(page.locator("#graph .here")).to_have_count(1)
     page.reload()
     expect(steps).to_have_text([*wanted[:7], "Kf6", wanted[7]])
-    visit.sees(
-        {"#game-label": "Ada – ?", "#played [aria-current]": "Kf6", "#comment": "", "#outcome": outcome}
-    )
+    visit.sees({"#played [aria-current]": "Kf6", "#comment": "", "#outcome": outcome, "#graph .here": 1})
     expect(page.locator("#fen")).to_have_value("8/8/5K2/5B1k/8/8/8/8 b - - 2 2")
     page.locator("#delete").click()
-    expect(here).to_have_text("Kh5!?")
-    page.reload()
+    expect(page.locator("#played [aria-current]")).to_have_text("Kh5!?")
     expect(steps).to_have_text(wanted)
     expect(page.locator("#played .said")).to_have_text(["Kh5!?", "Kf6", "Kf4?!"])
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit.click("#copy-pgn", "PGN copied", "#said")
-    copied, pasted = (
-        str(chess.pgn.read_game(io.StringIO(text))) for text in (page.evaluate(COPIED), ANNOTATED)
-    )
+    texts = page.evaluate(COPIED), ANNOTATED
+    copied, pasted = (str(chess.pgn.read_game(io.StringIO(text))) for text in texts)
     assert copied == pasted
 
 
@@ -108,8 +95,7 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
     expect(rows.nth(0)).to_have_text(re.compile(r"Ada – \?\s*\*\s*G1\.5 by the tables\s*2$"))
     expect(rows.nth(1)).to_contain_text("'Kh1' is not a legal move")
     expect(rows.nth(2)).to_contain_text("-G5.5 by the tables")
-    expect(page.locator("#games-rows .here")).to_contain_text("Ada")
-    expect(page.locator("#game-label")).to_have_text("Ada – ?")
+    visit.sees({"#games-rows .here": re.compile("Ada"), "#game-label": "Ada – ?"})
     rows.nth(2).get_by_role("button").click()
     expect(page.locator("#game-label")).to_have_text("Stockfish 15.1 depth 4 – GNU Chess 6.2.7 depth 5")
     expect(page.locator("#games-rows .here")).to_contain_text("Stockfish")
@@ -120,8 +106,7 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
     page.locator("#back").click()
     expect(page.locator("#problem")).to_contain_text("tbgen build K")
     page.locator("#played .step").last.click()
-    expect(page.locator("#value")).to_have_text("-G5.5")
-    expect(page.locator("#played [aria-current]")).to_have_text(re.compile(r"\?\?$"))
+    visit.sees({"#value": "-G5.5", "#played [aria-current]": re.compile(r"\?\?$")})
     assert not visit.too_wide()
     page.reload()
     expect(rows).to_have_count(3)
@@ -134,7 +119,6 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
         document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}))
     }"""
     page.evaluate(dropping, VARIED)
-    expect(page.locator("#game-label")).to_have_text("Ada – ?")
-    expect(page.locator("#games")).to_be_hidden()
+    visit.sees({"#game-label": "Ada – ?", "#games:visible": 0})
     page.evaluate(dropping, "x" * (3 << 20))
     expect(page.locator("#pgn-problem")).to_have_text("The PGN has 3.0 MiB: give at most 2 MiB at once.")
