@@ -173,56 +173,50 @@ def test_a_game_is_watched_to_its_end(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path, tables: Path) -> None:
-    """The page names the leader, the winner once a live file has the end, and how the last game ended.
-
-    No game is shown as in play. Without an event the page says so.
-    """
+    """The page names the winner, with a live file or without; then the event is continued."""
     pgn = tmp_path / "games.pgn"
     winner = {"#winner": "B wins: 1 to 0 points.", "#event": "A, B; round-robin, 1 game played."}
-    end: dict[str, str | int] = {"#banner": "-G0.0, 0.0000-1.0000: Black mates", "#finished tbody tr": 1}
+    end = {"#banner": "-G0.0, 0.0000-1.0000: Black mates"}
     with served(tables, live_file=pgn) as address:
         visit = Visit(browser, address, "live")
-        page = visit.page
+        page, status = visit.page, visit.page.locator("#status")
         expect(page.locator("#event")).to_contain_text("No event has begun: the PGN file has no")
         Path(shutil.copy(events.over, tmp_path / "other.pgn")).rename(pgn)
-        visit.sees(winner)
-        visit.sees(end)
-        expect(page.locator("#status")).to_contain_text("no readable live file beside it")
+        visit.sees(winner | end)
+        expect(status).to_contain_text("no readable live file beside it")
         Path(shutil.copy(live_path(events.over), tmp_path / "other.live")).rename(live_path(pgn))
-        expect(page.locator("#status")).to_contain_text("The event is over.")
+        expect(status).to_contain_text("The event is over.")
         page.add_init_script(SHIFTS)
         page.reload()
-        visit.sees(winner)
-        visit.sees(end)
+        visit.sees({**end, "#winner": winner["#winner"]})
         visit.draw()
         assert page.evaluate("shiftSoFar()") < 0.01
-        for width, height, names in (
-            (390, 664, (".tagline", "#winner", "#board")),
-            (667, 375, ("#board", "#banner")),
-        ):
-            page.set_viewport_size({"width": width, "height": height})
-            if width > height:
-                page.locator("#stage").evaluate("each => each.scrollIntoView()")
-            for name in names:
-                expect(page.locator(name)).to_be_in_viewport(ratio=1)
-            assert not visit.too_wide()
-        page.set_viewport_size({"width": 1440, "height": 900})
-        assert page.locator("#standings .wide").evaluate("each => each.scrollWidth <= each.clientWidth")
-        page.set_viewport_size({"width": 390, "height": 844})
-        moves = page.locator("#played")
-        moves.evaluate(
-            "each => { Object.assign(each.style, {height: '4px', minHeight: '0'}); each.scrollTop = 1000 }"
-        )
-        assert moves.evaluate("each => each.scrollTop") > 0
-        page.get_by_role("button", name="Replay game 1.1.1").click()
-        visit.sees({"#mobility": "White has 20 legal moves: -G20.5", "#played .step": 4})
-        assert moves.evaluate("each => each.scrollTop") == 0
-        page.locator("#last").click()
-        visit.sees(end)
-        expect(page.locator("#black-depth")).to_have_text(re.compile("^depth 3, "))
-        assert not visit.too_wide()
-        with LiveWriter(pgn, print) as writer:  # the finished event is continued
+        with LiveWriter(pgn, print) as writer:
             writer(replace(START, finished=1, size=pgn.stat().st_size, name="Autumn cup"))
             visit.sees({"#status": "", "#winner": "", "#finished tbody tr": 1})
         visit.audit()
+        visit.close()
+
+
+@pytest.mark.exhaustive
+def test_a_finished_event_fits_every_screen(browser: Browser, events: Events, tables: Path) -> None:
+    with served(tables, live_file=events.over) as address:
+        visit = Visit(browser, address, "live", viewport=PHONE)
+        page = visit.page
+        visit.sees({"#winner": "B wins: 1 to 0 points.", "#finished tbody tr": 1})
+        for each in (".tagline", "#winner", "#board"):
+            expect(page.locator(each)).to_be_in_viewport(ratio=1)
+        page.set_viewport_size({"width": 1440, "height": 900})
+        assert page.locator("#standings .wide").evaluate("each => each.scrollWidth <= each.clientWidth")
+        page.set_viewport_size({"width": 667, "height": 375})
+        page.locator("#stage").evaluate("each => each.scrollIntoView()")
+        for each in ("#board", "#banner"):
+            expect(page.locator(each)).to_be_in_viewport(ratio=1)
+        assert not visit.too_wide()
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.get_by_role("button", name="Replay game 1.1.1").click()
+        visit.sees({"#mobility": "White has 20 legal moves: -G20.5", "#banner:visible": 0})
+        page.locator("#last").click()
+        visit.sees({"#black-depth": re.compile("^depth 3, "), "#banner:visible": 1})
+        assert not visit.too_wide()
         visit.close()
