@@ -16,8 +16,6 @@ TODAY = """async () => {
     const {fresh} = await import("/page/api.js")
     return await fresh("r/puzzle", {day: new Date().toISOString().slice(0, 10)})
 }"""
-MEN = """Object.fromEntries([...document.querySelectorAll("#board [data-man]")]
-    .map(each => [each.dataset.square, each.dataset.man]))"""
 OF_A_DAY = """async day => {
     const {fresh} = await import("/page/api.js")
     return (await fresh("r/puzzle", {day})).fen.replaceAll(" ", "_")
@@ -49,7 +47,6 @@ def test_a_puzzle_is_solved(opened: Opener, tables: Path) -> None:
     visit = opened("puzzles")
     page, said = visit.page, visit.page.locator("#said")
     expect(page.locator("#task")).to_contain_text("Only one move leads there")
-    expect(page.locator("#board [data-man]").first).to_be_visible()
     puzzle = page.evaluate(TODAY)
     visit.audit()
     black = puzzle["fen"].split()[1] == "b"
@@ -75,15 +72,12 @@ def test_a_puzzle_is_solved(opened: Opener, tables: Path) -> None:
         expect(page.locator(".solution .step")).to_have_count(puzzle["depth"])
         visit.sees({"#board .marker-square": 2, "#solved": "1"})
         page.reload()
-        expect(page.locator("#solved")).to_have_text("1")
-        expect(page.locator("#task")).to_contain_text("Only one move")
+        visit.sees({"#solved": "1", "#task": re.compile("Only one move")})
     page.locator("#level").select_option("hard")  # the level takes effect at once
-    expect(page.locator("#name")).to_have_text("A puzzle, hard")
+    visit.sees({"#name": "A puzzle, hard"})
     page.goto(page.url.replace("level=hard", "level=medium"))
-    expect(page.locator("#name")).to_have_text("A puzzle, medium")
-    expect(page.locator("#level")).to_have_value("medium")
-    page.locator("#give-up").focus()
-    page.keyboard.press("Enter")
+    visit.sees({"#name": "A puzzle, medium", "#level option:checked": "medium"})
+    page.locator("#give-up").press("Enter")
     expect(said).to_have_text(re.compile(r"^It is .+\. Best play continues: 1\."))
     page.set_viewport_size(PHONE)
     expect(page.locator(".tagline")).to_be_in_viewport(ratio=1)
@@ -95,46 +89,42 @@ def test_a_puzzle_is_solved(opened: Opener, tables: Path) -> None:
 def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
     """A puzzle's address shows it again; on a phone, the solution can be stepped through."""
     visit = opened("puzzles", viewport=PHONE, has_touch=True)
-    page = visit.page
-    expect(page.locator("#name")).to_contain_text("Today's puzzle, ")
-    name, task, sent = page.locator("#name").inner_text(), page.locator("#task").inner_text(), page.url
+    page, name = visit.page, visit.page.locator("#name")
+    expect(name).to_contain_text("Today's puzzle, ")
+    shown, sent = {each: page.locator(each).inner_text() for each in ("#name", "#task")}, page.url
     assert "?fen=" in sent
     page.goto(re.sub(r"day=[\d-]+", "day=2001-01-01", sent))  # a day with another puzzle
-    expect(page.locator("#name")).to_contain_text("A puzzle, ")
+    expect(name).to_contain_text("A puzzle, ")
     assert "day=" not in page.url
     page.goto(f"{address}/puzzles?fen={page.evaluate(OF_A_DAY, '2001-01-01')}&day=2001-01-01")
-    expect(page.locator("#name")).to_contain_text("The puzzle of 2001-01-01, ")
+    expect(name).to_contain_text("The puzzle of 2001-01-01, ")
     page.goto(sent)
-    visit.sees({"#name": name, "#task": task})
+    visit.sees(shown)
     assert page.url == sent
-
-    def stands() -> None:
-        """Wait until the same men are on the page's board as on a board here."""
-        men = {chess.square_name(square): man.symbol() for square, man in board.piece_map().items()}
-        visit.until(lambda: page.evaluate(MEN) == men)
-
-    board = chess.Board(sent.partition("fen=")[2].partition("&")[0].replace("_", " "))
-    stands()
     page.locator("#give-up").tap()
-    made = page.locator(".solution [aria-current]")
-    board.push_san(made.inner_text())
-    stands()
+    board = chess.Board(sent.partition("fen=")[2].partition("&")[0].replace("_", " "))
+    move = board.parse_san(page.locator(".solution [aria-current]").inner_text())
+    start, end = (
+        f"#board [data-man][data-square={chess.square_name(square)}]"
+        for square in (move.from_square, move.to_square)
+    )
+    visit.sees({start: 0, end: 1})
     visit.press("ArrowLeft")
-    expect(page.locator("#board .arrow")).to_have_count(1)
-    move = board.pop()
-    stands()
+    visit.sees({start: 1, end: int(board.is_capture(move)), "#board .arrow": 1})
     page.locator(".solution .step").first.tap()
-    expect(page.locator("#board .arrow")).to_have_count(0)
-    board.push(move)
-    stands()
+    visit.sees({start: 0, end: 1, "#board .arrow": 0})
     visit.audit()
-    page.goto(f"{address}/puzzles?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1")
-    expect(page.locator("#problem")).to_contain_text("This position is not a puzzle: ")
-    expect(page.locator("#name")).to_have_text("No puzzle")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.everywhere
+def test_a_position_that_is_no_puzzle(opened: Opener) -> None:
+    visit = opened("puzzles?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1", viewport=PHONE, has_touch=True)
+    page = visit.page
+    visit.sees({"#problem": re.compile("^This position is not a puzzle: "), "#name": "No puzzle"})
     for each in ("#board", "#task", "#give-up", "#explore", "#play-on"):
         expect(page.locator(each)).to_be_hidden()
     visit.audit()
     page.locator("#another").tap()
-    expect(page.locator("#name")).to_contain_text("A puzzle, ")
-    expect(page.locator("#problem")).to_be_empty()
+    visit.sees({"#name": re.compile("^A puzzle, "), "#problem": ""})
     expect(page.locator("#board")).to_be_visible()
