@@ -1,6 +1,5 @@
 """Explanations for visitors who do not know the game, and the layout on a phone."""
 
-import json
 import random
 import re
 from pathlib import Path
@@ -14,16 +13,16 @@ from tbgen.probe.probe_document import points_document
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web import previews as wording
 from tests.support.browsing import PHONE, Visit
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
 KBK = "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 DRAWN = "getComputedStyle(each, '::after')"
 """Script that returns the style of an element's ::after."""
-LESSONS = """async () => {
-    const {LESSONS} = await import("/page/guide.js")
-    return JSON.stringify(LESSONS)
-}"""
+LESSON = r'name: "(.*?)", fen: "(.*?)", accrued: (?:null|"(.*?)"), goal: "(.*?)"'
+LESSONS = re.findall(LESSON, (ROOT / "tbgen" / "web" / "page" / "guide.js").read_text())
+"""Name, position, accrued score and move of each lesson."""
 SAID = """async answers => {
     const {pointsOf, pointsText, sentence} = await import("/page/score.js")
     return answers.map(each => {
@@ -33,48 +32,48 @@ SAID = """async answers => {
 }"""
 
 
-@pytest.mark.everywhere
-def test_the_guide_is_played_by_clicking(visit: Visit, tables: Path) -> None:
-    """A lesson's move is the only one that keeps the value, and nothing gives it away.
+def test_the_move_of_a_lesson_is_the_only_one_that_keeps_the_value(tables: Path) -> None:
+    """Where the earlier score stays whatever is played, it is the best without that score."""
+    with open_tablebase(tables) as known:
+        for name, fen, accrued, goal in LESSONS:
+            first, *others = known.moves(fen, accrued=accrued or None)
+            if name == "The first counts":
+                assert str(first.value) == accrued
+                first, *_ = known.moves(fen)
+                assert str(first.value) == "G1.0"
+                continue
+            assert first.uci == goal
+            assert all((move.value, move.depth) != (first.value, first.depth) for move in others)
+    assert all(move.value < first.value for move in others)  # nor do others reach such a score later
 
-    A wrong move is explained, without a table by the position score.
+
+@pytest.mark.everywhere
+def test_the_guide_is_played_by_clicking(visit: Visit) -> None:
+    """Nothing gives a lesson's move away, and a wrong move is explained, without a table too.
+
+    Rows of test_modules.py have the texts.
     """
     page, text = visit.page, visit.page.locator("#guide-text")
     page.set_viewport_size(PHONE)
-    lessons = json.loads(page.evaluate(LESSONS))
     page.locator("#guide-link").click()
-    with open_tablebase(tables) as known:
-        for number, lesson in enumerate(lessons, 1):
-            fen, goal = lesson["fen"], lesson["goal"]
-            expect(page.locator("#guide-label")).to_have_text(f"{number} of 5: {lesson['name']}")
-            first, *others = known.moves(fen, accrued=lesson["accrued"])
-            expect(page.locator("#count")).to_contain_text("legal moves")
-            expect(page.locator("#count")).to_be_in_viewport(ratio=1)
-            expect(page.locator("#walk")).to_be_hidden()  # it would cover the number
-            if lesson["name"] == "The first counts":  # the earlier score stays, whatever is played
-                assert str(first.value) == lesson["accrued"]
-                assert str(known.moves(fen)[0].value) == "G1.0"
-            else:
-                assert first.uci == goal
-                assert all((move.value, move.depth) != (first.value, first.depth) for move in others)
-                if number == 5:  # other moves do not reach such a score later either
-                    assert all(move.value < first.value for move in others)
-            expect(page.locator("#moves")).to_be_hidden()
-            expect(page.locator("#board .arrow").first).to_be_hidden()
+    for number, (name, *_, goal) in enumerate(LESSONS, 1):
+        expect(page.locator("#guide-label")).to_have_text(f"{number} of 5: {name}")
+        expect(page.locator("#count")).to_contain_text("legal moves")
+        expect(page.locator("#count")).to_be_in_viewport(ratio=1)
+        page.locator(f"#moves [data-uci={goal}]").wait_for(state="attached")
+        expect(page.locator("#board .arrow").first).to_be_hidden()
+        visit.sees({"#moves:visible": 0, "#walk:visible": 0})  # the bar would cover the number
+        if number == 1:
+            visit.drag("h1", "h2")
+            expect(text).to_have_text("Not Rh2. Black has one legal move, G1.5.")
+            page.locator("#guide-again").click()
             page.locator(f"#moves [data-uci={goal}]").wait_for(state="attached")
-            if number == 1:
-                visit.drag("h1", "h2")
-                expect(text).to_have_text("Not Rh2. Black has one legal move, G1.5.")
-                page.locator("#guide-again").click()
-                expect(text).to_have_text(lesson["task"])
-                page.locator(f"#moves [data-uci={goal}]").wait_for(state="attached")
-            visit.drag(goal[:2], goal[2:])
-            expect(text).to_have_text(lesson["right"])
-            for seen in ("#value", "#count"):
-                expect(page.locator(seen)).to_be_in_viewport(ratio=1)
-            page.locator("#guide-on").click()
-    expect(page.locator("#guide")).to_be_hidden()
-    expect(page.locator("#moves")).to_be_visible()
+        visit.drag(goal[:2], goal[2:])
+        expect(page.locator("#moves")).to_be_visible()
+        for seen in ("#value", "#count"):
+            expect(page.locator(seen)).to_be_in_viewport(ratio=1)
+        page.locator("#guide-on").click()
+    visit.sees({"#guide:visible": 0, "#moves:visible": 1})
     if not visit.is_served():
         return
     missing = {"code": "missing_table", "message": "table KRvK is missing"}
