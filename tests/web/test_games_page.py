@@ -57,7 +57,7 @@ def test_a_game_keeps_variations_comments_and_glyphs(visit: Visit) -> None:
     """
     page, steps = visit.page, visit.page.locator("#played .step")
     page.locator("#pgn").fill(ANNOTATED)
-    page.get_by_role("button", name="Referee it").click()
+    page.locator("#refereeing button").click()
     wanted = ["start", "Kh5!?", "Kh6!!", "Kf6", "Bg6!⩲", "Kxg6", "Kf4?!", "Kh6??"]
     expect(steps).to_have_text(wanted)
     expect(page.locator("#played .mistake")).to_have_text("? G1.5 → G5.5")
