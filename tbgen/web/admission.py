@@ -24,6 +24,11 @@ _MAX_CONCURRENT_REQUESTS: Final = 32
 the account alone does not limit them."""
 _UNKNOWN_CLIENT: Final = "unknown"
 
+MAX_WAITING_PER_CLIENT: Final = 3
+"""Maximum number of waiting requests of one client."""
+
+Result = TypeVar("Result")
+
 
 class Bill:
     """The processor time of one request, in seconds, and whether the client still waits for the answer."""
@@ -69,7 +74,9 @@ class Limiter:
     """
 
     def __init__(self, limit: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
-        self._limit, self._burst, self._clock = limit, burst, clock
+        self._limit = limit
+        self._burst = burst
+        self._clock = clock
         self._accounts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Maps each client to its balance and the time when the balance was determined. Absent clients have
         full accounts."""
@@ -133,10 +140,6 @@ def name_of_client(host: str | None) -> str:
     except ValueError:
         return _UNKNOWN_CLIENT
     return str(IPv6Address(int(address) >> 64 << 64)) if isinstance(address, IPv6Address) else str(address)
-
-
-MAX_WAITING_PER_CLIENT: Final = 3
-"""Maximum number of waiting requests of one client."""
 
 
 class Queue:
@@ -203,9 +206,6 @@ async def _note_leaving(request: Request, bill: Bill) -> None:
     """Wait until the client closes the connection, and note this on the bill."""
     await _wait_for_disconnect(request)
     bill.client_left = True
-
-
-Result = TypeVar("Result")
 
 
 class WorkerPool:

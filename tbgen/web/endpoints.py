@@ -41,6 +41,49 @@ from tbgen.web.replies import (
     Parameter,
 )
 
+_VIEW_TEXTS: Final = {
+    View.CLASSICAL: "classical chess without the 50-move rule",
+    View.STALEMATE_WINS: "chess in which stalemate wins",
+    View.LASKER: "chess in which stalemating gets 3/4 of the point",
+}
+
+_COMMON_STATUSES: Final = (429, 500, 503)
+
+_EVENTS_TEXT: Final = (
+    "Events: interval (lower, upper, cells), compiling (message) and silence, then solution (as tbgen solve "
+    "--json) or refusal"
+)
+
+_Schema: TypeAlias = dict[str, Any]
+_REF_TEMPLATE: Final = SCHEMA_PREFIX + "{name}"
+
+REFUSALS: Final[Mapping[int, Mapping[str, str]]] = {
+    400: {"bad_input": "The request is invalid, or no table can hold the position"},
+    404: {
+        "missing_table": "The table is missing; the message has the command that builds it",
+        "castling_rights": "No table holds castling rights; tbgen probe and Python solve up to five men",
+        "missing_layer": "The table lacks depths that the line needs, and a short search does not find them",
+        "no_position": "There is no such position, or none is found",
+        "no_game": "The event has no such finished game",
+        "not_offered": "The operator does not allow this request",
+        "not_found": "The address does not exist",
+    },
+    405: {"method_not_allowed": "The address does not accept this method"},
+    408: {"too_slow": "The body did not arrive in time"},
+    413: {"too_large": "The request exceeds a limit"},
+    429: {"too_much": "The client has used up its allowance; Retry-After says when to try again"},
+    500: {
+        "damaged_table": "A table cannot be used; the server's log says why",
+        "failed": "A table, the engine or the solver has failed",
+        "fault": "The server has failed; its log says why",
+    },
+    503: {
+        "busy": "Too many requests are waiting, or another position is being solved",
+        "compiling": "Kernels are compiled, once for each version; Retry-After says when to try again",
+    },
+}
+"""Maps each status to its error codes, and these to their meanings."""
+
 
 class Body(NamedTuple):
     """The body of a POST request."""
@@ -170,15 +213,9 @@ def _type_and_required(hint: Any) -> tuple[Any, bool]:
     return (possible[0], False) if NoneType in possible else (hint, True)
 
 
-_VIEW_TEXTS: Final = {
-    View.CLASSICAL: "classical chess without the 50-move rule",
-    View.STALEMATE_WINS: "chess in which stalemate wins",
-    View.LASKER: "chess in which stalemating gets 3/4 of the point",
-}
 _BATCH_BODY: Final = Body("application/json", BatchRequest)
 _PGN_BODY: Final = Body(PGN_TYPE, str)
 _GAMES_BODY: Final = Body(PGN_TYPE, str, MAX_GAMES_BYTES)
-_COMMON_STATUSES: Final = (429, 500, 503)
 _VARIANT_ENDPOINTS: Final = (
     Endpoint("/{}", "A position in {}", EndpointKind.QUICK, lookups.position),
     Endpoint(
@@ -203,12 +240,7 @@ _VARIANT_ENDPOINTS: Final = (
     ),
     Endpoint("/{}/game", "A game, refereed by {}", EndpointKind.SLOW, game, body=_PGN_BODY, may_lack=False),
     Endpoint(
-        "/{}/games",
-        "Results of many games by {}",
-        EndpointKind.SLOW,
-        games,
-        body=_GAMES_BODY,
-        may_lack=False,
+        "/{}/games", "Results of many games by {}", EndpointKind.SLOW, games, body=_GAMES_BODY, may_lack=False
     ),
 )
 """The endpoints that every variant has; ``{}`` stands for the variant."""
@@ -216,8 +248,7 @@ _VARIANT_ENDPOINTS: Final = (
 
 def _variant_endpoint(endpoint: Endpoint, rules: Variant) -> Endpoint:
     path = endpoint.path.format(rules)
-    summary = endpoint.summary.format(rules.label)
-    return replace(endpoint, path=path, summary=summary, variants=(rules,))
+    return replace(endpoint, path=path, summary=endpoint.summary.format(rules.label), variants=(rules,))
 
 
 def _view_endpoint(view: View) -> Endpoint:
@@ -234,10 +265,6 @@ DOCUMENT_ENDPOINTS: Final = (
 """The endpoints that answer with documents."""
 STATE_PARAMETERS: Final = DOCUMENT_ENDPOINTS[0].parameters
 """The parameters of a request about a position and, optionally, an accrued score."""
-_EVENTS_TEXT: Final = (
-    "Events: interval (lower, upper, cells), compiling (message) and silence, then solution (as tbgen solve "
-    "--json) or refusal"
-)
 SPECIAL_ENDPOINTS: Final = (
     SpecialEndpoint(
         "/r/solve",
@@ -278,9 +305,6 @@ SPECIAL_ENDPOINTS: Final = (
 ENDPOINTS: Final[tuple[Endpoint | SpecialEndpoint, ...]] = (*DOCUMENT_ENDPOINTS, *SPECIAL_ENDPOINTS)
 """All endpoints."""
 
-_Schema: TypeAlias = dict[str, Any]
-_REF_TEMPLATE: Final = SCHEMA_PREFIX + "{name}"
-
 
 def _content(sent: Body | MediaAnswer) -> _Schema:
     (schema,), _ = schema_components([sent.type], _REF_TEMPLATE)
@@ -289,34 +313,6 @@ def _content(sent: Body | MediaAnswer) -> _Schema:
 
 def _response(answer: MediaAnswer) -> _Schema:
     return {"description": answer.text, "content": _content(answer)}
-
-
-REFUSALS: Final[Mapping[int, Mapping[str, str]]] = {
-    400: {"bad_input": "The request is invalid, or no table can hold the position"},
-    404: {
-        "missing_table": "The table is missing; the message has the command that builds it",
-        "castling_rights": "No table holds castling rights; tbgen probe and Python solve up to five men",
-        "missing_layer": "The table lacks depths that the line needs, and a short search does not find them",
-        "no_position": "There is no such position, or none is found",
-        "no_game": "The event has no such finished game",
-        "not_offered": "The operator does not allow this request",
-        "not_found": "The address does not exist",
-    },
-    405: {"method_not_allowed": "The address does not accept this method"},
-    408: {"too_slow": "The body did not arrive in time"},
-    413: {"too_large": "The request exceeds a limit"},
-    429: {"too_much": "The client has used up its allowance; Retry-After says when to try again"},
-    500: {
-        "damaged_table": "A table cannot be used; the server's log says why",
-        "failed": "A table, the engine or the solver has failed",
-        "fault": "The server has failed; its log says why",
-    },
-    503: {
-        "busy": "Too many requests are waiting, or another position is being solved",
-        "compiling": "Kernels are compiled, once for each version; Retry-After says when to try again",
-    },
-}
-"""Maps each status to its error codes, and these to their meanings."""
 
 
 def _described(codes: Mapping[str, str]) -> str:

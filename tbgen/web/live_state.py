@@ -209,7 +209,9 @@ class EventFiles:
         """
         restarted, lines = self.live.read()
         if restarted:
-            self._begun, self._size_without_live_file, self._reread_time = False, 0, 0.0
+            self._begun = False
+            self._size_without_live_file = 0
+            self._reread_time = 0.0
         if not self._begun:
             lines = list(dropwhile(lambda line: not isinstance(line, EventStart), lines))
             if not lines:
@@ -285,8 +287,7 @@ class EventFiles:
                         first_tags = tags
                         keys = set()
                         self.options = options
-                    row = FinishedGame.of_game(raw, game, _reason(raw))
-                    games.append(ListedGame(game, row, span))
+                    games.append(ListedGame(game, FinishedGame.of_game(raw, game, _reason(raw)), span))
                     keys.add(key)
                     break
         if not games:

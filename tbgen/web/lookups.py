@@ -86,7 +86,8 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> payload
     :raises TbgenError: if the tables lack the answer.
     """
     question = _question_for_tables(fen, accrued, stock.variant)
-    result, moves = stock.tables.probe(*question.state), stock.tables.moves(*question.state)
+    result = stock.tables.probe(*question.state)
+    moves = stock.tables.moves(*question.state)
     return _answer(payloads.PositionMovesDocument, question, result, moves=_move_list(question, moves))
 
 
@@ -104,8 +105,8 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> payloads.Ma
     :raises TbgenError: if the tables lack the answer.
     """
     question = _question_for_tables(fen, accrued, stock.variant)
-    result, plies = stock.tables.probe(*question.state), stock.tables.line(*question.state)
-    mainline = list(map(probe_document.PlyDocument.of, plies))
+    result = stock.tables.probe(*question.state)
+    mainline = list(map(probe_document.PlyDocument.of, stock.tables.line(*question.state)))
     return _answer(payloads.MainlineDocument, question, result, mainline=mainline)
 
 

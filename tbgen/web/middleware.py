@@ -38,7 +38,9 @@ class ResponseMiddleware:
     """
 
     def __init__(self, app: ASGIApp, monitor: Monitor, open_paths: Container[str]) -> None:
-        self._app, self._monitor, self._open_paths = app, monitor, open_paths
+        self._app = app
+        self._monitor = monitor
+        self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -23,41 +23,6 @@ if TYPE_CHECKING:  # a site without a server is written without the library for 
 _SCRIPT_PATTERN: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script>\n')
 _IMPORT_PATTERN: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
 
-
-def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
-    """Return a page with preload links for the modules that its script imports, directly or through others.
-
-    A module absent from ``files`` gets no link: some modules exist only with a server, others only without
-    one.
-
-    :param files: the contents of all files by their names.
-
-    >>> files = {"a.js": b'import "./b/c.js"', "b/c.js": b'import {d} from "../d.js"', "d.js": b""}
-    >>> page = with_preload_links(b'<script type="module" src="page/a.js"></script>\\n', files)
-    >>> re.findall(rb'href="([^"]+)"', page)
-    [b'page/b/c.js', b'page/d.js']
-    """
-    script = _SCRIPT_PATTERN.search(page)
-    if script is None:
-        return page
-    entry_module = script[1].decode()
-    names = [entry_module]
-    for name in names:  # the list grows in the loop
-        names += dict.fromkeys(
-            other for other in _imported_names(name, files[name]) if other in files and other not in names
-        )
-    links = "".join(
-        f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in names[1:]
-    )
-    return page[: script.start()] + links.encode() + page[script.start() :]
-
-
-def _imported_names(name: str, content: bytes) -> Iterator[str]:
-    """Yield the names of the modules that a module imports."""
-    for match in _IMPORT_PATTERN.finditer(content):
-        yield normpath(join(dirname(name), match[1].decode()))
-
-
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'"
@@ -75,6 +40,42 @@ _PAGE_STYLE: Final = "explorer.css"
 _EARLY_SCRIPT: Final = "early.js"
 """The additions of the page to the style sheet and the early script of reports, so that pages request one
 file of each."""
+
+_compress_cached = cache(compress)
+"""Cached compression, for the files of the page, which are few."""
+
+
+def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
+    """Return a page with preload links for the modules that its script imports, directly or through others.
+
+    A module absent from ``files`` gets no link: some modules exist only with a server, others only without
+    one.
+
+    :param files: the contents of all files by their names.
+
+    >>> files = {"a.js": b'import "./b/c.js"', "b/c.js": b'import {d} from "../d.js"', "d.js": b""}
+    >>> page = with_preload_links(b'<script type="module" src="page/a.js"></script>\\n', files)
+    >>> re.findall(rb'href="([^"]+)"', page)
+    [b'page/b/c.js', b'page/d.js']
+    """
+    script = _SCRIPT_PATTERN.search(page)
+    if script is None:
+        return page
+    names = [script[1].decode()]
+    for name in names:  # the list grows in the loop
+        names += dict.fromkeys(
+            other for other in _imported_names(name, files[name]) if other in files and other not in names
+        )
+    links = "".join(
+        f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in names[1:]
+    )
+    return page[: script.start()] + links.encode() + page[script.start() :]
+
+
+def _imported_names(name: str, content: bytes) -> Iterator[str]:
+    """Yield the names of the modules that a module imports."""
+    for match in _IMPORT_PATTERN.finditer(content):
+        yield normpath(join(dirname(name), match[1].decode()))
 
 
 class Page:
@@ -155,13 +156,10 @@ def page_files(parts: Sequence[str]) -> dict[str, bytes]:
 
 async def _answer_man(request: Request) -> Response:
     """Answer with the picture of a described man of side ``w`` or ``b``."""
-    side, letters = request.path_params["side"], request.path_params["letters"]
+    side = request.path_params["side"]
+    letters = request.path_params["letters"]
     if side not in ("w", "b"):
         raise HTTPException(404)
     return answer_file(
         request, f"{letters}.svg", picture_of_man(letters, side == "w"), _POLICY_WITHOUT_FRAMES
     )
-
-
-_compress_cached = cache(compress)
-"""Cached compression, for the files of the page, which are few."""

@@ -22,6 +22,37 @@ from tbgen.probe.probe_document import (
 from tbgen.tables.inventory import TableDocument
 from tbgen.web.configuration import MAX_BATCH_POSITIONS, MAX_FEN_LENGTH
 
+FenText: TypeAlias = Annotated[
+    str,
+    Meta(
+        max_length=MAX_FEN_LENGTH,
+        examples=["8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"],
+        description="A FEN of up to seven fields, the last one the accrued score; underscores may stand for "
+        "spaces; described men are in brackets",
+    ),
+]
+_GScoreText: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[-mM]?[Gg][0-9]{1,3}(\.[05])?$", examples=["G3.5", "-G3.5"])
+]
+AccruedText: TypeAlias = Annotated[
+    _GScoreText, Meta(description="The accrued score; it overrides that of the FEN")
+]
+ValueText: TypeAlias = Annotated[_GScoreText, Meta(description="The required fresh value of the position")]
+MaterialText: TypeAlias = Annotated[
+    str,
+    Meta(
+        max_length=60, examples=["KBvK"], description="The material; colours are those of its canonical name"
+    ),
+]
+
+DayText: TypeAlias = Annotated[
+    str, Meta(max_length=10, examples=["2026-11-25"], description="The day of the puzzle")
+]
+SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
+
+SCHEMA_PREFIX: Final = "#/components/schemas/"
+"""Prefix of references to document schemas in OpenAPI."""
+
 
 class PositionMovesDocument(PositionDocument):
     """A position with its legal moves, best first."""
@@ -36,6 +67,9 @@ class Level(StrEnum):
     EASY = "easy"
     MEDIUM = "medium"
     HARD = "hard"
+
+
+LevelText: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Level)})]
 
 
 class PuzzleDocument(PositionMovesDocument, kw_only=True):
@@ -154,38 +188,6 @@ class BatchRefusalDocument(Document):
     """As in an error."""
 
 
-FenText: TypeAlias = Annotated[
-    str,
-    Meta(
-        max_length=MAX_FEN_LENGTH,
-        examples=["8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"],
-        description="A FEN of up to seven fields, the last one the accrued score; underscores may stand for "
-        "spaces; described men are in brackets",
-    ),
-]
-_GScoreText: TypeAlias = Annotated[
-    str, Meta(pattern=r"^[-mM]?[Gg][0-9]{1,3}(\.[05])?$", examples=["G3.5", "-G3.5"])
-]
-AccruedText: TypeAlias = Annotated[
-    _GScoreText, Meta(description="The accrued score; it overrides that of the FEN")
-]
-ValueText: TypeAlias = Annotated[_GScoreText, Meta(description="The required fresh value of the position")]
-MaterialText: TypeAlias = Annotated[
-    str,
-    Meta(
-        max_length=60, examples=["KBvK"], description="The material; colours are those of its canonical name"
-    ),
-]
-LevelText: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Level)})]
-DayText: TypeAlias = Annotated[
-    str,
-    Meta(max_length=10, examples=["2026-11-25"], description="The day of the puzzle"),
-]
-SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
-
-
-SCHEMA_PREFIX: Final = "#/components/schemas/"
-"""Prefix of references to document schemas in OpenAPI."""
 _BATCH_TYPES: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
 _BatchAnswer: TypeAlias = Annotated[
     Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMA_PREFIX + item.__name__} for item in _BATCH_TYPES]})

@@ -41,6 +41,28 @@ _NUMBER_WORDS: Final = (
 _LEAD_WORDS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very little"))
 """Pairs of a minimum lead in points and the words for such a lead, the greatest minimum first."""
 
+_DEFAULT_FEN: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+"""The position that the page shows by default, as in ``state.js``."""
+_MOVE_PATTERN: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
+"""Matches a move of a line: the number of the position before the move (optional), the move in SAN, and
+glyphs (NAGs, optional)."""
+_PREFIX_PATTERN: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
+_HOST_PATTERN: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
+
+_REPORT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Content security policy of the report's pages, which load scripts only from separate files. Tools that
+audit a page read ``robots.txt`` from it."""
+
+_REPORT_FILE_PATTERN: Final = re.compile(
+    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
+)
+_PICTURE_TAG_PATTERN: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
+"""Matches the tag of a preview's picture, up to the path of the picture. In a report, this path is relative
+to the page."""
+
 
 def sentence(turn: chess.Color, score: GScore, accrued: GScore, value: GScore, depth: int | None) -> str:
     """Return a sentence on the result of best play.
@@ -100,15 +122,6 @@ def _moves_left(value: GScore) -> str:
     word = _NUMBER_WORDS[move_count] if move_count < len(_NUMBER_WORDS) else str(move_count)
     text = f"down to {word} legal {'move' if move_count == 1 else 'moves'}"
     return text if value.rank % 2 else f"in check and {text}"
-
-
-_DEFAULT_FEN: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
-"""The position that the page shows by default, as in ``state.js``."""
-_MOVE_PATTERN: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
-"""Matches a move of a line: the number of the position before the move (optional), the move in SAN, and
-glyphs (NAGs, optional)."""
-_PREFIX_PATTERN: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
-_HOST_PATTERN: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 
 
 class Scene(NamedTuple):
@@ -200,7 +213,8 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
 
 def tags_of(request: Request, text: Caption) -> str:
     """Return the tags for the head of the page, which other sites use to preview a link to the page."""
-    address, width, height = page_address(request), *CARD_SIZE
+    address = page_address(request)
+    width, height = CARD_SIZE
     query = f"?{request.url.query}" if request.url.query else ""
     headline = f"{text.headline} in r-mobility chess. " if text.headline else ""
     properties = {
@@ -252,21 +266,6 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
         move = f"{move_prefix(board.fullmove_number, board.turn)} {state.san}" if state.san else "Start"
         frames.append((scene.position_at(index), f"{move}   accrued {state.accrued}"))
     return animated_gif(frames)
-
-
-_REPORT_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Content security policy of the report's pages, which load scripts only from separate files. Tools that
-audit a page read ``robots.txt`` from it."""
-
-_REPORT_FILE_PATTERN: Final = re.compile(
-    r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
-)
-_PICTURE_TAG_PATTERN: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
-"""Matches the tag of a preview's picture, up to the path of the picture. In a report, this path is relative
-to the page."""
 
 
 def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:

@@ -36,6 +36,29 @@ _WORD_MASK: Final = (1 << 32) - 1
 
 Item = TypeVar("Item")
 
+_MAX_RANK: Final = 12
+"""Maximum rank of the value, G6.0; scores of greater rank are hardly worth playing for."""
+_DEPTHS: Final = range(3, 16)
+"""Allowed depths of a puzzle, in plies."""
+_TEMPTING_COUNTS: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
+"""Maps each level to the allowed numbers of tempting wrong moves in a puzzle."""
+_CHALLENGE_DEPTHS: Final = {
+    Level.EASY: range(3, 9),
+    Level.MEDIUM: range(9, 21),
+    Level.HARD: range(21, 1 << 10),
+}
+"""Maps each level to the allowed depths of a challenge, in plies."""
+_MIN_MEN: Final = 3
+_BATCH_POSITIONS: Final = 64
+"""Number of random positions in a batch. A batch has one material, so that materials are equally likely."""
+_MAX_BATCHES: Final = 128
+"""Maximum number of batches of one search."""
+_REMEMBERED_DAYS: Final = 32
+"""Unsuccessful searches are remembered by the number of the day modulo this number, so that clients cannot
+cause a search for every date."""
+
+_random: Final = SystemRandom()
+
 
 class RandomNumbers:
     """Pseudo-random numbers determined by a string: FNV-1a [1] hashes it to a seed for Mulberry32 [2].
@@ -102,30 +125,6 @@ def _pick_slots(
     ranks = value if side == 0 else 255 - value
     matches = np.flatnonzero((ranks <= max_rank) & (depth >= depths.start) & (depth < depths.stop))
     return [Slot(start + int(index)) for index in rng.shuffled(matches.tolist())[:_MAX_PER_CHUNK]]
-
-
-_MAX_RANK: Final = 12
-"""Maximum rank of the value, G6.0; scores of greater rank are hardly worth playing for."""
-_DEPTHS: Final = range(3, 16)
-"""Allowed depths of a puzzle, in plies."""
-_TEMPTING_COUNTS: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
-"""Maps each level to the allowed numbers of tempting wrong moves in a puzzle."""
-_CHALLENGE_DEPTHS: Final = {
-    Level.EASY: range(3, 9),
-    Level.MEDIUM: range(9, 21),
-    Level.HARD: range(21, 1 << 10),
-}
-"""Maps each level to the allowed depths of a challenge, in plies."""
-_MIN_MEN: Final = 3
-_BATCH_POSITIONS: Final = 64
-"""Number of random positions in a batch. A batch has one material, so that materials are equally likely."""
-_MAX_BATCHES: Final = 128
-"""Maximum number of batches of one search."""
-_REMEMBERED_DAYS: Final = 32
-"""Unsuccessful searches are remembered by the number of the day modulo this number, so that clients cannot
-cause a search for every date."""
-
-_random: Final = SystemRandom()
 
 
 def puzzle(

@@ -27,6 +27,49 @@ from tbgen.web.configuration import BODY_SECONDS, MAX_BODY_BYTES, OPENAPI_PATH
 
 _logger = logging.getLogger(__name__)
 
+STORE_ONE_HOUR: Final = "public, max-age=3600"
+"""``Cache-Control`` of answers that change only when a table is replaced."""
+REVALIDATE: Final = "no-cache"
+"""``Cache-Control`` of answers that change with new tables. A cache must revalidate its copy each time."""
+NO_STORE: Final = "no-store"
+"""``Cache-Control`` of answers that must not be cached, for example because they differ each time."""
+
+_PAGE: Final = (
+    '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Nothing here - tbgen</title>\n'
+    '<p>{}</p>\n<p><a href="/">To the explorer</a></p>\n</html>\n'
+)
+JSON_TYPE: Final = "application/json"
+PGN_TYPE: Final = "application/x-chess-pgn"
+_MEDIA_TYPES: Final = {
+    "css": "text/css",
+    "csv": "text/csv",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": JSON_TYPE,
+    "pgn": PGN_TYPE,
+    "png": "image/png",
+    "svg": "image/svg+xml",
+}
+_COMPRESSED_TYPES: Final = ("image/png", "image/gif")
+"""Types of contents that are compressed already."""
+_MIN_COMPRESSED_BYTES: Final = 2 << 10
+"""Size from which other contents are compressed."""
+_COMPRESSION_LEVEL: Final = 6
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+"""A coroutine function that answers a request."""
+Endpoints: TypeAlias = Mapping[str, Handler]
+"""Maps each path to its handler."""
+
+Compress: TypeAlias = Callable[[bytes], bytes]
+
+EVENT_STREAM_TYPE: Final = "text/event-stream"
+_SILENT_SECONDS: Final = 9.0
+"""Time after which the event ``silence`` is sent if there is no other: proxies keep the connection open, and
+pages, which cannot see comments, notice that the server still runs."""
+_SEND_SECONDS: Final = 60.0
+"""Time after which a client that reads no data is disconnected."""
+
 
 class Refusal(HTTPException):
     """The refusal of a request, answered with a sentence.
@@ -78,42 +121,6 @@ def refusal_of(error: Exception) -> Refusal:
             sentence = f"there is nothing here: {OPENAPI_PATH} lists the API, and / is the explorer"
             return Refusal(error.status_code, "not_found", sentence)
     return Refusal(500, "fault", "the server has failed; its log says why")
-
-
-STORE_ONE_HOUR: Final = "public, max-age=3600"
-"""``Cache-Control`` of answers that change only when a table is replaced."""
-REVALIDATE: Final = "no-cache"
-"""``Cache-Control`` of answers that change with new tables. A cache must revalidate its copy each time."""
-NO_STORE: Final = "no-store"
-"""``Cache-Control`` of answers that must not be cached, for example because they differ each time."""
-
-_PAGE: Final = (
-    '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Nothing here - tbgen</title>\n'
-    '<p>{}</p>\n<p><a href="/">To the explorer</a></p>\n</html>\n'
-)
-JSON_TYPE: Final = "application/json"
-PGN_TYPE: Final = "application/x-chess-pgn"
-_MEDIA_TYPES: Final = {
-    "css": "text/css",
-    "csv": "text/csv",
-    "html": "text/html",
-    "js": "text/javascript",
-    "json": JSON_TYPE,
-    "pgn": PGN_TYPE,
-    "png": "image/png",
-    "svg": "image/svg+xml",
-}
-_COMPRESSED_TYPES: Final = ("image/png", "image/gif")
-"""Types of contents that are compressed already."""
-_MIN_COMPRESSED_BYTES: Final = 2 << 10
-"""Size from which other contents are compressed."""
-_COMPRESSION_LEVEL: Final = 6
-
-
-Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
-"""A coroutine function that answers a request."""
-Endpoints: TypeAlias = Mapping[str, Handler]
-"""Maps each path to its handler."""
 
 
 class Parameter(NamedTuple):
@@ -169,9 +176,6 @@ def answer(request: Request, document: Document, caching: str) -> Response:
     return answer_content(request, encoded(document), JSON_TYPE, {"Cache-Control": caching})
 
 
-Compress: TypeAlias = Callable[[bytes], bytes]
-
-
 def compress(content: bytes) -> bytes:
     """Return bytes compressed by gzip."""
     return gzip.compress(content, _COMPRESSION_LEVEL, mtime=0)
@@ -191,7 +195,8 @@ def answer_content(
     if len(content) >= _MIN_COMPRESSED_BYTES and media_type not in _COMPRESSED_TYPES:
         headers = {**headers, "Vary": "Accept-Encoding"}
         if _accepts_gzip(request.headers.get("accept-encoding", "")):
-            ending, headers["Content-Encoding"] = "-gzip", "gzip"
+            ending = "-gzip"
+            headers["Content-Encoding"] = "gzip"
     if headers["Cache-Control"] != NO_STORE:
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}{ending}"'
         headers = {**headers, "ETag": tag}
@@ -238,14 +243,6 @@ def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
         return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
     content = json_text(refusal.document, None, (",", ":"))  # only ASCII, whatever is quoted
     return Response(content, refusal.status_code, headers, JSON_TYPE)
-
-
-EVENT_STREAM_TYPE: Final = "text/event-stream"
-_SILENT_SECONDS: Final = 9.0
-"""Time after which the event ``silence`` is sent if there is no other: proxies keep the connection open, and
-pages, which cannot see comments, notice that the server still runs."""
-_SEND_SECONDS: Final = 60.0
-"""Time after which a client that reads no data is disconnected."""
 
 
 def event_text(name: str, document: Document | Raw) -> str:

@@ -42,6 +42,13 @@ _SILENT_WORKER_SECONDS: Final = 60
 _UNREAD_MS: Final = 30_000
 """Time in milliseconds after which the system closes a connection whose client does not read sent data."""
 
+_LOCAL_HOST: Final = "127.0.0.1"
+_LIMIT_SECONDS: Final = 0.1
+_BURST_SECONDS: Final = 10.0
+"""Processor time that a client may use: seconds per second, and seconds at once. Both are lower than the
+defaults, because engines play on the same machine."""
+_EXIT_SECONDS: Final = 5.0
+
 
 def serve(settings: Settings, host: str, port: int, workers: int, notify: Callable[[str], None]) -> None:
     """Serve until SIGINT, SIGTERM or SIGHUP. Requests that have arrived by then are still answered.
@@ -157,13 +164,6 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-_LOCAL_HOST: Final = "127.0.0.1"
-_LIMIT_SECONDS, _BURST_SECONDS = 0.1, 10.0
-"""Processor time that a client may use: seconds per second, and seconds at once. Both are lower than the
-defaults, because engines play on the same machine."""
-_EXIT_SECONDS: Final = 5.0
-
-
 class LiveServer(AbstractContextManager["LiveServer"]):
     """Starts the server when the event begins. On exit, waits a few seconds for the server to end.
 
@@ -183,7 +183,8 @@ class LiveServer(AbstractContextManager["LiveServer"]):
         self._listener = open_listener(host, port, "--live HOST:PORT")
         self.address = f"{address_of(self._listener)}/live"
         """The address of the page."""
-        self._pgn, self._announce = pgn, announce
+        self._pgn = pgn
+        self._announce = announce
         self._tables = [str(directory.absolute())] if directory is not None and directory.is_dir() else []
         self.process: subprocess.Popen[bytes] | None = None
         """The serving process, once the event has begun."""
