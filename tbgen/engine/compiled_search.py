@@ -78,7 +78,8 @@ class LeafLookups:
     """
 
     def __init__(self, work: SearchWorkspace, tables: EngineTables | None, rule: FiftyMoveRule) -> None:
-        self._work, self._tables = work, tables
+        self._work = work
+        self._tables = tables
         self.max_men = MAX_MEN if tables and tables.materials else 0
         """Maximum number of men in positions to look up; 0 if there are no tables."""
         self._closed = threading.Event()
@@ -99,7 +100,8 @@ class LeafLookups:
         self._closed.set()
 
     def _run(self, tables: EngineTables) -> None:
-        work, control = self._work, self._work.control
+        work = self._work
+        control = work.control
         while not self._closed.wait(_POLL_SECONDS):
             answer_count = int(control[control_index.ANSWERS])
             request_count = int(control[control_index.REQUESTS])
@@ -209,8 +211,11 @@ class CompiledSearch:
         patience: float = PATIENCE_SECONDS,
         candidates: Mapping[chess.Move, Candidate] | None = None,
     ) -> None:
-        self._patience, self._candidates = patience, candidates
-        self.game, self._work, self._must_stop = game, work, must_stop
+        self._patience = patience
+        self._candidates = candidates
+        self.game = game
+        self._work = work
+        self._must_stop = must_stop
         self._line_count = min(line_count, len(moves))
         self._max_nodes = max_nodes or _NO_NODE_LIMIT
         self._leaves = LeafLookups(work, tables, game.settings.fifty_move_rule)
@@ -267,7 +272,9 @@ class CompiledSearch:
 
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
-        work, game, control = self._work, self.game, self._work.control
+        work = self._work
+        game = self.game
+        control = work.control
         played_positions = game.played_positions[-GAME_POSITION_LIMIT:]
         for row, (key, ply) in enumerate(played_positions):
             men = key[:6]
@@ -284,13 +291,13 @@ class CompiledSearch:
         generation = control[control_index.GENERATION] + 1
         discards = control[control_index.DISCARDS]
         control[:] = 0
-        control[control_index.GENERATION], control[control_index.DISCARDS] = generation, discards
-        control[control_index.MAX_NODES], control[control_index.ROOT_ROW] = _NO_NODE_LIMIT, last_row
+        control[control_index.GENERATION] = generation
+        control[control_index.DISCARDS] = discards
+        control[control_index.MAX_NODES] = _NO_NODE_LIMIT
+        control[control_index.ROOT_ROW] = last_row
         control[control_index.HAS_FIFTY_MOVE_RULE] = rule is not FiftyMoveRule.NONE
-        control[control_index.RESET_RANK], control[control_index.LATE_SCORES] = (
-            _PROGRESS_RANKS.get(rule, 0),
-            _LATE_SCORES.get(rule, 0),
-        )
+        control[control_index.RESET_RANK] = _PROGRESS_RANKS.get(rule, 0)
+        control[control_index.LATE_SCORES] = _LATE_SCORES.get(rule, 0)
         control[control_index.BARE_KINGS] = game.settings.bare_kings
         work.worth[:] = WORTH if self._candidates is None else DRAWN_WORTH
         if self._candidates is not None:

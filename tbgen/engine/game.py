@@ -123,11 +123,11 @@ class SearchGame(Arbiter):
 
         :param first_index: index of the earliest position of the game to compare, from 0.
         """
-        ply, key = self._positions[-1], self._keys[-1]
+        ply = self._positions[-1]
         if ply.occurrences == 1:
             return False
         return any(
-            self._keys[index] == key and self._positions[index].accrued == ply.accrued
+            self._keys[index] == self._keys[-1] and self._positions[index].accrued == ply.accrued
             for index in range(len(self._positions) - 2, first_index - 1, -1)
         )
 
@@ -183,7 +183,8 @@ def extend(game: SearchGame, previous_words: Sequence[str], words: Sequence[str]
 
     :raises UsageError: if a move is illegal; the moves before it have then been made.
     """
-    (old_position, old_moves), (position, moves) = _split(previous_words), _split(words)
+    old_position, old_moves = _split(previous_words)
+    position, moves = _split(words)
     old_count = len(old_moves)
     if position != old_position or moves[:old_count] != old_moves or game.position_count != old_count + 1:
         return False

@@ -177,7 +177,8 @@ class Partner:
         :param show_line: called every second with the partner's line during the search for its own move.
         :raises PartnerError: if the partner fails.
         """
-        board, began = game.live, timer.elapsed
+        board = game.live
+        began = timer.elapsed
         few_men = board.occupied.bit_count() <= _MAX_MEN
         by_mobility = few_men or game.occurrences > 1 or self._low
         judges_lines = self._drawn and by_mobility and timer.clock_seconds > _MIN_CLOCK_SECONDS
@@ -249,7 +250,9 @@ class Partner:
         :raises EngineError: if the partner terminates or returns a move that is not allowed.
         :raises TimeoutError: if the partner does not start or stop its search in time.
         """
-        board, deadline, last_shown_time = game.live, math.inf, timer.elapsed
+        board = game.live
+        deadline = math.inf
+        last_shown_time = timer.elapsed
         root_moves = None if len(choices) == board.legal_moves.count() else choices
         analyses: list[chess.engine.SimpleAnalysisResult] = []
 

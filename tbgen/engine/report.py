@@ -81,11 +81,11 @@ def partner_info(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator
     score = line["score"].pov(game.live.turn)
     mate = score.mate()
     score_text = f"cp {score.score()}" if mate is None else f"mate {mate}"
-    depth, nodes = line.get("depth", 1), line.get("nodes", 0)
+    depth = line.get("depth", 1)
     yield (
-        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {score_text} nodes {nodes} "
-        f"nps {line.get('nps', 0)} tbhits {line.get('tbhits', 0)} time {int(1000 * seconds)} "
-        f"pv {_line_text(game, line['pv'])}"
+        f"info depth {depth} seldepth {line.get('seldepth', depth)} score {score_text} "
+        f"nodes {line.get('nodes', 0)} nps {line.get('nps', 0)} tbhits {line.get('tbhits', 0)} "
+        f"time {int(1000 * seconds)} pv {_line_text(game, line['pv'])}"
     )
 
 
@@ -119,7 +119,8 @@ def _score_field(value: int, white_moves: bool) -> str:
 
 def _score_in_words(value: int) -> str:
     """Return, in words, the score that is nearest to a value of the search."""
-    score, plies = nearest_score(value), mate_plies(value)
+    score = nearest_score(value)
+    plies = mate_plies(value)
     if plies is not None:
         return f"{score} in {plies_text(plies)}"
     return "even" if score is None else f"about {score}"

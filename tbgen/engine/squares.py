@@ -17,41 +17,10 @@ from numpy.typing import NDArray
 
 SquareSets = NDArray[np.uint64]
 
-
-def _square_sets(masks: list[int]) -> SquareSets:
-    return np.array(masks, np.uint64)
-
-
-KNIGHT_ATTACKS: Final = _square_sets(chess.BB_KNIGHT_ATTACKS)
-"""uint64 (64,): squares that a knight attacks."""
-KING_ATTACKS: Final = _square_sets(chess.BB_KING_ATTACKS)
-"""uint64 (64,): squares that a king attacks."""
-PAWN_ATTACKS: Final = np.stack([_square_sets(chess.BB_PAWN_ATTACKS[white]) for white in (True, False)])
-"""uint64 (2, 64): squares that a pawn attacks, by its side and square."""
 SQUARES_BETWEEN: Final = np.array([[chess.between(a, b) for b in range(64)] for a in range(64)], np.uint64)
 """uint64 (64, 64): squares between two squares, 0 if these are not on one line."""
 LINE: Final = np.array([[chess.ray(a, b) for b in range(64)] for a in range(64)], np.uint64)
 """uint64 (64, 64): all squares of the line through two squares, 0 if no line contains both."""
-
-
-def _half_lines() -> SquareSets:
-    """Return the squares on each line through each square: those with lower and those with higher numbers."""
-    lines = np.zeros((4, 2, 64), np.uint64)
-    for direction, (files, ranks) in enumerate(((0, 1), (1, 0), (1, 1), (-1, 1))):
-        for square in range(64):
-            file, rank = square & 7, square >> 3
-            for step in range(1, 8):
-                for sign in (-1, 1):
-                    x, y = file + sign * step * files, rank + sign * step * ranks
-                    if 0 <= x < 8 and 0 <= y < 8:
-                        other = 8 * y + x
-                        lines[direction, int(other > square), square] |= np.uint64(1 << other)
-    return lines
-
-
-HALF_LINES: Final = _half_lines()
-"""uint64 (4, 2, 64): squares on the file, rank, diagonal and antidiagonal of a square, first those with lower
-numbers than the square, then those with higher numbers."""
 
 _generator = np.random.default_rng(39)
 MAN_KEYS: Final = _generator.integers(1, 1 << 64, (2, 6, 64), np.uint64, endpoint=False)
@@ -117,6 +86,38 @@ PHASE_WEIGHTS: Final = np.array([0, 1, 1, 2, 4, 0])
 """int64 (6,): contribution of each kind of man to the phase, from 0 (endgame) to ``TOTAL_PHASE``."""
 TOTAL_PHASE: Final = 24
 """Sum of the ``PHASE_WEIGHTS`` of the men of the initial position."""
+
+
+def _square_sets(masks: list[int]) -> SquareSets:
+    return np.array(masks, np.uint64)
+
+
+KNIGHT_ATTACKS: Final = _square_sets(chess.BB_KNIGHT_ATTACKS)
+"""uint64 (64,): squares that a knight attacks."""
+KING_ATTACKS: Final = _square_sets(chess.BB_KING_ATTACKS)
+"""uint64 (64,): squares that a king attacks."""
+PAWN_ATTACKS: Final = np.stack([_square_sets(chess.BB_PAWN_ATTACKS[white]) for white in (True, False)])
+"""uint64 (2, 64): squares that a pawn attacks, by its side and square."""
+
+
+def _half_lines() -> SquareSets:
+    """Return the squares on each line through each square: those with lower and those with higher numbers."""
+    lines = np.zeros((4, 2, 64), np.uint64)
+    for direction, (files, ranks) in enumerate(((0, 1), (1, 0), (1, 1), (-1, 1))):
+        for square in range(64):
+            file, rank = square & 7, square >> 3
+            for step in range(1, 8):
+                for sign in (-1, 1):
+                    x, y = file + sign * step * files, rank + sign * step * ranks
+                    if 0 <= x < 8 and 0 <= y < 8:
+                        other = 8 * y + x
+                        lines[direction, int(other > square), square] |= np.uint64(1 << other)
+    return lines
+
+
+HALF_LINES: Final = _half_lines()
+"""uint64 (4, 2, 64): squares on the file, rank, diagonal and antidiagonal of a square, first those with lower
+numbers than the square, then those with higher numbers."""
 
 
 def _man_values() -> np.ndarray[tuple[int, int, int, int], np.dtype[np.int64]]:

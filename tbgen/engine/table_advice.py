@@ -262,7 +262,8 @@ class EngineTables:
     def _find_advice(
         self, game: SearchGame, choices: Sequence[chess.Move], timer: Timer, prefer_tempting: bool
     ) -> Advice | None:
-        board, accrued = game.live, game.accrued
+        board = game.live
+        accrued = game.accrued
         moves = self._tablebase.moves(board, accrued)
         ranked_moves = [move for move in moves if move.move in choices]
         choice: RankedMove | None = ranked_moves[0]
@@ -289,7 +290,8 @@ class EngineTables:
 
     def _most_tempting_of(self, game: SearchGame, moves: Sequence[RankedMove]) -> RankedMove | None:
         """Return the most tempting of the moves; None if there are no moves."""
-        boards, scores = [], []
+        boards = []
+        scores = []
         for move in moves:
             game.play(move.move)
             boards.append(game.live.copy(stack=False))

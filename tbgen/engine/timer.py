@@ -159,7 +159,8 @@ class Timer:
     def stop(self) -> None:
         """Request that the move be made at once."""
         with self._change_condition:
-            self._pondering, self.stopped = False, True
+            self._pondering = False
+            self.stopped = True
             self._change_condition.notify_all()
 
     def ponder_hit(self) -> None:
@@ -185,7 +186,7 @@ class Timer:
         increments.
         """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
-        times = {names[word]: number / 1000 for word, number in self.go.numbers.items() if word in names}
+        times = {names[word]: ms / 1000 for word, ms in self.go.numbers.items() if word in names}
         spent = _RESERVE_FACTOR * self._overhead + self.elapsed
         return {
             name: max(value - spent, _MIN_SECONDS) if "clock" in name else _usable_part(value, self._overhead)

@@ -92,7 +92,8 @@ class UciEngine:
             self._say_unsaid()
             if self._tables:
                 self._tables.close()
-                self._tables, self._are_tables_open = None, False
+                self._tables = None
+                self._are_tables_open = False
         if self._output_error is not None and not isinstance(self._output_error, BrokenPipeError):
             raise self._output_error
 
@@ -159,8 +160,10 @@ class UciEngine:
     def _set_position(self, arguments: str) -> None:
         """Set the position, or raise the error to report. After an error, ``go`` answers without a move."""
         words = arguments.split()
-        old_position, game = self._position, self._game
-        self._position, self._game = words, None
+        old_position = self._position
+        game = self._game
+        self._position = words
+        self._game = None
         is_extended = game is not None and not self._is_thinking and extend(game, old_position, words)
         self._game = game if is_extended else self._read_game()
 
@@ -255,7 +258,8 @@ class UciEngine:
     def _open_tables(self) -> EngineTables | None:
         """Return the tables, reopened if the option Directory has been set; None after an error."""
         if not self._are_tables_open:
-            self._tables, self._are_tables_open = None, True
+            self._tables = None
+            self._are_tables_open = True
             try:
                 self._tables = EngineTables(self._options.directories, self._note_loading)
             except TbgenError as error:
