@@ -27,9 +27,13 @@ CARD_SIZE: Final = (1200, 630)
 _SQUARE_SIZE: Final = 70
 _EDGE_WIDTH: Final = (CARD_SIZE[1] - 8 * _SQUARE_SIZE) // 2
 _GIF_SQUARE_SIZE: Final = 50
-_SENTENCE_SIZE, _NOTES_SIZE = 42, 30
+_SENTENCE_SIZE: Final = 42
+_NOTES_SIZE: Final = 30
 """Sizes of fonts of a card in pixels."""
-_HEADLINE_TOP, _SENTENCE_TOP, _NOTES_TOP, _SIGNATURE_TOP = 70, 230, 480, 600 - _EDGE_WIDTH
+_HEADLINE_TOP: Final = 70
+_SENTENCE_TOP: Final = 230
+_NOTES_TOP: Final = 480
+_SIGNATURE_TOP: Final = 600 - _EDGE_WIDTH
 """Distance of each text of a card from the upper edge, in pixels."""
 _TEXT_HEIGHT: Final = 40
 """Height of the text under the board of a GIF, in pixels."""

@@ -24,30 +24,6 @@ _MATPLOTLIB_WAS_LOADED: Final = "matplotlib" in sys.modules
 # Otherwise matplotlib warns that it cannot write to its own directory.
 logging.getLogger("matplotlib").addFilter(lambda log: not re.search("mkdir|directory", log.getMessage()))
 
-
-@contextmanager
-def _needs_directory() -> Iterator[None]:
-    """Convert the error of an import that matplotlib can write to no directory to a UsageError."""
-    try:
-        yield
-    except OSError as error:
-        raise UsageError("plots need a directory that can be written to: set MPLCONFIGDIR to one") from error
-
-
-# Files are drawn without a screen, so an unknown backend does not matter.
-with needs_extra("a plot", "report"), without_variable("MPLBACKEND"), _needs_directory():
-    from markupsafe import Markup, escape
-    from matplotlib import rc_context, rcParams
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-if not _MATPLOTLIB_WAS_LOADED:
-    with suppress(KeyError, ValueError):  # for a caller who also plots on a screen
-        rcParams["backend"] = os.environ["MPLBACKEND"]
-
 INK: Final = "#1c1c1c"
 """Colour of text, axes and outlines on a light page."""
 GREY: Final = "#8f8f8f"
@@ -106,6 +82,30 @@ _REMOVALS: Final = (
 _TAG: Final = re.compile(r"<[^>]*>")
 _LONG_DECIMALS: Final = re.compile(r"(\d\.\d\d)\d+")
 """Matches numbers with more than two decimals. In tags of an SVG, further decimals are invisible."""
+
+
+@contextmanager
+def _needs_directory() -> Iterator[None]:
+    """Convert the error of an import that matplotlib can write to no directory to a UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError("plots need a directory that can be written to: set MPLCONFIGDIR to one") from error
+
+
+# Files are drawn without a screen, so an unknown backend does not matter.
+with needs_extra("a plot", "report"), without_variable("MPLBACKEND"), _needs_directory():
+    from markupsafe import Markup, escape
+    from matplotlib import rc_context, rcParams
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+if not _MATPLOTLIB_WAS_LOADED:
+    with suppress(KeyError, ValueError):  # for a caller who also plots on a screen
+        rcParams["backend"] = os.environ["MPLBACKEND"]
 
 
 @contextmanager
