@@ -284,7 +284,8 @@ class LiveFile:
             self._status = os.fstat(file.fileno())
             is_new = old_status is None or not os.path.samestat(old_status, self._status)
             if is_new:
-                self._offset, self._incomplete_line = 0, b""
+                self._offset = 0
+                self._incomplete_line = b""
             self.close()  # not earlier: a new file could then get the inode number of the old one
             self._file = file
         if self._file is None or self._file.closed:

@@ -12,6 +12,9 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.game_options import GameSettings
 
+RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
+"""White's number of half points for each classical result of a finished game."""
+
 
 class Doubt(StrEnum):
     """A contradiction within a game, or a sign that a part of it is missing.
@@ -73,9 +76,6 @@ _SENTENCES: Final = {
     Doubt.SEVENTH_FIELD: "the score of a FEN's seventh field or of FENAccrued does not count, because it has "
     "just been reset: the halfmove clock is 0, or an en passant capture is legal",
 }
-
-RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
-"""White's number of half points for each classical result of a finished game."""
 
 
 class Basis(StrEnum):

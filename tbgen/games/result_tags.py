@@ -52,7 +52,8 @@ def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outco
     """
     names = tags.RESULT_TAGS[options.variant]
     try:
-        rule, basis = FiftyMoveRule(game_tags[names.fifty_moves]), Basis(game_tags[names.basis])
+        rule = FiftyMoveRule(game_tags[names.fifty_moves])
+        basis = Basis(game_tags[names.basis])
         outcome = Outcome(
             GScore.parse(game_tags[names.result]),
             basis,

@@ -427,7 +427,8 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
             if number_before is not None:
                 board = board.copy(stack=1)
                 board.pop()
-                position_number, number_before = number_before, None
+                position_number = number_before
+                number_before = None
         elif token[0] == "{":
             break  # nothing after an unclosed comment is read
         elif token.lastgroup == "close":

@@ -28,41 +28,6 @@ _LETTERS_O: Final = "\u041e\u039f"
 _USUAL: Final = LegibleTable(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _SYMBOLS | _SIGNS))
 _COMMENT_OR_MOVES: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
 
-
-def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return error.object[error.start : error.end].decode("latin-1"), error.end
-
-
-codecs.register_error("tbgen.latin-1", _as_latin_1)
-
-
-def decode(data: bytes) -> str:
-    """Decode UTF-8. Bytes that are not valid UTF-8 are decoded as Latin-1, the old encoding of PGN."""
-    return data.decode("utf-8", "tbgen.latin-1")
-
-
-def usual_text(text: str) -> str:
-    """Return a string with hyphens for dashes, letters for figurines, and spaces for control characters.
-
-    Invisible characters are removed.
-
-    >>> usual_text("♘f3\\u200b 0–1\\x1a")
-    'Nf3 0-1 '
-    """
-    return sanitise(text, _USUAL)
-
-
-def usual_movetext(data: bytes) -> str:
-    """Decode a movetext, and apply :func:`usual_text` outside of comments. The number of lines stays."""
-    text = decode(data)
-    if not UNUSUAL_CHARACTER.search(text):
-        return text
-    # If an invisible character between CR and LF is removed, they would become one line break.
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else usual_text(part[0]), text)
-
-
 BOTH_FORFEIT: Final = "0-0"
 """The result of a game that both sides have lost."""
 UNFINISHED: Final = "*"
@@ -100,6 +65,40 @@ _RESULT_AT_END: Final = re.compile(
 )
 TAIL_BYTES: Final = 64
 """Number of bytes at the end of a movetext in which a result is sought."""
+
+
+def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("tbgen.latin-1", _as_latin_1)
+
+
+def decode(data: bytes) -> str:
+    """Decode UTF-8. Bytes that are not valid UTF-8 are decoded as Latin-1, the old encoding of PGN."""
+    return data.decode("utf-8", "tbgen.latin-1")
+
+
+def usual_text(text: str) -> str:
+    """Return a string with hyphens for dashes, letters for figurines, and spaces for control characters.
+
+    Invisible characters are removed.
+
+    >>> usual_text("♘f3\\u200b 0–1\\x1a")
+    'Nf3 0-1 '
+    """
+    return sanitise(text, _USUAL)
+
+
+def usual_movetext(data: bytes) -> str:
+    """Decode a movetext, and apply :func:`usual_text` outside of comments. The number of lines stays."""
+    text = decode(data)
+    if not UNUSUAL_CHARACTER.search(text):
+        return text
+    # If an invisible character between CR and LF is removed, they would become one line break.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else usual_text(part[0]), text)
 
 
 def read_result(text: str) -> str | None:

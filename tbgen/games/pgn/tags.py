@@ -7,6 +7,27 @@ from typing import Final, NamedTuple, Self
 
 from tbgen.board.variant import Variant, unlisted_error
 
+POINTS: Final = "Points"
+"""Tag with the points of White and Black from the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
+
+KOMI: Final = "Komi"
+"""Tag with the komi, which belongs to the opening and is never replaced."""
+
+LEGACY: Final = "Legacy"
+"""Tag of games under the 50-move rule ``legacy`` in which bare kings end the game. cuteRMob writes this tag
+without a value; a tag with another 50-move rule takes precedence."""
+
+START_ACCRUED: Final = "FENAccrued"
+"""Tag with the accrued score of the start position. The tag ``FEN`` then has the usual six fields, without an
+accrued score."""
+
+SCHEDULE: Final = "Schedule"
+"""Tag with the digest of the schedule of the event of ``tbgen match`` to which a game belongs."""
+
+TOURNAMENT: Final = "Tournament"
+"""Tag with the format of an event of ``tbgen match``, its rounds, the games of an encounter, and the players
+in the order of seeding, such as ``knockout; rounds 1; games 2; A; B``. Earlier versions did not write it."""
+
 
 class ResultTags(NamedTuple):
     """Names of the tags that describe the result under one variant.
@@ -50,26 +71,6 @@ def _prefix(variant: Variant) -> str:
 RESULT_TAGS: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant}
 R_MOBILITY_TAGS: Final = RESULT_TAGS[Variant.R_MOBILITY]
 
-POINTS: Final = "Points"
-"""Tag with the points of White and Black from the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
-
-KOMI: Final = "Komi"
-"""Tag with the komi, which belongs to the opening and is never replaced."""
-
-LEGACY: Final = "Legacy"
-"""Tag of games under the 50-move rule ``legacy`` in which bare kings end the game. cuteRMob writes this tag
-without a value; a tag with another 50-move rule takes precedence."""
-
-START_ACCRUED: Final = "FENAccrued"
-"""Tag with the accrued score of the start position. The tag ``FEN`` then has the usual six fields, without an
-accrued score."""
-
-SCHEDULE: Final = "Schedule"
-"""Tag with the digest of the schedule of the event of ``tbgen match`` to which a game belongs."""
-
-TOURNAMENT: Final = "Tournament"
-"""Tag with the format of an event of ``tbgen match``, its rounds, the games of an encounter, and the players
-in the order of seeding, such as ``knockout; rounds 1; games 2; A; B``. Earlier versions did not write it."""
 
 REPLACED_NAMES: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT_TAGS.items()}
 """For each variant, the names of all tags that are replaced when a game is tagged under it."""

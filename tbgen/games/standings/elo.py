@@ -94,7 +94,8 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     """
     if not points:
         raise UsageError("an Elo difference needs at least one game")
-    count, mean = len(points), fmean(points)
+    count = len(points)
+    mean = fmean(points)
     if count == 1:  # a single game says nothing about the standard deviation
         return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count

@@ -96,7 +96,9 @@ class Encounters:
 
     def __init__(self, players: Sequence[str], encounter_size: int, test: TestSettings | None = None) -> None:
         self.games: dict[GameId, GameRecord] = {}
-        self._players, self._size, self._test = players, encounter_size, test
+        self._players = players
+        self._size = encounter_size
+        self._test = test
         self._shares: dict[tuple[int, int], float] = {}
         """The first player's points per game in complete encounters of a match, by round and encounter."""
         self._points = Fraction()
@@ -274,7 +276,7 @@ def with_result(found: Standings, result: EventResult) -> Standings:
         return replace(found, result=result)
     # Of the stages in which a player stands, the last one counts.
     reached: dict[str | None, int] = {
-        name: number for number, stage in enumerate(stages) for duel in stage for name in duel.players
+        name: index for index, stage in enumerate(stages) for duel in stage for name in duel.players
     }
     if result.winner is not None:
         reached[result.winner] += 1

@@ -208,7 +208,8 @@ class PlayerDocument(Document):
     @classmethod
     def of_player(cls, player: Player, standings: Standings) -> Self:
         """Return the document of a player."""
-        certainty, rating = standings.certainty, standings.ratings.get(player.name)
+        certainty = standings.certainty
+        rating = standings.ratings.get(player.name)
         results = player.results
         sides = {side: player.by_side[white] for side, white in _SIDES.items()}
         return cls.of(
@@ -302,7 +303,8 @@ class StandingsDocument(Document):
     @classmethod
     def of_standings(cls, standings: Standings) -> Self:
         """Return the document of standings."""
-        certainty, test = standings.certainty, standings.sprt
+        certainty = standings.certainty
+        test = standings.sprt
         unproven = [game.location for game in certainty.unproven_games]
         return cls.of(
             standings,

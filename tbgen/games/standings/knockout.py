@@ -72,7 +72,7 @@ def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False)
 
     :param alternates: whether colours alternate between the encounters of a duel.
     """
-    players, rounds = event.players, event.rounds
+    players = event.players
     places = bracket(players)  # the remaining players; places 0 and 1 form a duel, 2 and 3, and so on
 
     def encounters(duels: Sequence[Pairing], indexes: Iterable[int]) -> Sequence[Pairing]:
@@ -85,18 +85,14 @@ def knockout_rounds(event: EventFormat, lead: Lead, *, alternates: bool = False)
             for a, b in _paired_places(places)
             if a is not None and b is not None
         ]
-        yield encounters(duels, range(rounds))
+        yield encounters(duels, range(event.rounds))
         for extra in range(MAX_EXTRA_ENCOUNTERS):
             if level := [duel for duel in duels if not lead(*duel)]:
-                yield encounters(level, [rounds + extra])
-        losers = {_winner_and_loser(duel, lead)[1] for duel in duels}
+                yield encounters(level, [event.rounds + extra])
+        # If the players of a duel are level, the first, the better seed, wins.
+        losers = {b if lead(a, b) >= 0 else a for a, b in duels}
         survivors = [None if player in losers else player for player in places]
         places = [a or b for a, b in _paired_places(survivors)]
-
-
-def _winner_and_loser(duel: Pairing, lead: Lead) -> Pairing:
-    """Return the players of a duel, the winner first. If they are level, the first, the better seed, wins."""
-    return duel if lead(*duel) >= 0 else duel[::-1]
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:

@@ -12,6 +12,10 @@ from tbgen.errors import UsageError, quote
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import BALANCES, Number, OrderBy, Tiebreak, TieData
 
+_WIKI: Final = "https://wiki.chessdom.org/"
+_FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
+_DEFAULT_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -31,9 +35,6 @@ class Order:
         return Order(self.name, self.order_by, names)
 
 
-_WIKI: Final = "https://wiki.chessdom.org/"
-_FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
-_DEFAULT_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
 _ORDER_LIST: Final = (
     Order("percent", OrderBy.PERCENT, _DEFAULT_TIEBREAKS),
     Order("points", OrderBy.POINTS, _DEFAULT_TIEBREAKS),

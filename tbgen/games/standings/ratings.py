@@ -36,6 +36,8 @@ _MAX_STEP: Final = 2.0
 """Maximum change of a rating in one step, in units of ``_ELO_UNIT``."""
 _PRECISION: Final = 1e-10
 
+Indices: TypeAlias = npt.NDArray[np.intp]
+
 
 class Rating(Struct, frozen=True):
     """A player's rating among the players of a group. What no games bound is infinite."""
@@ -49,9 +51,6 @@ class Rating(Struct, frozen=True):
     """Probability that the player is stronger than the next of his group; not a number for the last."""
     group: int
     """Number of the group, from 1."""
-
-
-Indices: TypeAlias = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,9 @@ class Scores:
         """
         indices = {player.name: index for index, player in enumerate(players)}
         pairs = {
-            id(seat.game): number
+            id(seat.game): pair_index
             for player in players
-            for number, pair in enumerate(player.seat_pairs)
+            for pair_index, pair in enumerate(player.seat_pairs)
             for seat in pair
             if indices[player.name] < indices[seat.opponent]
         }

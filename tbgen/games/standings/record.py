@@ -34,6 +34,8 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\""})
 _UNKNOWN_VALUES = ("", "?", "-")
 """Values of a tag that stand for an unknown value."""
 
+_NUMBER: Final = "([1-9][0-9]{0,8})"
+
 
 def explorer_query(pgn: bytes, rules: str) -> str:
     """Return the query and the fragment of the address at which the explorer shows a game.
@@ -92,7 +94,6 @@ class Format(NamedChoice, noun="a format of events", swisstcec="swiss"):
         return self in (Format.KNOCKOUT, Format.SWISS)
 
 
-_NUMBER: Final = "([1-9][0-9]{0,8})"
 _TOURNAMENT: Final = rf"({'|'.join(Format)})(?:; seeds {_NUMBER})?; rounds {_NUMBER}; games ([12]); (.+)"
 
 
@@ -169,7 +170,8 @@ class GameRecord:
         :param file: name of the file.
         :param explorer: address of the explorer, for a link to the game; empty for no link.
         """
-        raw, outcome = game.raw, game.outcome
+        raw = game.raw
+        outcome = game.outcome
         if outcome is None:
             return None
         file = printable(file)
@@ -265,17 +267,19 @@ def games_by_round(games: Iterable[GameRecord]) -> list[list[GameRecord]]:
     round robin of ``tbgen match``, all rounds of a cycle have the same number.
     """
     rounds: list[list[GameRecord]] = []
-    number: tuple[int, str] | None = None
+    round_number: tuple[int, str] | None = None
     opponents: dict[str, str] = {}
     for game in sorted(games, key=GameRecord.round_numbers):
         numbers = game.round_numbers()
         if not numbers:
             return []
         sides = {game.white: game.black, game.black: game.white}
-        if numbers[0] != number or any(opponents.get(name, other) != other for name, other in sides.items()):
+        if numbers[0] != round_number or any(
+            opponents.get(name, other) != other for name, other in sides.items()
+        ):
             rounds.append([])
             opponents = {}
-        number = numbers[0]
+        round_number = numbers[0]
         opponents |= sides
         rounds[-1].append(game)
     return rounds

@@ -64,6 +64,11 @@ _RESULT_COLUMNS: Final = [
 ]
 """Columns for items with an attribute ``results``."""
 
+_PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
+
+_LABELS: Final = [_PLAYER_COLUMN, Column("colour", "as", "selection", is_text=True)]
+"""The columns that name player and colour."""
+
 
 def _classical_share(results: Results) -> Fraction | None:
     return results.classical / results.games if results.games else None
@@ -74,10 +79,6 @@ _CHESS_COLUMNS: Final = [
     Column("share", "%", lambda item: _classical_share(item.results), percent_text),
 ]
 """Columns that replace points and share of points if players are ordered by points in chess."""
-_PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
-
-_LABELS: Final = [_PLAYER_COLUMN, Column("colour", "as", "selection", is_text=True)]
-"""The columns that name player and colour."""
 
 
 def crosstable(standings: Standings) -> StandingsTable:
@@ -235,8 +236,7 @@ def basis_counts(standings: Standings) -> StandingsTable:
 def possible_places(standings: Standings) -> StandingsTable:
     """Return the proved bounds of places and sums, if there are unproven games."""
     certainty = standings.certainty
-    is_by_chess = standings.order.order_by is OrderBy.CHESS
-    tie = TIEBREAKS["rmobility" if is_by_chess else "points"]
+    tie = TIEBREAKS["rmobility" if standings.order.order_by is OrderBy.CHESS else "points"]
 
     def total(player: Player) -> Cell:
         return tie.number_of(player, (), standings.tiebreak_data)
@@ -423,7 +423,8 @@ def _places_table(standings: Standings) -> StandingsTable:
     columns += [tie.column for tie in standings.tiebreaks if tie.title and tie.key not in shown_keys]
     columns += _elo_columns("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
-    result, summary = standings.result, standings.certainty.sentence
+    result = standings.result
+    summary = standings.certainty.sentence
     if result is not None and (result.winner is not None or result.decision is not Decision.STANDINGS):
         summary = f"{result.sentence} {summary}"
     return replace(table, summary=summary)

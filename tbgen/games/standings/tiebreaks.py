@@ -29,6 +29,14 @@ _CRASH_BASES: Final = (Basis.ABANDONED,)
 _FORFEIT_BASES: Final = (*_CRASH_BASES, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT)
 _BALANCE_NAME: Final = re.compile(r"g\d{1,3}(\.[05])?", re.ASCII)
 
+Number = Fraction | int | None
+"""A player's number for a tiebreak; None if the number is undefined."""
+_LevelPlayers = Sequence[Player]
+_NumberFunction = Callable[[Player, _LevelPlayers, "TieData"], Number]
+
+BALANCES: Final = "balances"
+"""Name for all balances: of stalemates, G1.0, G1.5 and so on, up to the highest score that occurs."""
+
 
 class OrderBy(StrEnum):
     """The number by which players are ordered before ties are broken."""
@@ -80,10 +88,6 @@ class TieData:
         return results.classical if self.order_by is OrderBy.CHESS else results.points
 
 
-Number = Fraction | int | None
-"""A player's number for a tiebreak; None if the number is undefined."""
-_LevelPlayers = Sequence[Player]
-_NumberFunction = Callable[[Player, _LevelPlayers, "TieData"], Number]
 _TermFunction = Callable[[TieData, GameRecord, GScore, bool], Fraction | int]
 """Function that returns a game's term in a player's sum. Its arguments are the data, the game, the value to
 assume for the game, and whether the player is White."""
@@ -364,8 +368,6 @@ _TIEBREAK_LIST: Final = (
     ),
     Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
 )
-BALANCES: Final = "balances"
-"""Name for all balances: of stalemates, G1.0, G1.5 and so on, up to the highest score that occurs."""
 TIEBREAKS: Final[Mapping[str, Tiebreak]] = {row.key: row for row in (*_TIEBREAK_LIST, balance(1))}
 """The tiebreaks by name. The balances ``g1.0`` and so on are not included."""
 
