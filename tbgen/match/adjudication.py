@@ -164,8 +164,11 @@ class Judge:
         max_syzygy_men: int = MAX_MEN,
         play_on: bool = False,
     ) -> None:
-        self._tables, self._solver, self._syzygy = tables, solver, syzygy
-        self._max_syzygy_men, self._play_on = max_syzygy_men, play_on
+        self._tables = tables
+        self._solver = solver
+        self._syzygy = syzygy
+        self._max_syzygy_men = max_syzygy_men
+        self._play_on = play_on
         self._thread_lock = asyncio.Lock()
 
     async def outcome_by_tables(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:

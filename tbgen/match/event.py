@@ -62,7 +62,10 @@ class _Slot:
         logs: EngineLogs,
         warn: Callable[[str], object],
     ) -> None:
-        self._number, self._processors, self._guard, self._logs = number, processors, guard, logs
+        self._number = number
+        self._processors = processors
+        self._guard = guard
+        self._logs = logs
         self._warn = warn
         self._engines: dict[str, Engine] = {}
 
@@ -101,9 +104,11 @@ class Event:
         :raises UsageError: if the settings contradict each other, or the openings cannot be read.
         """
         check_settings(settings)
-        self.settings, self.options = settings, options
+        self.settings = settings
+        self.options = options
         self._scheme = options.scheme or Scheme.EXPONENTIAL
-        self._judge, self._listeners = judge, listeners
+        self._judge = judge
+        self._listeners = listeners
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
         self._games = Encounters(settings.players, settings.games, settings.test)
         self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
@@ -154,7 +159,8 @@ class Event:
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
         """Play all games that are not in the file yet, one at a time in each slot, until the test decides."""
-        slot_count, processors = self.settings.concurrency, self.settings.processors
+        slot_count = self.settings.concurrency
+        processors = self.settings.processors
         share = len(processors) // slot_count
         queue = asyncio.Queue[Fixture](1)
         try:
@@ -310,7 +316,8 @@ class Event:
             listener(message)
 
     def _event_start(self, file_size: int) -> EventStart:
-        settings, options = self.settings, self.options
+        settings = self.settings
+        options = self.options
         return EventStart(
             name="" if settings.event == "?" else settings.event,
             site="" if settings.site == "?" else settings.site,

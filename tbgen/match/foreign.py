@@ -93,6 +93,25 @@ REFUSED_WORDS: Final[Mapping[str, str]] = {
 }
 """Rejected words of ``-engine`` and ``-each``, each with what to write instead."""
 
+_REASONS: Final = {
+    **{option: why for option, (_, why) in IGNORED_OPTIONS.items()},
+    "config": "the PGN file is the state of the event",
+    "log": "--log DIR keeps what engines say",
+}
+_PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
+    **{option: (first, _FURTHER_WORD) for option, (first, _) in IGNORED_OPTIONS.items()},
+    **dict.fromkeys([*REFUSED_OPTIONS, "each", "engine", "openings"], (_ANY_WORD, _ANY_WORD)),
+    "config": (_FURTHER_WORD, _FURTHER_WORD),
+    "help": (_NO_WORD, _NO_WORD),
+    "log": (_ANY_WORD, _FURTHER_WORD),
+    "pgnout": (_ANY_WORD, _PGN_KEYS),
+    "repeat": (_NUMBER_WORD, _NO_WORD),
+    "startup-ms": (_NUMBER_WORD, _NO_WORD),
+    "tcecadj": (_NO_WORD, _NO_WORD),
+    "use-affinity": (_NUMBER_WORDS, _NO_WORD),
+}
+"""For each option to translate: a pattern for the first word after it, and one for each further word."""
+
 
 class _ConfiguredOption(Struct):
     name: str
@@ -247,23 +266,3 @@ def _translate_engine(option: str, words: Sequence[str], warn: Warn) -> Iterator
             yield from (f"arg={argument}" for argument in value.split())
         else:
             yield f"depth={value}" if key == "plies" else word
-
-
-_REASONS: Final = {
-    **{option: why for option, (_, why) in IGNORED_OPTIONS.items()},
-    "config": "the PGN file is the state of the event",
-    "log": "--log DIR keeps what engines say",
-}
-_PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
-    **{option: (first, _FURTHER_WORD) for option, (first, _) in IGNORED_OPTIONS.items()},
-    **dict.fromkeys([*REFUSED_OPTIONS, "each", "engine", "openings"], (_ANY_WORD, _ANY_WORD)),
-    "config": (_FURTHER_WORD, _FURTHER_WORD),
-    "help": (_NO_WORD, _NO_WORD),
-    "log": (_ANY_WORD, _FURTHER_WORD),
-    "pgnout": (_ANY_WORD, _PGN_KEYS),
-    "repeat": (_NUMBER_WORD, _NO_WORD),
-    "startup-ms": (_NUMBER_WORD, _NO_WORD),
-    "tcecadj": (_NO_WORD, _NO_WORD),
-    "use-affinity": (_NUMBER_WORDS, _NO_WORD),
-}
-"""For each option to translate: a pattern for the first word after it, and one for each further word."""

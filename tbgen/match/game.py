@@ -67,8 +67,10 @@ class MatchGame:
         listener: Listener,
         on_excess: Callable[[str, str], object] = lambda *_: None,
     ) -> None:
-        self.fixture, self.clocks = fixture, clocks
-        self._listener, self._on_excess = listener, on_excess
+        self.fixture = fixture
+        self.clocks = clocks
+        self._listener = listener
+        self._on_excess = on_excess
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []

@@ -54,7 +54,8 @@ def _tag_line(name: str, value: str) -> str:
 
 
 def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
-    fixture, opening = game.fixture, game.fixture.opening
+    fixture = game.fixture
+    opening = fixture.opening
     yield "Event", settings.event
     yield "Site", settings.site
     yield "Date", time.strftime("%Y.%m.%d", time.localtime(game.start_time))

@@ -116,7 +116,9 @@ class Openings:
 
         :raises UsageError: if the file cannot be read, has no opening, or contains a broken game.
         """
-        self._start_kind, self._seed, self._options = start_kind, seed, options
+        self._start_kind = start_kind
+        self._seed = seed
+        self._options = options
         self._first_index = 0
         self._book = list[_BookEntry]()
         self._polyglot: _PolyglotBook | None = None
@@ -188,7 +190,8 @@ class _PolyglotBook:
     """
 
     def __init__(self, settings: OpeningSettings, seed: int) -> None:
-        self._file, self._seed = str(settings.file), seed
+        self._file = str(settings.file)
+        self._seed = seed
         self._plies = _POLYGLOT_PLIES if settings.plies is None else settings.plies
         try:
             self._reader = chess.polyglot.open_reader(settings.file)

@@ -58,7 +58,9 @@ class Schedule:
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[GameId], Fraction]
     ) -> None:
-        self._settings, self._openings, self._points = settings, openings, points
+        self._settings = settings
+        self._openings = openings
+        self._points = points
         self.rounds_when_paired: dict[int, int] = {}
         """For each round of a Swiss tournament that an earlier run has begun, by number: the number of rounds
         of the tournament for which it was paired."""
@@ -70,10 +72,10 @@ class Schedule:
                 self._rounds = knockout_rounds(settings.event_format, self._lead, alternates=alternates)
             case Format.SWISS:
                 self._rounds = swiss_rounds(settings, self._lead, self.rounds_when_paired)
-            case form:
-                players, seeds = settings.players, settings.seeds
-                pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
-                self._rounds = fixed_rounds(settings, pairs)
+            case Format.GAUNTLET:
+                self._rounds = fixed_rounds(settings, list(gauntlet(settings.players, settings.seeds)))
+            case _:
+                self._rounds = fixed_rounds(settings, list(berger(settings.players)))
         self.total = settings.event_format.total
         """Total number of games; None if this number depends on results."""
 
@@ -170,20 +172,20 @@ def _generate_rounds(
 
     :param generate_pairings: the function ``generate_pairings`` of the package caissify-pairings.
     """
-    names, rounds = settings.players, settings.rounds
+    names = settings.players
     players: dict[str, dict[str, Any]] = {
         name: {"id": number, "starting_number": number, "name": name, "rating": 0, "score": 0.0}
         | {"bye_count": 0, "color_hist": [], "float_history": []}
         for number, name in enumerate(names, 1)
     }  # in the form that the package requires
     met_pairs: set[tuple[int, int]] = set()
-    for number in range(1, rounds + 1):
+    for round_number in range(1, settings.rounds + 1):
         pairings = generate_pairings(
             "dutch",
             list(players.values()),
             met_pairs,
-            number,
-            rounds_when_paired.get(number, rounds),
+            round_number,
+            rounds_when_paired.get(round_number, settings.rounds),
             bye_value=1.0,
             max_byes_per_player=1,
             initial_color="white",
