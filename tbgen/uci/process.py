@@ -183,7 +183,10 @@ class Engine:
         warn: Callable[[str], object],
     ) -> None:
         self.settings = settings
-        self._uci, self._pid, self._guard, self._warn = uci, pid, guard, warn
+        self._uci = uci
+        self._pid = pid
+        self._guard = guard
+        self._warn = warn
         self._game: object = None
         guard.watch(pid)
 
@@ -344,7 +347,8 @@ class Engine:
 
         :raises EngineFault: if the engine does not answer in time, or has terminated.
         """
-        seconds, loop = self.settings.start_limit, self._uci.loop
+        seconds = self.settings.start_limit
+        loop = self._uci.loop
         start_time = loop.time()
         max_seconds = max(seconds, self.settings.stall_limit)
 

@@ -162,7 +162,8 @@ class EngineProtocol(chess.engine.UciProtocol):
         for line in lines:
             self._process_line(line[:_MAX_LINE_BYTES], now)
         if len(self._unfinished) > _MAX_LINE_BYTES:
-            self._unfinished, self._skipping = b"", True
+            self._unfinished = b""
+            self._skipping = True
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """Give up on an engine that has closed its output, unless it has been asked to quit."""
