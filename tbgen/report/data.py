@@ -51,6 +51,11 @@ _DIFFERENCE_LABEL: Final = "difference"
 _DAMAGE_ERRORS: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
 """Exceptions raised for a damaged file; UsageError and ValidationError are subclasses of ValueError."""
 
+_SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")
+
+Files = dict[str, str]
+"""Maps the suffix of each file name, which follows a common stem, to the content of the file."""
+
 
 class CsvFile:
     """A CSV file about reports.
@@ -60,7 +65,8 @@ class CsvFile:
     """
 
     def __init__(self, parts: Callable[[Any], Iterable[tuple[Any, ...]]], **columns: CellFunction) -> None:
-        self.columns, self._parts = columns, parts
+        self.columns = columns
+        self._parts = parts
 
     def rows(self, report: ReportPart) -> Iterator[dict[str, Any]]:
         """Yield the cells of each row about a report, by title."""
@@ -167,12 +173,6 @@ DIFFERENCES: Final = CsvFile(
     positions=lambda _, __, pair: pair.count,
 )
 """The CSV file about the differences between the variants."""
-
-_SUMMARY_FIELDS: Final = ("material", "variant", "digest", "tbgen_version", "bytes", "max_depth")
-
-
-Files = dict[str, str]
-"""Maps the suffix of each file name, which follows a common stem, to the content of the file."""
 
 
 def table_files(report: TableReport) -> Files:

@@ -59,7 +59,8 @@ def without_finished_positions(counts: CountArray) -> CountArray:
 def endgame(scan: TableCounts) -> Endgame:
     """Return the results of an endgame from the counts of its table."""
     sides = Sides(typical_values_of(scan, 0), typical_values_of(scan, 1))
-    unusual, examples = tuple(_unusual_values(scan, sides)), tuple(_wiki_examples(scan, sides))
+    unusual = tuple(_unusual_values(scan, sides))
+    examples = tuple(_wiki_examples(scan, sides))
     return Endgame(_sentence(scan, sides), sides.white, sides.black, unusual, examples)
 
 

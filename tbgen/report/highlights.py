@@ -257,7 +257,7 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     if single_count:
         verb = "is" if single_count == 1 else "are"
         yield f"{counted(single_count, 'record')} {verb} reached from one position alone, up to symmetry."
-    behind_count = sum(mating_rule(each.material).leader == SIDES[each.value.white] for each in holders)
+    behind_count = sum(mating_rule(holder.material).leader == SIDES[holder.value.white] for holder in holders)
     if behind_count:
         examples = f"{counted(len(holders), 'example')}, one for each material that reaches a record"
         yield f"The records have {examples}; in {behind_count} of them the score belongs to the weaker side."

@@ -375,7 +375,8 @@ def _make_report(
     plan: ReportPlan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None
 ) -> Report:
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
-    tables, differences = list[TableReport](), list[Difference]()
+    tables = list[TableReport]()
+    differences = list[Difference]()
     if site is not None:
         site.write_style()
     with PlainCopies(plan.directories[0]) as copies:

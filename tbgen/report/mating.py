@@ -242,7 +242,9 @@ def marks_of_tables(
         truth, _ = mating_truths(count_table(Material.parse(name), directory, rules))
         return truth.white.verdict is Verdict.GENERAL
 
-    mating, no_pair, tough = set[str](), set[str](), set[str]()
+    mating = set[str]()
+    no_pair = set[str]()
+    tough = set[str]()
     white_men, black_men = ([man for man in side if man not in "KP"] for side in material.sides)
     for men, others in ((white_men, black_men), (black_men, white_men)):
         for man in {man for man in men if value_of(man, values) < MIN_MATING_LEAD}:
@@ -351,7 +353,8 @@ def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
 
 
 def _sentence(material: Material, potential: MatingPotential) -> str:
-    rule, one_colour = potential.rule, potential.like_bishops
+    rule = potential.rule
+    one_colour = potential.like_bishops
     if rule.leader is None:
         sentences = [f"{material}: {rule.reason}."]
     else:
@@ -386,7 +389,8 @@ def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
     A second row follows if positions with all colour-bound men of a side on one colour are counted
     separately.
     """
-    potential, rule = entry.potential, entry.potential.rule
+    potential = entry.potential
+    rule = potential.rule
     attacker = rule.leader or "white"
     truth = potential.truth[attacker]
     agrees = "wrong" if potential.agrees is False else ""

@@ -19,6 +19,13 @@ from tbgen.documents import Document, SideName
 
 T = TypeVar("T")
 
+Counts = Mapping[GScore, int]
+"""Maps each value that occurs to its number of positions, best for White first."""
+
+Depths = Mapping[GScore, Mapping[int, int]]
+"""Maps each value (best for White first) to a map from each depth in plies (ascending) to the number of
+positions."""
+
 
 class ReportPart(Document, rename={"variant": "rules"}, forbid_unknown_fields=False):
     """Base of the parts of a report. Saved data of a later version may have further fields."""
@@ -45,14 +52,6 @@ class Sides(ReportPart, Generic[T]):
 
 SIDES: Final = Sides.__struct_fields__
 """Names of the sides, White's first."""
-
-
-Counts = Mapping[GScore, int]
-"""Maps each value that occurs to its number of positions, best for White first."""
-
-Depths = Mapping[GScore, Mapping[int, int]]
-"""Maps each value (best for White first) to a map from each depth in plies (ascending) to the number of
-positions."""
 
 
 class Totals(ReportPart):

@@ -130,7 +130,7 @@ def plan_report(
     if missing := [str(other) for other in other_directories if not other.is_dir()]:
         raise UsageError(f"there is no directory {missing[0]}: name materials before --dir")
     paths = " and ".join(map(str, directories))
-    named_materials = {Material.parse(each) if isinstance(each, str) else each for each in materials}
+    named_materials = {Material.parse(name) if isinstance(name, str) else name for name in materials}
     variants = tuple(Variant) if rules is None else (Variant(rules),)
     data = SavedData(first_directory)
     stored_materials = {

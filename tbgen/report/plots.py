@@ -184,7 +184,8 @@ def _draw_heat_map(panel: Axes, shares_by_square: Sequence[float | None], title:
     shares = {square: share for square, share in enumerate(shares_by_square) if share is not None}
     low, high = min(shares.values(), default=0.0), max(shares.values(), default=1.0)
     decimals = 1 if 0 < high - low < 0.1 and high < 0.9995 else 0
-    cells, fills = [], []
+    cells = []
+    fills = []
     for square, share in shares.items():
         row, file = divmod(square, 8)
         level = (share - low) / (high - low) if high > low else 1.0

@@ -129,7 +129,7 @@ def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
     overall = []
     for rank in sorted({record.value.rank for record in counted_records}):
         depth = max(record.depth for record in counted_records if record.value.rank == rank)
-        longest = [each for each in counted_records if (each.value.rank, each.depth) == (rank, depth)]
+        longest = [record for record in counted_records if (record.value.rank, record.depth) == (rank, depth)]
         longest.sort(key=lambda record: (record.material, not record.value.white))
         ties = sum(record.ties for record in longest)
         overall.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))

@@ -135,7 +135,8 @@ class TableCounts:
     """
 
     def __init__(self, source: TableSource, with_layers: bool) -> None:
-        self.info, self.layout = source.info, source.layout
+        self.info = source.info
+        self.layout = source.layout
         self.depth_count = self.info.max_depth + 1
         """Number of possible depths: the greatest depth plus 1."""
         self.counts: CountArray = np.zeros((2, 2, CLASS_COUNT, 256, self.depth_count), np.int64)

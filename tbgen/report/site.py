@@ -153,7 +153,8 @@ class Site:
         explorer: str | None = None,
         address: str | None = None,
     ) -> None:
-        self._directory, self._explorer = directory, explorer
+        self._directory = directory
+        self._explorer = explorer
         self._picture = ""
         """Name of the picture that previews of the pages about all tables show; empty if there is none."""
         self.written: list[Path] = []

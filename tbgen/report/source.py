@@ -58,7 +58,8 @@ class TableSource:
     def __init__(self, info: TableInfo, table: Table, library: Library) -> None:
         self.info = info
         self.layout = table.layout
-        self.table, self._library = table, library
+        self.table = table
+        self._library = library
         self._index = RunIndex(table)
 
     def fresh_results(self, side: int, start: int, size: int) -> FreshResults:

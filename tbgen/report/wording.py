@@ -22,6 +22,13 @@ NO_MATE_TEXT: Final[Mapping[Verdict, str]] = {
 }
 """Maps a verdict to words for a side that does not mate by force."""
 
+TO_MOVE_WORDS: Final = Sides("White to move", "Black to move")
+"""Words for each side to move."""
+
+MAN_WORDS: Final = {man.name: man.noun for man in MEN}
+"""The name in texts of each man of chess, by letter."""
+_NUMBER_WORDS: Final = ("", "", "two ", "three ", "four ")
+
 
 def score_text(value: GScore) -> str:
     """Return a score, with its meaning if it is mate or stalemate.
@@ -51,14 +58,6 @@ def percent(share: float) -> str:
     """
     text = share_text(share).replace("\N{NO-BREAK SPACE}", " ")
     return text.replace("<", "less than ").replace(">", "more than ")
-
-
-TO_MOVE_WORDS: Final = Sides("White to move", "Black to move")
-"""Words for each side to move."""
-
-MAN_WORDS: Final = {man.name: man.noun for man in MEN}
-"""The name in texts of each man of chess, by letter."""
-_NUMBER_WORDS: Final = ("", "", "two ", "three ", "four ")
 
 
 def in_words(material: Material) -> str:
