@@ -129,7 +129,8 @@ def _adjudicate_files(game_run: GameRun, with_line: bool, as_json: bool) -> int:
     documents = list[FileGameDocument]()
     game_run.solve()
     for file, game in ((path, game) for path in game_run.files for game in game_run.games(path)):
-        raw, outcome = game.raw, game.outcome
+        raw = game.raw
+        outcome = game.outcome
         if raw.empty:
             continue
         watch.progress_line.clear()
@@ -213,7 +214,8 @@ class AdjudicatedGamesDocument(Document):
 
 
 def _document(report: _GameReport, fen: str, game: FileGameDocument | None = None) -> AdjudicatedDocument:
-    outcome, settings = report.outcome, report.outcome.settings
+    outcome = report.outcome
+    settings = outcome.settings
     unknown_scoring = settings.unknown_scoring
     return AdjudicatedDocument.of(
         game,
@@ -237,7 +239,9 @@ def _document(report: _GameReport, fen: str, game: FileGameDocument | None = Non
 
 
 def _text(report: _GameReport) -> Iterator[str]:
-    outcome, board, variant = report.outcome, report.arbiter.board, report.outcome.settings.variant
+    outcome = report.outcome
+    board = report.arbiter.board
+    variant = outcome.settings.variant
     yield from diagram(board)
     yield ""
     yield f"{side_to_move(board)} to move{'' if variant is Variant.R_MOBILITY else f', {variant.label}'}"

@@ -70,7 +70,8 @@ class MobilityAnswer(Struct, frozen=True):
 
     def text(self) -> Iterator[str]:
         """Yield the lines of text output."""
-        result, variant = self.result, self.variant
+        result = self.result
+        variant = self.variant
         yield from diagram(self.board)
         yield ""
         variant_text = "" if variant is Variant.R_MOBILITY else f", {variant.label}"
@@ -162,7 +163,8 @@ def board_text(square_texts: Mapping[chess.Square, str], width: int = 1) -> Iter
 def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
     """Yield the length of a line, then a text for each ply: number, move, and the accrued score after it."""
     yield f"{name}: {plies(len(line))}"
-    move_number, is_white_to_move = board.fullmove_number, board.turn
+    move_number = board.fullmove_number
+    is_white_to_move = board.turn
     width = max((len(ply.san) for ply in line), default=0)
     for ply in line:
         yield f"{move_prefix(move_number, is_white_to_move):>6} {ply.san:{width}}  {ply.accrued!s:>6}"

@@ -248,7 +248,8 @@ class GameRun(Struct, frozen=True):
 
         :param files: the fields about files.
         """
-        tally, watch = self.tally, self.solver_watch
+        tally = self.tally
+        watch = self.solver_watch
         return TallyDocument(
             games=tally.games,
             bases={basis: tally.bases[basis] for basis in Basis if tally.bases[basis]},

@@ -93,7 +93,9 @@ class ParsedType(click.ParamType[Any]):
     def __init__(
         self, name: str, parse: Callable[[str], Any], list_names: Callable[[], Iterable[str]] = tuple
     ) -> None:
-        self.name, self._parse, self.list_names = name, parse, list_names
+        self.name = name
+        self._parse = parse
+        self.list_names = list_names
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return the name unchanged. click would capitalise it, but capitals are not accepted as values."""
@@ -153,7 +155,8 @@ class WordList(click.ParamType[Any]):
     def __init__(
         self, parse: Callable[[list[str]], Any] = list, accepts: Callable[[str], object] = lambda _: True
     ) -> None:
-        self._parse, self.accepts = parse, accepts
+        self._parse = parse
+        self.accepts = accepts
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value of the words."""

@@ -137,7 +137,8 @@ def _print(texts: list[str], answers: Iterable[Answer]) -> int:
 
     If there are several positions, each answer and remark names its position.
     """
-    separator, worst = "", 0
+    separator = ""
+    worst = 0
     for text, answer in zip(map(printable, texts), answers, strict=True):
         prefix = f"{text}: " if len(texts) > 1 else ""
         if isinstance(answer, TbgenError):

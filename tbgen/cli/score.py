@@ -303,8 +303,7 @@ def _render(
 
             return page(standings, tables, title, _plots(standings))
         case "json":
-            document = StandingsDocument.of_standings(standings)
-            return json_text(ScoreDocument.of(document, counts))
+            return json_text(ScoreDocument.of(StandingsDocument.of_standings(standings), counts))
         case "csv":
             return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in tables)
         case "markdown":

@@ -131,7 +131,8 @@ def _tag(sources: list[str], target: str, game_run: GameRun) -> None:
     tally = game_run.tally
     size = 0
     buffer_limit = _MAX_BUFFERED_BYTES if is_stream(target) else 0
-    earlier_game_count, earlier_broken_count = tally.games, tally.broken
+    earlier_game_count = tally.games
+    earlier_broken_count = tally.broken
     with open_for_writing(target) as sink:
         for data in _tagged_bytes(sources, game_run):
             buffered_games.append(data)
