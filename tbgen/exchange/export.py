@@ -38,6 +38,21 @@ SUFFIX: Final = ".flat"
 
 _EMPTY: Final[NDArray[Any]] = np.zeros(0, np.uint8)
 
+_HEADER_STRUCT: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
+"""Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
+_EXTENT_STRUCT: Final = struct.Struct("<QQ")
+"""Offset and length in bytes of a section."""
+_MAGIC: Final = b"tbgflat\0"
+_CHECKSUM_OFFSET: Final = 12
+"""Offset of the checksum in the header, in bytes."""
+_ALIGNMENT_BYTES: Final = 64
+"""Alignment of sections in bytes."""
+_DIVIDED: Final = 1 << 31
+"""Flag in the entry of a context: the other bits are the index of an entry, not the number of a step."""
+_EXCEPTION_BITS: Final = 16
+"""Number of low bits of a slot that the list of exceptions stores."""
+_NO_PHASE: Final = 0xFFFFFFFF
+
 
 class Sections(NamedTuple):
     """The sections of a file, in the order of the header and of the file. Those of the other form are empty.
@@ -104,22 +119,6 @@ class Sections(NamedTuple):
     """Both forms: ``ep/value``, rows in the order of ``ep_config``."""
     ep_depth: NDArray[np.uint8 | np.uint16] = _EMPTY
     """Both forms: ``ep/depth``, rows in the order of ``ep_config``."""
-
-
-_HEADER_STRUCT: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
-"""Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
-_EXTENT_STRUCT: Final = struct.Struct("<QQ")
-"""Offset and length in bytes of a section."""
-_MAGIC: Final = b"tbgflat\0"
-_CHECKSUM_OFFSET: Final = 12
-"""Offset of the checksum in the header, in bytes."""
-_ALIGNMENT_BYTES: Final = 64
-"""Alignment of sections in bytes."""
-_DIVIDED: Final = 1 << 31
-"""Flag in the entry of a context: the other bits are the index of an entry, not the number of a step."""
-_EXCEPTION_BITS: Final = 16
-"""Number of low bits of a slot that the list of exceptions stores."""
-_NO_PHASE: Final = 0xFFFFFFFF
 
 
 def flat_path(directory: Path, material: str, variant: Variant) -> Path:
