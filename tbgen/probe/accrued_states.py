@@ -58,7 +58,8 @@ class QuietMoves:
     """
 
     def __init__(self, cell: Cell, side: Side) -> None:
-        self._cell, self._side = cell, side
+        self._cell = cell
+        self._side = side
         standing = np.array([cell.standing_mask >> square & 1 for square in range(64)], bool)
         squares = np.indices((64,) * len(cell.mobile), sparse=True)
         self._distinct = np.ones((64,) * len(cell.mobile), bool)
@@ -133,14 +134,14 @@ class TableStates:
 
     def __init__(self, index: RunIndex, cell: Cell, side: Side) -> None:
         _, self._swapped = cell.material()
-        self._index, self._table = index, index.table
-        table = index.table
+        self._index = index
+        self._table = index.table
         self._side = SIDES[side ^ self._swapped]
         self._ranks = ranks_of(cell)[side]
         is_position = self._ranks != NO_RANK
         self._slots = np.where(is_position, slots_in_table(cell), 0)
-        self._value = np.where(is_position, table.value[self._side][self._slots], NONE).astype(np.uint8)
-        self._depth = table.depth[self._side][self._slots]
+        self._value = np.where(is_position, self._table.value[self._side][self._slots], NONE).astype(np.uint8)
+        self._depth = self._table.depth[self._side][self._slots]
 
     def fresh_block(self) -> Block:
         """Return the fresh values and depths."""
@@ -277,7 +278,8 @@ class PackedStates:
 
         The fresh values of the derived side must already be known for position ranks below ``rank``.
         """
-        ranks, fresh = self._ranks[self._side], self._fresh[self._side]
+        ranks = self._ranks[self._side]
+        fresh = self._fresh[self._side]
         quiet_merit = _merits(self._side, self._stored_side_values(holder, rank))
         best = np.maximum(self._quiet_moves.best_merit(quiet_merit), self._zeroing_merit)
         value = best if self._side else ~best
@@ -313,7 +315,8 @@ class RightlessValues:
     """
 
     def __init__(self, values: "Values") -> None:
-        self._values, self._library = values, values.library
+        self._values = values
+        self._library = values.library
         self._layered = values.variant.layered
         self._loaded: dict[Material, RunIndex] = {}
 

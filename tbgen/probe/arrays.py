@@ -61,14 +61,15 @@ class ArrayProbes:
 
     def look_up_slots(self, table: OpenTable, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return the values and depths that :meth:`tbgen.probe.positions.PositionTable.look_up` describes."""
-        material, library = table.layout.material, self._library
+        material = table.layout.material
         slots = _integer_array("slots", slots, (None,))
         if slots.size and (slots.min() < 0 or slots.max() >= table.info.size):
             raise UsageError(f"{material} has no slots below 0 or above {table.info.size - 1}")
-        slots, side = slots.astype(np.int64), byte_array("side", side, slots.shape, 1)
+        slots = slots.astype(np.int64)
+        side = byte_array("side", side, slots.shape, 1)
         codes = _accrued_codes(accrued, len(slots))
         value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN_DEPTH, np.int32)
-        rows = np.flatnonzero(library.loaded(material).table.value[side, slots] != NONE)
+        rows = np.flatnonzero(self._library.loaded(material).table.value[side, slots] != NONE)
         value[rows], depth[rows] = self._look_up_legal(table, side[rows], slots[rows], codes[rows])
         return value, depth
 

@@ -180,7 +180,10 @@ class CellStates:
     """
 
     def __init__(self, layers: CastlingLayers, cell: Cell, side: Side, ep_codes: dict[int, Code]) -> None:
-        self._layers, self._destination, self._side, self._ep_codes = layers, cell, side, ep_codes
+        self._layers = layers
+        self._destination = cell
+        self._side = side
+        self._ep_codes = ep_codes
         self.has_depths = layers.has_depths and not ep_codes
 
     def fresh_block(self) -> Block:

@@ -224,7 +224,8 @@ class Layers:
         with suppress(OSError):  # there is no damaged file, or the directory is read-only
             self._fallbacks.pop(key, path).unlink()
         threads = processor_count()
-        directories, variant = self._library.directories, self._library.variant
+        directories = self._library.directories
+        variant = self._library.variant
         with Library(directories, variant, threads=threads, copies=self._copies) as library:
             successors = library.sub_tables_of(layout.material)
             plain = library.plain(layout.material)
@@ -246,7 +247,8 @@ class Layers:
         """
         from tbgen.costs import layer_memory, seconds_of, unpacking_memory
 
-        layout, material = table.layout, table.layout.material
+        layout = table.layout
+        material = layout.material
         packed = tables_to_unpack({material, *material.successors()}, self._has_plain_form)
         packed_layouts = list(map(layout_of, packed))
         needed = max([layer_memory(layout, phase), *map(unpacking_memory, packed_layouts)])

@@ -270,7 +270,8 @@ class _Node:
     """
 
     def __init__(self, key: _NodeKey, value: Signed) -> None:
-        self.key, self.value = key, value
+        self.key = key
+        self.value = value
         white = key[1] == 0
         self.hurries = merit(value, white) > merit(key[3], white)
         self.lower_bound = 1
@@ -333,7 +334,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
         move, _, reached = best.reached
         accrued = reached.accrued
         depth = depth - 1
-        names = names_without_check_signs(board, [each.reached.move for each in moves])
+        names = names_without_check_signs(board, [move.reached.move for move in moves])
         name = names[moves.index(best)] + check_mark(reached.position)
         board.push(move)
         line.append(LinePly(move, name, to_gscore(accrued), depth))

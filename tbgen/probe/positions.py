@@ -39,6 +39,19 @@ _NAMES: Final = np.array(
 SCORE_NAMES: Final[NDArray[np.str_]] = np.frombuffer(_NAMES.tobytes(), _NAMES.dtype)  # read-only
 """Names of scores, indexed by their table codes: 256 texts, empty for codes that do not stand for a score."""
 
+_SHOWN_POSITIONS: Final = 6
+"""Number of positions that a notebook shows."""
+_EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
+
+ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
+"""One value, several values, or None for all values."""
+
+DepthChoice: TypeAlias = int | range | None
+"""One depth in plies, a range of depths, or None for all depths."""
+
+_Selector: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArray[np.bool_]]
+"""Function of values and depths that returns whether each position is selected."""
+
 
 def points_by_code(
     scoring: str | Scheme | Scoring = EXPONENTIAL,
@@ -53,20 +66,6 @@ def points_by_code(
     """
     scoring = make_scoring(scoring, cutoff, komi)
     return np.array([points(name, scoring).white if name else np.nan for name in SCORE_NAMES.tolist()])
-
-
-_SHOWN_POSITIONS: Final = 6
-"""Number of positions that a notebook shows."""
-_EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
-
-ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
-"""One value, several values, or None for all values."""
-
-DepthChoice: TypeAlias = int | range | None
-"""One depth in plies, a range of depths, or None for all depths."""
-
-_Selector: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArray[np.bool_]]
-"""Function of values and depths that returns whether each position is selected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,9 +151,9 @@ class Positions:
 
     def _repr_html_(self) -> str:
         """Return the first positions with their values, for notebooks."""
-        first = "".join(map(self._figure, range(min(len(self), _SHOWN_POSITIONS))))
+        figures = "".join(map(self._figure, range(min(len(self), _SHOWN_POSITIONS))))
         note = f"the first {_SHOWN_POSITIONS} of " if len(self) > _SHOWN_POSITIONS else ""
-        return f"<p>{note}{counted(len(self), 'position')} of {self.layout.material}</p>{first}"
+        return f"<p>{note}{counted(len(self), 'position')} of {self.layout.material}</p>{figures}"
 
     def _figure(self, index: int) -> str:
         """Return a position with its value as HTML."""
@@ -179,7 +178,9 @@ class PositionTable:
     """
 
     def __init__(self, tablebase: object, library: Library, info: TableInfo, arrays: ArrayProbes) -> None:
-        self._tablebase, self._library, self._arrays = tablebase, library, arrays
+        self._tablebase = tablebase
+        self._library = library
+        self._arrays = arrays
         self.material = Material.parse(info.material)
         self.layout = layout_of(self.material)
         self.positions_of_sides: tuple[int, int] = info.positions

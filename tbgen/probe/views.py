@@ -130,7 +130,8 @@ class ViewTables:
     """
 
     def __init__(self, tables: ProbedTables, values: Values, view: View) -> None:
-        self._tables, self._values = tables, values
+        self._tables = tables
+        self._values = values
         self.view = view
 
     def __reduce__(self) -> tuple[Any, ...]:
