@@ -46,6 +46,16 @@ _ROW_SYMBOLS: Final = rf"(?:[1-8{FEN_LETTERS}]|\[[A-Za-z0-9-]*\])+"
 _FEN_BEGINNING: Final = re.compile(rf"{_ROW_SYMBOLS}(/{_ROW_SYMBOLS}){{2,}}([\s_]|\Z)")
 _ROW_PATTERN: Final = re.compile(f"([1-8](?![1-8])|[{FEN_LETTERS}]){{1,8}}")
 
+Man: TypeAlias = tuple[str, chess.Color]
+"""A man: the name of its kind, and its colour."""
+
+_SYMBOL_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{KIND_LETTERS}{KIND_LETTERS.lower()}]|[1-8]")
+_CHESS_KINDS: Final = {kind.name: kind for kind in KINDS}
+_EXPECTED_DESCRIBED_FIELDS: Final = (
+    "expected pieces and side to move, then optionally - for castling and en passant, halfmove clock, "
+    "move number and accrued score"
+)
+
 
 def is_fen(text: str) -> bool:
     """Return whether a string looks like a FEN (possibly with described men) rather than a file name.
@@ -171,8 +181,8 @@ def _fields(text: str) -> list[str]:
 def _fields_of_epd(text: str) -> list[str]:
     *fields, operations = text.split(None, 4)
     match = _COUNTERS_PATTERN.match(operations)
-    clock, number, accrued = match.groups() if match else ("0", "1", None)
-    counters = {"hmvc": clock, "fmvn": number}
+    clock, move_number, accrued = match.groups() if match else ("0", "1", None)
+    counters = {"hmvc": clock, "fmvn": move_number}
     offset = match.end() if match else 0
     while operation := _OPERATION_PATTERN.match(operations, offset):
         opcode, operand = operation.groups()
@@ -237,17 +247,6 @@ def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bit
     )
 
 
-Man: TypeAlias = tuple[str, chess.Color]
-"""A man: the name of its kind, and its colour."""
-
-_SYMBOL_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{KIND_LETTERS}{KIND_LETTERS.lower()}]|[1-8]")
-_CHESS_KINDS: Final = {kind.name: kind for kind in KINDS}
-_EXPECTED_DESCRIBED_FIELDS: Final = (
-    "expected pieces and side to move, then optionally - for castling and en passant, halfmove clock, "
-    "move number and accrued score"
-)
-
-
 class DescribedBoard:
     """A board with described men and without pawns. Moves can be made and undone.
 
@@ -260,11 +259,12 @@ class DescribedBoard:
     """No castling rights. Boards of python-chess also have this attribute."""
 
     def __init__(
-        self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
+        self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, fullmove: int = 1
     ) -> None:
         self.men = dict(men)
         self.turn = turn
-        self.halfmove_clock, self.fullmove_number = halfmove_clock, number
+        self.halfmove_clock = halfmove_clock
+        self.fullmove_number = fullmove
         self.move_stack: list[chess.Move] = []
         self._undo_stack: list[tuple[Man | None, int]] = []
 
@@ -353,7 +353,8 @@ class DescribedBoard:
     @property
     def legal_moves(self) -> Iterator[chess.Move]:
         """The legal moves."""
-        occupied, turn = self.occupied, self.turn
+        occupied = self.occupied
+        turn = self.turn
         for origin, (name, white) in list(self.men.items()):
             if white == turn:
                 for target in chess.scan_forward(attacks(_kind(name), origin, occupied)):
@@ -384,7 +385,8 @@ class DescribedBoard:
 
     def pop(self) -> chess.Move:
         """Undo the last move."""
-        move, (captured_man, self.halfmove_clock) = self.move_stack.pop(), self._undo_stack.pop()
+        move = self.move_stack.pop()
+        captured_man, self.halfmove_clock = self._undo_stack.pop()
         self.men[move.from_square] = self.men.pop(move.to_square)
         if captured_man:
             self.men[move.to_square] = captured_man
@@ -409,7 +411,8 @@ class DescribedFen:
     """
 
     def __init__(self, board: DescribedBoard, seventh: GScore | None) -> None:
-        self.board, self.seventh = board, seventh
+        self.board = board
+        self.seventh = seventh
 
     def accrued_in(self, variant: Variant) -> GScore | None:
         """Return the seventh field, None if it is absent or ignored in this variant."""

@@ -23,6 +23,27 @@ _KNIGHT: Final = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1),
 _MAX_DISTANCE: Final = 7
 """Greatest number of files or ranks between two squares."""
 
+KING: Final = 0
+"""Kind number of the king."""
+QUEEN: Final = 1
+"""Kind number of the queen."""
+
+NO_PROMOTION: Final = 0
+"""Used in place of a kind number if a move is not a promotion."""
+
+ATOMS: Final = {
+    **{"W": (1, 0), "F": (1, 1), "D": (2, 0), "N": (2, 1), "A": (2, 2)},
+    **{"H": (3, 0), "C": (3, 1), "Z": (3, 2), "G": (3, 3)},
+}
+"""The leap for each letter. docs/described.md has the names of these men."""
+
+_COMPOUND_ATOMS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
+_LETTER_ORDER: Final = "QRB" + "".join(ATOMS)
+"""The order of letters in names."""
+_PART_PATTERN: Final = re.compile(f"(?:[{''.join(_COMPOUND_ATOMS)}]|([{''.join(ATOMS)}])\\1?)")
+_CLASHING_RIDES: Final = ("D", "H"), ("A", "G")
+"""Pairs of atoms whose rides can reach the same square in different ways."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -82,16 +103,10 @@ FEN_LETTERS: Final = MEN_LETTERS + MEN_LETTERS.lower()
 """The letters of White's and Black's men in FENs."""
 PIECE_VALUES: Final = {man.name: man.value for man in MEN if man.value}
 """The value of each man in pawns, by letter; kings have no value."""
-KING: Final = 0
-"""Kind number of the king."""
-QUEEN: Final = 1
-"""Kind number of the queen."""
 PROMOTIONS: Final = range(1, len(KINDS))
 """Kind numbers that pawns promote to."""
 PROMOTION_LETTERS: Final = KIND_LETTERS[PROMOTIONS.start :]
 """Letters of the kinds that pawns promote to, which are all but the king."""
-NO_PROMOTION: Final = 0
-"""Used in place of a kind number if a move is not a promotion."""
 
 
 @cache
@@ -143,20 +158,6 @@ def attacks(kind: Kind, square: int, occupied: int) -> int:
             if occupied >> target & 1:
                 break
     return attacked
-
-
-ATOMS: Final = {
-    **{"W": (1, 0), "F": (1, 1), "D": (2, 0), "N": (2, 1), "A": (2, 2)},
-    **{"H": (3, 0), "C": (3, 1), "Z": (3, 2), "G": (3, 3)},
-}
-"""The leap for each letter. docs/described.md has the names of these men."""
-
-_COMPOUND_ATOMS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
-_LETTER_ORDER: Final = "QRB" + "".join(ATOMS)
-"""The order of letters in names."""
-_PART_PATTERN: Final = re.compile(f"(?:[{''.join(_COMPOUND_ATOMS)}]|([{''.join(ATOMS)}])\\1?)")
-_CLASHING_RIDES: Final = ("D", "H"), ("A", "G")
-"""Pairs of atoms whose rides can reach the same square in different ways."""
 
 
 def _steps(atom: str) -> tuple[Step, ...]:

@@ -21,6 +21,8 @@ _FILE_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FI
 _RANK_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.RANK_NAMES, chess.BB_RANKS, strict=True))
 _CACHE_ENTRIES: Final = 1 << 13
 
+_cached_move = functools.lru_cache(_CACHE_ENTRIES)(chess.Move)
+
 
 class MoveWithSan:
     """A move with its notation."""
@@ -35,16 +37,16 @@ class MoveWithSan:
         return self.move.uci()
 
 
-def move_prefix(number: int, white: bool) -> str:
+def move_prefix(move_number: int, white: bool) -> str:
     """Return the text that is printed before a move: its number and dots.
 
-    :param number: full-move number of the position before the move.
+    :param move_number: full-move number of the position before the move.
     :param white: whether White is to move.
 
     >>> move_prefix(12, True), move_prefix(12, False)
     ('12.', '12...')
     """
-    return f"{number}." if white else f"{number}..."
+    return f"{move_number}." if white else f"{move_number}..."
 
 
 def parse_san(board: chess.Board, san: str) -> chess.Move:
@@ -102,9 +104,6 @@ def _san_parts(san: str) -> tuple[chess.PieceType, chess.Bitboard, bool, chess.S
         return None
     piece_type = chess.PIECE_SYMBOLS.index(letter.lower()) if letter else chess.PAWN
     return piece_type, _FILE_MASKS[file] & _RANK_MASKS[rank], not letter and not file, target
-
-
-_cached_move = functools.lru_cache(_CACHE_ENTRIES)(chess.Move)
 
 
 def _pawn_origin(target_mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboard) -> chess.Bitboard:

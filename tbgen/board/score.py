@@ -35,6 +35,15 @@ NONE: Final = Code(127)
 _SCORE_PATTERN = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([0-9]+))?")
 _HALF_DECIMALS: Final = {None: 0, "0": 0, "5": 2}
 
+Signed = NewType("Signed", int)
+"""A score as an integer: r for White's score of rank r, ~r for Black's."""
+
+_RANK_BY_SIGNED: Final = (*map(Rank, range(MAX_RANK + 1)), *map(Rank, range(MAX_RANK, -1, -1)))
+"""The rank of each signed score; negative indices count from the end."""
+
+_SIGNED_BY_CODE: Final = (*map(Signed, range(128)), *map(Signed, range(-128, 0)))
+"""The signed score of each code."""
+
 
 def rank_of_code(code: int) -> Rank:
     """Return the rank of the score with the given code.
@@ -253,15 +262,6 @@ _SCORE_BY_CODE: Final[dict[SupportsIndex, GScore]] = {
     for rank in range(MAX_CODED_RANK + 1)
     for score in (GScore(rank, True), GScore(rank, False))
 }
-
-Signed = NewType("Signed", int)
-"""A score as an integer: r for White's score of rank r, ~r for Black's."""
-
-_RANK_BY_SIGNED: Final = (*map(Rank, range(MAX_RANK + 1)), *map(Rank, range(MAX_RANK, -1, -1)))
-"""The rank of each signed score; negative indices count from the end."""
-
-_SIGNED_BY_CODE: Final = (*map(Signed, range(128)), *map(Signed, range(-128, 0)))
-"""The signed score of each code."""
 
 
 def rank_of(score: Signed) -> Rank:

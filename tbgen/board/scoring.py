@@ -23,6 +23,9 @@ _TAG_DECIMALS: Final = 4
 OTB_CUTOFF: Final = GScore(8, True)
 """G4.0: over the board, only scores up to G3.5 are recorded."""
 
+DEFAULT_CUTOFF: Final = GScore(12, True)
+"""The default cutoff, G6.0."""
+
 
 class Scheme(NamedChoice, noun="a scoring"):
     """A rule that converts a result to points. docs/referee.md shows the text on each scheme."""
@@ -121,9 +124,6 @@ class Komi(Immutable):
     def __str__(self) -> str:
         return f"{'' if self.white_must_beat else '-'}G{self.quarters / 4}"
 
-
-DEFAULT_CUTOFF: Final = GScore(12, True)
-"""The default cutoff, G6.0."""
 
 DEFAULT_KOMI: Final = Komi(23, True)
 """The default komi: White has to beat G5.75."""
