@@ -46,6 +46,12 @@ NO_RANK: Final = 255
 """Stands for the rank of a slot without a position."""
 WORST: Final = ALL_SCORES
 """The bounds that always hold: at least -G0.0 and at most G0.0."""
+_MAX_COUNTED_MOVES: Final = 126
+"""Maximum number of moves whose rank fits into eight bits."""
+_PAWN_MOVES: Final = 4
+"""Maximum number of moves of a pawn that is not about to promote."""
+_PROMOTING_MOVES: Final = 3 * len(PROMOTIONS)
+"""Maximum number of moves of a pawn that is about to promote."""
 
 
 class UnstorableCellError(UsageError):
@@ -57,12 +63,6 @@ class UnstorableCellError(UsageError):
             f"positions such as those of {white}v{black} have scores beyond G63.0 or depths beyond "
             f"{MAX_DEPTH} plies, which cannot be stored: let fewer men be mobile"
         )
-
-
-_MAX_COUNTED_MOVES: Final = 126
-"""Maximum number of moves whose rank fits into eight bits."""
-_PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
-"""Maximum number of moves of a pawn, and of a pawn that is about to promote."""
 
 
 class Block(NamedTuple):
@@ -146,7 +146,9 @@ class BoundsGame:
     """
 
     def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True) -> None:
-        self._frame, self._pool, self._resets = frame, pool, resets
+        self._frame = frame
+        self._pool = pool
+        self._resets = resets
         last = frame.squares[-1]
         self._frame_slots = (1, 0) if last < 0 else (64, last)
         """Number of frame slots for each cell slot, and which of these frame slots is used."""
@@ -202,8 +204,8 @@ class BoundsGame:
         with self._counted_workspace() as workspace:
             slices = workspace.phase.rank_bits
             rank = np.zeros((2, self._frame.size), np.uint8)
-            for number in range(slices.shape[-1]):
-                rank |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
+            for index in range(slices.shape[-1]):
+                rank |= _bits(np.ascontiguousarray(slices[..., index])).view(np.uint8) << np.uint8(index)
             rank[~_bits(workspace.phase.legal)] = NO_RANK
         return self._cell_slots(rank).copy()
 
@@ -226,7 +228,8 @@ class BoundsGame:
             score; for these positions the result is ``NONE``.
         :param out: the block to write to and return; if None, a new one.
         """
-        buffer, fresh_buffer = self._buffer_for(out), self._frame_block(fresh_block)
+        buffer = self._buffer_for(out)
+        fresh_buffer = self._frame_block(fresh_block)
         buffer.value[:], buffer.depth[:] = NONE, 0
         holder = SIDES[not accrued.white]
         with self._counted_workspace() as workspace:
@@ -314,10 +317,10 @@ def part_of(block: Block, route: Route) -> Block:
     cell = route.destination
     if route.landing is None or len(block.value) < cell.size:
         return block
-    place, square = route.landing
+    man, square = route.landing
     shape = (64,) * len(cell.mobile)
-    value, depth = block.value.reshape(shape).take(square, place).reshape(-1), block.depth
-    return Block(value, depth.reshape(shape).take(square, place).reshape(-1))
+    value, depth = block.value.reshape(shape).take(square, man).reshape(-1), block.depth
+    return Block(value, depth.reshape(shape).take(square, man).reshape(-1))
 
 
 def empty_block(shape: tuple[int, ...]) -> Block:
@@ -395,13 +398,13 @@ def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iter
     :param men: colour and kind of each man.
     :param swapped: whether the men have the opposite colour in the cell.
     """
-    last_place = len(cell.mobile) - 1
+    last = len(cell.mobile) - 1
     remaining: list[tuple[Man, int, int]] = [
-        *((man, 6 * (last_place - place), 0) for place, man in enumerate(cell.mobile)),
+        *((man, 6 * (last - index), 0) for index, man in enumerate(cell.mobile)),
         *((frozen.man, -1, frozen.square) for frozen in cell.frozen),
     ]
     for colour, kind in men:
         man = man_of(SIDES[colour ^ swapped], kind)
-        entry = next(each for each in remaining if each[0] == man)
+        entry = next(candidate for candidate in remaining if candidate[0] == man)
         remaining.remove(entry)
         yield entry[1:]

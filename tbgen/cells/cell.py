@@ -31,6 +31,8 @@ PAWN: Final = len(KIND_LETTERS)
 """Kind number of pawns. It follows the kind numbers of ``KIND_LETTERS``."""
 SYMMETRIES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """The symmetries of cells. A symmetry that mirrors the ranks also swaps the colours."""
+MOBILE: Final = -1
+"""Placeholder for the square of a mobile man."""
 
 
 class Man(NamedTuple):
@@ -78,7 +80,8 @@ class Cell:
     @classmethod
     def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
         """Return the cell with the given mobile men. ``standing`` maps squares to pawns and frozen men."""
-        frozen, pawns = [], [0, 0]
+        frozen = []
+        pawns = [0, 0]
         for square, man in standing.items():
             if man.kind == PAWN:
                 pawns[man.colour] |= 1 << square
@@ -223,7 +226,7 @@ def piece_of(man: Man) -> chess.Piece:
 
 
 _MEN: Final = {
-    colour: {kind: man_of(SIDES[not colour], number) for number, kind in enumerate(PIECE_TYPES)}
+    colour: {piece_type: man_of(SIDES[not colour], kind) for kind, piece_type in enumerate(PIECE_TYPES)}
     for colour in chess.COLORS
 }
 """Maps each colour and piece type of python-chess to the man."""
@@ -231,10 +234,6 @@ _MEN: Final = {
 
 def _man_of_piece(piece: chess.Piece) -> Man:
     return _MEN[piece.color][piece.piece_type]
-
-
-MOBILE: Final = -1
-"""Placeholder for the square of a mobile man."""
 
 
 class Castling(NamedTuple):
@@ -261,9 +260,9 @@ class Lineup:
 def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
     """Return the lineup of a cell with the castling moves that its frozen kings and rooks may make."""
     mobile = [(man, MOBILE) for man in cell.mobile]
-    frozen = [(each.man, each.square) for each in cell.frozen]
-    ordered = sorted([*mobile, *frozen], key=lambda each: (each[0].piece, each[0].piece or each[0].colour))
-    mobile_pieces = [place for place, (man, square) in enumerate(ordered) if man.piece and square == MOBILE]
+    frozen = [(man, square) for square, man in cell.frozen]
+    ordered = sorted([*mobile, *frozen], key=lambda pair: (pair[0].piece, pair[0].piece or pair[0].colour))
+    mobile_pieces = [index for index, (man, square) in enumerate(ordered) if man.piece and square == MOBILE]
     ordered.append(ordered.pop(mobile_pieces[-1] if mobile_pieces else -1))
     men, squares = zip(*ordered, strict=True)
     return Lineup(cell, men, squares, castlings)

@@ -54,7 +54,8 @@ def ensure_compiled(announce: Callable[[str], object] = _logger.warning) -> None
                 queen_frame, find_cell_ranks(queen_frame), [], Threshold(LOWER, Code(5)), lambda *_: False
             )
             find_good_exits(queen_frame, {}, WHITE_TO_MOVE)
-            words, numbers = solution.proved[0], np.zeros(1, np.int64)
+            words = solution.proved[0]
+            numbers = np.zeros(1, np.int64)
             mark_proved(block.value, 0, True, words)
             gather_bits(words, numbers, numbers, 0, np.zeros(1, np.uint64))
             gather((*block, block.value), np.zeros(1, np.int64), np.zeros(1, np.int64), 0, False, 0, *block)

@@ -221,7 +221,8 @@ def _split_digest(data: bytes) -> tuple[bytes, bytes]:
     if not head.startswith(_FORMAT):
         raise CellFileError("it is not the file of a cell, or is damaged")
     if head not in (_FORMAT + _VERSION, _FORMAT + _THRESHOLD_VERSION):
-        raise CellFileError(f"it was written by another version of tbgen ({_printable_head(head)})")
+        version = printable(head[:40].decode(errors="replace"))
+        raise CellFileError(f"it was written by another version of tbgen ({version})")
     return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
 
 
@@ -238,7 +239,3 @@ def _decode_cell(data: bytes) -> _CellFile:
             "its content is not that of a cell (it has neither bounds nor a threshold, or both)"
         )
     return content
-
-
-def _printable_head(head: bytes) -> str:
-    return printable(head[:40].decode(errors="replace"))

@@ -32,6 +32,30 @@ from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.workspace import give_up_results, workspace_of
 from tbgen.system.memory import invalidate, zeros
 
+_MIN_REUSED_BYTES: Final = 4 << 20
+"""Minimum size of an array whose memory is reused here. The allocator itself reuses smaller blocks."""
+_MAX_IDLE_BYTES: Final = 1 << 30
+"""Default of the maximum amount of memory that is kept for later arrays."""
+_MAX_EXCESS_SHARE: Final = 1 / 4
+"""Maximum excess of reused memory over the size of the array, as a share of that size."""
+_WorkspaceKey: TypeAlias = tuple[int, bool]
+"""The number of words, and whether captures and pawn moves reset the accrued score."""
+MIN_THREADED_SLOTS: Final = 64**3
+"""Minimum number of slots of a cell for which threads are started. A smaller cell is solved in less time than
+threads take to start."""
+_EMPTY: Final = np.zeros(0, np.int64)
+_NO_TARGETS: Final = Targets(
+    number=np.zeros((2, CAPTURED_PAWN + 1, len(KINDS)), np.int64),
+    swapped=_EMPTY, free_count=_EMPTY, source=np.zeros((0, 5), np.int64), pawn_count=_EMPTY,
+    phase_size=_EMPTY, block_at=_EMPTY, start=np.zeros((0, 2), np.int64), rows_at=_EMPTY,
+    rows=np.zeros(0, np.int32), ep_row=np.zeros((0, 16), np.int32), ep_offset=0,
+)  # fmt: skip
+"""Empty targets for the pools of cells, which store exits by route instead."""
+_Block: TypeAlias = tuple[Codes, Plies]
+RouteBounds: TypeAlias = _Block | Code
+"""The lower or upper bounds of all positions that a route leads to: a block of values and depths, or one code
+that holds for all of them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CellFrame(Lineup):
@@ -50,44 +74,38 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
     lineup = lineup_of_cell(cell, castlings)
     men, squares = lineup.men, lineup.squares
     scalar_count = len(men) - 1
-    shifts, bit_offset = [NO_DIGIT] * scalar_count, 0
+    shifts = [NO_DIGIT] * scalar_count
+    bit_offset = 0
     for man_index in range(scalar_count - 1, -1, -1):
         if squares[man_index] == MOBILE:
             shifts[man_index] = bit_offset
             bit_offset += 6
     colours = [man.colour for man in men]
+    mover_colours = [c if q == MOBILE else FROZEN for c, q in zip(colours, squares, strict=True)]
     frame = Frame(
-        ORTHODOX,
-        np.array([man.kind for man in men], np.int64),
-        np.array(colours, np.int64),
-        np.array([c if q == MOBILE else FROZEN for c, q in zip(colours, squares, strict=True)], np.int64),
-        np.array(shifts, np.int64),
-        np.array([max(square, 0) for square in squares[:-1]], np.int64),
-        ALL if squares[-1] == MOBILE else np.uint64(1 << squares[-1]),
-        scalar_count,
-        False,
-        np.zeros((0, 2), np.int64),
-        np.zeros((0, 64), np.int64),
-        1 << bit_offset,
-        np.array(cell.pawns, np.uint64),
-        np.array(
+        moves=ORTHODOX,
+        kinds=np.array([man.kind for man in men], np.int64),
+        colours=np.array(colours, np.int64),
+        mover_colours=np.array(mover_colours, np.int64),
+        shifts=np.array(shifts, np.int64),
+        frozen_squares=np.array([max(square, 0) for square in squares[:-1]], np.int64),
+        bit_man_squares=ALL if squares[-1] == MOBILE else np.uint64(1 << squares[-1]),
+        scalars=scalar_count,
+        pawnless=False,
+        king_pairs=np.zeros((0, 2), np.int64),
+        pair_numbers=np.zeros((0, 64), np.int64),
+        words=1 << bit_offset,
+        pawns=np.array(cell.pawns, np.uint64),
+        castlings=np.array(
             [
                 (squares.index(move.king), squares.index(move.rook), move.king_to, move.rook_to)
                 for move in castlings
             ],
             np.int64,
         ).reshape(-1, 4),
-        np.zeros((0, 2), np.int64),
+        like_scalars=np.zeros((0, 2), np.int64),
     )
     return CellFrame(**vars(lineup), frame=frame)
-
-
-_MIN_REUSED_BYTES: Final = 4 << 20
-"""Minimum size of an array whose memory is reused here. The allocator itself reuses smaller blocks."""
-_MAX_IDLE_BYTES: Final = 1 << 30
-"""Default of the maximum amount of memory that is kept for later arrays."""
-_MAX_EXCESS_SHARE: Final = 1 / 4
-"""Maximum excess of reused memory over the size of the array, as a share of that size."""
 
 
 class ReusedMemory:
@@ -144,7 +162,7 @@ class ReusedMemory:
             best_size = min((n for n in map(len, self._idle) if size <= n <= max_size), default=None)
             if best_size is None:
                 return None
-            return self._idle.pop(next(i for i, each in enumerate(self._idle) if len(each) == best_size))
+            return self._idle.pop(next(i for i, memory in enumerate(self._idle) if len(memory) == best_size))
 
     def _keep_freed(self) -> None:
         """Keep the memory of deleted arrays. Drop the least recently used memory until the maximum is met."""
@@ -156,9 +174,6 @@ class ReusedMemory:
 
 ARRAY_MEMORY: Final = ReusedMemory()
 """Memory of the large arrays of cells."""
-
-_WorkspaceKey: TypeAlias = tuple[int, bool]
-"""The number of words, and whether captures and pawn moves reset the accrued score."""
 
 
 class WorkspaceCache:
@@ -207,11 +222,6 @@ def _with_frame(workspace: Workspace, frame: Frame) -> Workspace:
     return replace(workspace, frame=frame, attackers=(white, black))
 
 
-MIN_THREADED_SLOTS: Final = 64**3
-"""Minimum number of slots of a cell for which threads are started. A smaller cell is solved in less time than
-threads take to start."""
-
-
 @contextmanager
 def threaded_map(threads: int, slots: int) -> Iterator[Map]:
     """Yield a function like ``map`` that distributes its calls over threads.
@@ -223,21 +233,6 @@ def threaded_map(threads: int, slots: int) -> Iterator[Map]:
     else:
         with ThreadPoolExecutor(threads) as executor:
             yield executor.map
-
-
-_EMPTY: Final = np.zeros(0, np.int64)
-_NO_TARGETS: Final = Targets(
-    np.zeros((2, CAPTURED_PAWN + 1, len(KINDS)), np.int64), _EMPTY, _EMPTY, np.zeros((0, 5), np.int64),
-    _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 2), np.int64), _EMPTY, np.zeros(0, np.int32),
-    np.zeros((0, 16), np.int32), 0,
-)  # fmt: skip
-"""Empty targets for the pools of cells, which store exits by route instead."""
-
-
-_Block: TypeAlias = tuple[Codes, Plies]
-RouteBounds: TypeAlias = _Block | Code
-"""The lower or upper bounds of all positions that a route leads to: a block of values and depths, or one code
-that holds for all of them."""
 
 
 def pools_of(
@@ -273,9 +268,9 @@ def pools_of(
     value, depth = ARRAY_MEMORY.empty(size, np.uint8), ARRAY_MEMORY.empty(size, np.uint16)
 
     def copy(block: tuple[int, _Block]) -> None:
-        first, (values, depths) = block
-        value[first : first + len(values)] = values
-        depth[first : first + len(depths)] = depths
+        begin, (values, depths) = block
+        value[begin : begin + len(values)] = values
+        depth[begin : begin + len(depths)] = depths
 
     list(mapper(copy, copies))
     squares = np.array(lineup.squares, np.int64)
@@ -307,13 +302,13 @@ def pool_of_proofs(lineup: Lineup, proofs: Mapping[int, Words | bool], prover: S
     start = [int(NOTHING_PROVED)]
     words = [np.zeros(0, np.uint64)]
     size = 0
-    for each in proofs.values():
-        if isinstance(each, bool):
-            start.append(int(ALL_PROVED if each else NOTHING_PROVED))
+    for proof in proofs.values():
+        if isinstance(proof, bool):
+            start.append(int(ALL_PROVED if proof else NOTHING_PROVED))
         else:
             start.append(64 * size)
-            words.append(each)
-            size += len(each)
+            words.append(proof)
+            size += len(proof)
     squares, pawns = np.array(lineup.squares, np.int64), np.array(lineup.cell.pawns, np.uint64)
     routes = Routes(block_number, np.array(start, np.int64), squares, pawns, 0)
     no_values = np.empty(0, np.uint8), np.empty(0, np.uint16)

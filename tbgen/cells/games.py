@@ -49,7 +49,8 @@ class Games:
         threads: int = len(ENDS),
         ends: Sequence[int] = ENDS,
     ) -> None:
-        self.cell, self._threads = cell, threads
+        self.cell = cell
+        self._threads = threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(exit_bounds.knows_values, routes))

@@ -57,9 +57,9 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     legal = legal_slots(cell)
 
     def unpack_side(side: Side) -> bool:
-        entries, number = _read_entries(packed.sides[side], cell, side)
+        entries, numbers = _read_entries(packed.sides[side], cell, side)
         side_value, side_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
-        return unpack_entries(number, entries, legal[side], side_value, side_depth)
+        return unpack_entries(numbers, entries, legal[side], side_value, side_depth)
 
     with threaded_map(len(SIDES), cell.size) as thread_map:
         if not all(thread_map(unpack_side, SIDES)):
@@ -87,14 +87,14 @@ def _solved_ends(packed: PackedBounds) -> tuple[int, ...]:
 
 
 def _pack_side(bounds: Bounds, side: Side) -> PackedSide:
-    number, entries, counts = _find_entries(bounds, side)
+    numbers, entries, counts = _find_entries(bounds, side)
     order = np.argsort(-counts, kind="stable")
     rank = np.empty(max(len(entries), 1), np.uint32)
     rank[order] = np.arange(len(entries))
-    number = _reorder(number, _digit_order(bounds.cell, side))
-    renumber(number, rank)
+    numbers = _reorder(numbers, _digit_order(bounds.cell, side))
+    renumber(numbers, rank)
     byte_count = -(-max(len(entries) - 1, 1).bit_length() // 8)
-    planes = number.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4).T[:byte_count]
+    planes = numbers.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4).T[:byte_count]
     return PackedSide(
         entries[order].astype("<u8").tobytes(),
         tuple(zlib_ng.compress(np.ascontiguousarray(plane), _ZLIB_LEVEL) for plane in planes),
@@ -103,31 +103,31 @@ def _pack_side(bounds: Bounds, side: Side) -> PackedSide:
 
 def _find_entries(bounds: Bounds, side: Side) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.int64]]:
     """Return the entry number of each slot, and the distinct entries and their frequencies by number."""
-    number = np.empty(bounds.cell.size, np.uint32)
+    numbers = np.empty(bounds.cell.size, np.uint32)
     capacity = _INITIAL_ENTRY_CAPACITY
     value, depth = (tuple(array[end, side] for end in ENDS) for array in (bounds.value, bounds.depth))
     worst = int(WORST[0]), int(WORST[1])
     while True:
         entries, counts = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64)
         hash_table = np.full(2 * capacity, -1, np.int64)
-        entry_count = number_entries(value, depth, worst, hash_table, entries, counts, number)
+        entry_count = number_entries(value, depth, worst, hash_table, entries, counts, numbers)
         if entry_count >= 0:
-            return number, entries[:entry_count], counts[:entry_count]
+            return numbers, entries[:entry_count], counts[:entry_count]
         capacity *= 8
 
 
 def _read_entries(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np.uint64], Numbers]:
     """Return the distinct entries, and the entry number of each slot."""
     entries = np.frombuffer(packed.states, "<u8").astype(np.uint64)
-    number = np.zeros(cell.size, np.uint32)
-    for place, plane in enumerate(packed.planes):
+    numbers = np.zeros(cell.size, np.uint32)
+    for byte, plane in enumerate(packed.planes):
         try:
             data = np.frombuffer(zlib_ng.decompress(plane), np.uint8)
         except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
             raise ValueError(str(error)) from None
-        number |= data.astype(np.uint32) << np.uint32(8 * place)
+        numbers |= data.astype(np.uint32) << np.uint32(8 * byte)
     order = _digit_order(cell, side)
-    return entries, _reorder(number, [order.index(man) for man in range(len(order))])
+    return entries, _reorder(numbers, [order.index(man) for man in range(len(order))])
 
 
 def _reorder(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
@@ -141,8 +141,8 @@ def _reorder(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
 def _digit_order(cell: Cell, mover: Side) -> list[int]:
     """Return the indices of the mobile men in the order of a packed slot, most significant first."""
     men = list(enumerate(cell.mobile))
-    others = [place for place, man in reversed(men) if man.colour != mover]
-    return [*others, *(place for place, man in men if man.colour == mover)]
+    others = [index for index, man in reversed(men) if man.colour != mover]
+    return [*others, *(index for index, man in men if man.colour == mover)]
 
 
 def legal_slots(cell: Cell) -> list[Flags]:

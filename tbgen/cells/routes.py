@@ -83,7 +83,9 @@ class _RoutesOfSide:
     """The routes of moves by one side."""
 
     def __init__(self, lineup: Lineup, side: Side) -> None:
-        self.cell, self.side, self.castlings = lineup.cell, side, lineup.castlings
+        self.cell = lineup.cell
+        self.side = side
+        self.castlings = lineup.castlings
         self.standing = lineup.cell.standing
         self.index = [man for man, square in enumerate(lineup.squares) if square < 0]
         """Index of each mobile man in the lineup."""

@@ -27,6 +27,8 @@ from tbgen.moves.kernels.moves import MAX_WORD_MOVES, SLICES, move_buffer
 from tbgen.moves.kernels.words import Codes, Words
 from tbgen.moves.structs import Exits, make_men
 
+_NO_ROUNDS: Final[Rounds] = np.zeros((2, 0), np.uint32)
+
 
 class Threshold(NamedTuple):
     """A score and an end. The question is in which positions the score bounds the value at this end."""
@@ -51,9 +53,6 @@ class Threshold(NamedTuple):
     def better(self, code: Code) -> Code:
         """Return the bound of the threshold or the given bound at the same end, whichever proves more."""
         return self.bound if Threshold(self.end, code).follows_from(self.bound) else code
-
-
-_NO_ROUNDS: Final[Rounds] = np.zeros((2, 0), np.uint32)
 
 
 class ThresholdSolution(NamedTuple):

@@ -33,6 +33,9 @@ _MAX_ROUNDS: Final = 256
 """Maximum number of rounds, whose numbers fit into one byte. Wins that need more rounds are not found."""
 _MAX_MOVES: Final = 256
 """Capacity of buffers for the quiet moves of one side. No position has more quiet moves."""
+WinLookup: TypeAlias = Callable[[Cell, Side], Words | None]
+"""Function that returns the positions of another cell, with the given side to move, that White wins: uint64
+(words,), one bit per slot. It returns None if nothing is known about that cell."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,6 @@ class Wins:
         return has_bit(self.won[side], slot)
 
 
-WinLookup: TypeAlias = Callable[[Cell, Side], Words | None]
-"""Function that returns the positions of another cell, with the given side to move, that White wins: uint64
-(words,), one bit per slot. It returns None if nothing is known about that cell."""
-
-
 def solve_wins(cell: Cell, wins_of: WinLookup, *, with_rounds: bool = False, threads: int = 1) -> Wins:
     """Find positions of a cell in which White forces mate.
 
@@ -84,23 +82,23 @@ def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Exe
     all_ranks = _king_ranks_of_parts(cell)
     legal = _legal_positions(cell, executor)
     search = WinSearch(
-        frame,
-        legal,
-        legal.copy(),
-        np.zeros(frame.words // 64, np.uint64),
-        np.zeros((2, len(all_ranks), frame.words // 64), np.uint64),
-        0,
-        all_ranks[0],
-        legal_after,
-        won_after_capture,
-        pushes,
-        legal_pushed,
-        won_pushed,
-        black_pawns,
-        won_after_pawn_capture,
-        np.zeros(64 * frame.words if with_rounds else 0, np.uint8),
-        buffer(_MAX_MOVES),
-        buffer(_MAX_MOVES),
+        frame=frame,
+        legal=legal,
+        unproved=legal.copy(),
+        own_marks=np.zeros(frame.words // 64, np.uint64),
+        marks=np.zeros((2, len(all_ranks), frame.words // 64), np.uint64),
+        part=0,
+        ranks=all_ranks[0],
+        legal_after=legal_after,
+        won_after=won_after_capture,
+        pushes=pushes,
+        legal_pushed=legal_pushed,
+        won_pushed=won_pushed,
+        black_pawns=black_pawns,
+        won_after_pawn_capture=won_after_pawn_capture,
+        rounds=np.zeros(64 * frame.words if with_rounds else 0, np.uint8),
+        buffer=buffer(_MAX_MOVES),
+        earlier_buffer=buffer(_MAX_MOVES),
     )
     parts = [
         replace(search, part=part, ranks=ranks, buffer=buffer(_MAX_MOVES), earlier_buffer=buffer(_MAX_MOVES))
@@ -136,22 +134,23 @@ def _legal_positions(cell: Cell, executor: Executor) -> Words:
 
 def _legal_and_won(cell: Cell, side: Side, wins_of: WinLookup, executor: Executor) -> tuple[Words, Words]:
     """Return the legal positions of another cell, and those of them that White wins: uint64 (words,) each."""
-    legal, won = _legal_positions(cell, executor)[side], wins_of(cell, side)
+    legal = _legal_positions(cell, executor)[side]
+    won = wins_of(cell, side)
     return legal, np.zeros_like(legal) if won is None else won & legal
 
 
 def _positions_after_captures(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[Words, Words]:
     """Return ``legal_after`` and ``won_after`` of the search."""
     both = np.zeros((2, len(cell.mobile), cell.size // 64**2), np.uint64)
-    for number, man in enumerate(cell.mobile):
+    for index, man in enumerate(cell.mobile):
         if man.piece:
-            both[:, number] = _legal_and_won(without_man(cell, number), man.colour, wins_of, executor)
+            both[:, index] = _legal_and_won(without_man(cell, index), man.colour, wins_of, executor)
     return both[0], both[1]
 
 
-def without_man(cell: Cell, number: int) -> Cell:
+def without_man(cell: Cell, index: int) -> Cell:
     """Return the cell after the capture of the mobile man with the given index."""
-    return Cell.of_men(cell.mobile[:number] + cell.mobile[number + 1 :], cell.standing)
+    return Cell.of_men(cell.mobile[:index] + cell.mobile[index + 1 :], cell.standing)
 
 
 def without_pawn(cell: Cell, square: int) -> Cell:
@@ -171,12 +170,12 @@ def _get_pushes(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDA
     """Return ``pushes``, ``legal_pushed`` and ``won_pushed`` of the search."""
     pushes: list[tuple[int, int, int]] = []
     cells_after: list[Cell] = []
-    for place, pawn in enumerate(chess.scan_forward(cell.black_pawns)):
+    for index, pawn in enumerate(chess.scan_forward(cell.black_pawns)):
         for target in (pawn - 8, pawn - 16)[: 2 if pawn >> 3 == 6 else 1]:
             if target in cell.standing:
                 break
             for kind in (PAWN,) if target >= 8 else PROMOTIONS:
-                pushes.append((pawn - 8, target, place))
+                pushes.append((pawn - 8, target, index))
                 cells_after.append(cell_after_step(cell, pawn, target, kind))
     legal, won = both = np.zeros((2, len(cells_after), cell.size // 64), np.uint64)
     for row, cell_after in enumerate(cells_after):

@@ -266,7 +266,8 @@ def attract_densely(search: Attractors, attacker: int, rank: int, mates_only: bo
 def attract(search: Attractors, attacker: int, rank: int, mates_only: bool) -> None:
     """Extend an attractor until no marked word remains. In each round, words are examined in order, each at
     most once."""
-    marks, any_marked = search.marks[attacker], True
+    marks = search.marks[attacker]
+    any_marked = True
     while any_marked:
         search.round[0] += 1
         any_marked = False

@@ -14,6 +14,13 @@ from tbgen.moves.geometry import BIT, IMAGES, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.moves.kernels.words import ZERO, Codes, Ints, Plies, Words, image
 from tbgen.moves.structs import NO_EXIT, Exits
 
+Numbers: TypeAlias = NDArray[np.uint32]
+Flags: TypeAlias = NDArray[np.bool_]
+NO_NUMBER = np.uint32((1 << 32) - 1)
+"""Entry number of a slot without a position."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+"""Multiplier of the hash function (Knuth, *The Art of Computer Programming*, volume 3, 6.4)."""
+
 
 @jit
 def gather(
@@ -40,16 +47,18 @@ def gather(
         value of the other end is not.
     """
     value, depth, other = stored
-    swapped, men, lowest_man = symmetry & 2 != 0, len(shifts), -1
+    swapped = symmetry & 2 != 0
+    men = len(shifts)
+    lowest_man = -1
     for man in range(men):
         if shifts[man] == 0 and not (pawnless and man == 0):
             lowest_man = man
     # In a run of slots only the square of the man in the lowest bits changes.
     run_length, step = (64, 6 * (men - 1 - lowest_man)) if lowest_man >= 0 else (1, 0)
-    for first in range(0, len(block_value), run_length):
+    for first_slot in range(0, len(block_value), run_length):
         base, image = 0, 0
         for man in range(men):
-            square = squares[man] if shifts[man] < 0 else (first >> shifts[man]) & 63
+            square = squares[man] if shifts[man] < 0 else (first_slot >> shifts[man]) & 63
             square = IMAGES[symmetry, square]
             if pawnless and man == 0:
                 image = SYMMETRY_OF[square]
@@ -58,7 +67,7 @@ def gather(
                 base <<= 6
             else:
                 base = base << 6 | IMAGES[image, square]
-        for slot in range(first, first + run_length):
+        for slot in range(first_slot, first_slot + run_length):
             source = base
             if lowest_man >= 0:
                 source |= IMAGES[image, IMAGES[symmetry, slot & 63]] << step
@@ -93,7 +102,8 @@ def gather_bits(stored: Words, shifts: Ints, squares: Ints, symmetry: int, gathe
     :param stored: uint64 (n,): the bits, by stored slot.
     :param gathered: output, uint64 (m,): the bits by the block's slot.
     """
-    men, lowest_man = len(shifts), -1
+    men = len(shifts)
+    lowest_man = -1
     for man in range(men):
         if shifts[man] == 0:
             lowest_man = man
@@ -108,8 +118,8 @@ def gather_bits(stored: Words, shifts: Ints, squares: Ints, symmetry: int, gathe
             result = image(stored[base >> 6], symmetry)
         else:
             for bit in range(64 if lowest_man >= 0 else 1):
-                place = base | IMAGES[symmetry, bit] << step if lowest_man >= 0 else base
-                if stored[place >> 6] & BIT[place & 63]:
+                source = base | IMAGES[symmetry, bit] << step if lowest_man >= 0 else base
+                if stored[source >> 6] & BIT[source & 63]:
                     result |= BIT[bit]
         gathered[word] = result
 
@@ -126,15 +136,6 @@ def mark_proved(value: Codes, bound: int, is_lower: bool, proved: Words) -> None
             proved[slot >> 6] |= BIT[slot & 63]
 
 
-Numbers: TypeAlias = NDArray[np.uint32]
-Flags: TypeAlias = NDArray[np.bool_]
-
-NO_NUMBER = np.uint32((1 << 32) - 1)
-"""Entry number of a slot without a position."""
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplier of the hash function (Knuth, *The Art of Computer Programming*, volume 3, 6.4)."""
-
-
 @jit
 def number_entries(
     value: tuple[Codes, Codes],
@@ -143,7 +144,7 @@ def number_entries(
     hash_table: Ints,
     entries: Words,
     counts: Ints,
-    number: Numbers,
+    numbers: Numbers,
 ) -> int:
     """Find the distinct entries of positions, and number them in the order in which they first occur.
 
@@ -158,15 +159,17 @@ def number_entries(
         greater than the number of entries.
     :param entries: output, uint64 (capacity,): the distinct entries by number.
     :param counts: output, int64 (capacity,): frequency of each entry; filled with 0 before the call.
-    :param number: output, uint32 (slots,): the entry number of each slot; ``NO_NUMBER`` if the slot is not a
+    :param numbers: output, uint32 (slots,): the entry number of each slot; ``NO_NUMBER`` if the slot is not a
         position.
     :returns: the number of distinct entries; -1 if there are more than ``capacity``.
     """
-    entry_count, mask, last_entry, last_number = 0, len(hash_table) - 1, np.uint64(0), 0
-    for slot in range(len(number)):
+    entry_count = 0
+    mask = len(hash_table) - 1
+    last_entry, last_number = np.uint64(0), 0
+    for slot in range(len(numbers)):
         lower, upper = value[0][slot], value[1][slot]
         if lower == NONE:
-            number[slot] = NO_NUMBER
+            numbers[slot] = NO_NUMBER
             continue
         entry = np.uint64(lower) << np.uint64(48) | np.uint64(upper) << np.uint64(32)
         if lower == upper or lower != worst[0]:
@@ -174,37 +177,38 @@ def number_entries(
         if lower == upper or upper != worst[1]:
             entry |= np.uint64(depth[1][slot])
         if not entry_count or entry != last_entry:
-            place = np.int64((entry * _MIX) >> np.uint64(33)) & mask
-            while hash_table[place] >= 0 and entries[hash_table[place]] != entry:
-                place = (place + 1) & mask
-            if hash_table[place] < 0:
+            bucket = np.int64((entry * _MIX) >> np.uint64(33)) & mask
+            while hash_table[bucket] >= 0 and entries[hash_table[bucket]] != entry:
+                bucket = (bucket + 1) & mask
+            if hash_table[bucket] < 0:
                 if entry_count == len(entries):
                     return -1
-                hash_table[place], entries[entry_count] = entry_count, entry
+                hash_table[bucket] = entry_count
+                entries[entry_count] = entry
                 entry_count += 1
-            last_entry, last_number = entry, hash_table[place]
-        number[slot] = np.uint32(last_number)
+            last_entry, last_number = entry, hash_table[bucket]
+        numbers[slot] = np.uint32(last_number)
         counts[last_number] += 1
     return entry_count
 
 
 @jit
-def renumber(number: Numbers, new_number: Numbers) -> None:
-    """Replace each entry number by the element of ``new_number`` at this index.
+def renumber(numbers: Numbers, new_numbers: Numbers) -> None:
+    """Replace each entry number by the element of ``new_numbers`` at this index.
 
     A slot without a position gets the number of the last position before it, because repetitions compress
     best.
     """
     last = np.uint32(0)
-    for slot in range(len(number)):
-        if number[slot] != NO_NUMBER:
-            last = new_number[number[slot]]
-        number[slot] = last
+    for slot in range(len(numbers)):
+        if numbers[slot] != NO_NUMBER:
+            last = new_numbers[numbers[slot]]
+        numbers[slot] = last
 
 
 @jit
 def unpack_entries(
-    number: Numbers, entries: Words, is_legal: Flags, value: tuple[Codes, Codes], depth: tuple[Plies, Plies]
+    numbers: Numbers, entries: Words, is_legal: Flags, value: tuple[Codes, Codes], depth: tuple[Plies, Plies]
 ) -> bool:
     """Fill arrays of values and depths from entry numbers. This is the inverse of :func:`number_entries`.
 
@@ -212,12 +216,12 @@ def unpack_entries(
     :param is_legal: whether each slot is a position. The other slots get the value ``NONE`` and depth 0.
     :returns: whether ``entries`` has an element for every number.
     """
-    for slot in range(len(number)):
+    for slot in range(len(numbers)):
         if not is_legal[slot]:
             value[0][slot] = value[1][slot] = np.uint8(NONE)
             depth[0][slot] = depth[1][slot] = np.uint16(0)
             continue
-        index = np.uint64(number[slot])
+        index = np.uint64(numbers[slot])
         if index >= len(entries):
             return False
         entry = entries[index]

@@ -94,7 +94,8 @@ def _capture_of_scalar(
     search: WinSearch, squares: Ints, man: int, victim: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word]:
     """The positions in which ``man`` can capture a scalar, and those that White wins after the capture."""
-    frame, square = search.frame, squares[victim]
+    frame = search.frame
+    square = squares[victim]
     bit_man, kind = frame.scalars, frame.kinds[man]
     if man == bit_man:
         able = bits & reach(ORTHODOX, kind, BIT[square], ~occupied)
@@ -118,7 +119,8 @@ def _capture_of_bit_man(
     search: WinSearch, squares: Ints, man: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word]:
     """The positions in which ``man`` can capture the bit man, and those that White wins after the capture."""
-    frame, bit_man, origin = search.frame, search.frame.scalars, squares[man]
+    frame, bit_man = search.frame, search.frame.scalars
+    origin = squares[man]
     able = won = ZERO
     for square in bits_of(bits & reach(ORTHODOX, frame.kinds[man], BIT[origin], ~occupied)):
         squares[man] = square
@@ -193,14 +195,14 @@ def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bit
             escapes |= bits & PAWN_ATTACKS[1, pawn]
     for pawn in bits_of(frame.pawns[0]):
         escapes |= _attacks_on_square(search, squares, pawn, occupied, bits)
-    for number in range(len(search.pushes)):
-        passed, target, row = search.pushes[number]
+    for push in range(len(search.pushes)):
+        passed, target, row = search.pushes[push]
         path = BIT[passed] | BIT[target]
         if path & occupied:
             continue
-        legal = bits & ~path & search.legal_pushed[number, word]
+        legal = bits & ~path & search.legal_pushed[push, word]
         able |= legal
-        legal &= ~search.won_pushed[number, word]
+        legal &= ~search.won_pushed[push, word]
         if legal and target < 8:
             blockers = occupied & ~BIT[search.black_pawns[row]]
             won = search.won_after_pawn_capture[row]
@@ -292,8 +294,8 @@ def _words_of_part(search: WinSearch) -> tuple[int, int, int]:
 def _mark_predecessors(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Mark the words from which Black may move to newly won positions."""
     frame, buffer = search.frame, search.earlier_buffer
-    for number in range(list_scalar_successors(frame, word, bits, BLACK, buffer)):
-        _mark(search, buffer.word[number], round_)
+    for move in range(list_scalar_successors(frame, word, bits, BLACK, buffer)):
+        _mark(search, buffer.word[move], round_)
     if frame.colours[frame.scalars] == BLACK:
         _mark(search, word, round_)
 
@@ -311,9 +313,9 @@ def _record_won(search: WinSearch, word: int, bits: Word, round_: int) -> None:
 @jit
 def find_capture_wins(search: WinSearch) -> None:
     """Find the positions of a part that White wins by a capture."""
-    first, words, stride = _words_of_part(search)
+    first_word, words, stride = _words_of_part(search)
     for square in range(64):
-        for word in range(square * stride + first, square * stride + first + words):
+        for word in range(square * stride + first_word, square * stride + first_word + words):
             legal = search.legal[WHITE, word]
             if legal:
                 search.unproved[WHITE, word] &= ~_capture_wins_of_word(search, word, legal)
@@ -343,9 +345,9 @@ def find_lost_positions(search: WinSearch, round_: int, newly_lost: Words) -> in
     :param newly_lost: output, uint64 (words,).
     """
     count = int64(0)
-    first, words, stride = _words_of_part(search)
+    first_word, words, stride = _words_of_part(search)
     for square in range(64):
-        begin = square * stride + first
+        begin = square * stride + first_word
         for group in range(begin >> 6, (begin + words) >> 6):
             count += _find_lost_in_group(search, group, round_, newly_lost)
     return count
@@ -354,7 +356,9 @@ def find_lost_positions(search: WinSearch, round_: int, newly_lost: Words) -> in
 @kernel
 def _find_lost_in_group(search: WinSearch, group: int, round_: int, newly_lost: Words) -> int:
     """Find lost positions in a group of 64 words, as described under :func:`find_lost_positions`."""
-    count, marked, previous = int64(0), search.own_marks[group], 1 - (round_ & 1)
+    count = int64(0)
+    marked = search.own_marks[group]
+    previous = 1 - (round_ & 1)
     search.own_marks[group] = ZERO
     for part in range(search.marks.shape[1]):
         marked |= search.marks[previous, part, group]
@@ -378,9 +382,9 @@ def _find_lost_in_group(search: WinSearch, group: int, round_: int, newly_lost: 
 @jit
 def record_wins(search: WinSearch, round_: int, newly_lost: Words) -> None:
     """Record the wins that follow from the newly lost positions of a part, and clear these positions."""
-    first, words, stride = _words_of_part(search)
+    first_word, words, stride = _words_of_part(search)
     for square in range(64):
-        for word in range(square * stride + first, square * stride + first + words):
+        for word in range(square * stride + first_word, square * stride + first_word + words):
             lost = newly_lost[word]
             if lost:
                 newly_lost[word] = ZERO
@@ -397,5 +401,5 @@ def _record_lost(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, buffer.squares)
         _record_won(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
-    for number in range(list_scalar_successors(frame, word, lost, WHITE, buffer)):
-        _record_won(search, buffer.word[number], buffer.bits[number], round_)
+    for move in range(list_scalar_successors(frame, word, lost, WHITE, buffer)):
+        _record_won(search, buffer.word[move], buffer.bits[move], round_)
