@@ -122,7 +122,8 @@ class Crew(AbstractContextManager["Crew"]):
     """
 
     def __init__(self, width: int, stages: StageTimes) -> None:
-        self.width, self.stages = width, stages
+        self.width = width
+        self.stages = stages
         self.phase_threads = ThreadPoolExecutor(width)
         self.attacker_threads = ThreadPoolExecutor(min(width, len(SIDES)), "attacker")
         self.helpers = ThreadPoolExecutor(width, "part")
@@ -162,7 +163,8 @@ class PhaseSolver:
     def __init__(
         self, workspace: Workspace, pool: Pool, records: Sequence[SweepRecord] = (), mapper: Map = map
     ) -> None:
-        self._workspace, self._pool = workspace, pool
+        self._workspace = workspace
+        self._pool = pool
         self._solve_ranks, self._settle_rank = _narrow_kernels(workspace._numba_type_, pool._numba_type_)
         # At first, only events of the best value are needed. Before the first layer, later_events adds the
         # other events.

@@ -89,7 +89,8 @@ class FunctionNumbering:
 
     def __init__(self, layout: Layout, side: Side, solved: SolvedPhases | None) -> None:
         self.side = side
-        self._layout, self._solved = layout, solved
+        self._layout = layout
+        self._solved = solved
         self._kept_numbers = make_function_numbers(0)
         self._functions = new_numbering(_INITIAL_CAPACITY, NO_STEP)
         self._count = np.zeros(_INITIAL_CAPACITY, np.int64)
@@ -264,7 +265,8 @@ class _TableSolver:
     functions: FunctionNumbering | None = None
 
     def __post_init__(self) -> None:
-        self.form_number, self.run_count = NOTHING, 0
+        self.form_number = NOTHING
+        self.run_count = 0
         self.runs_by_phase: dict[int, list[Runs]] = {}
         self.pool = self.loader.pool
         self.configs = en_passant_configs(self.layout)
@@ -409,14 +411,14 @@ class _TableSolver:
             clear_images(canonical, self.ep_value[row], self.ep_depth[row])
 
         def keep(side_and_part: tuple[Side, Part]) -> None:
-            side, (first, stop) = side_and_part
+            side, (begin, stop) = side_and_part
             start = int(pool.targets.start[phase, side])
-            value, depth = pool.value[start + first : start + stop], pool.depth[start + first : start + stop]
+            value, depth = pool.value[start + begin : start + stop], pool.depth[start + begin : start + stop]
             if solved is not None:
                 value, depth = value.copy(), depth.copy()
-            clear_images(canonical[first // 64 : stop // 64], value, depth)
+            clear_images(canonical[begin // 64 : stop // 64], value, depth)
             if solved is not None:
-                solved.write(phase, side, first, value, depth)
+                solved.write(phase, side, begin, value, depth)
 
         parts = parts_of_size(0, 64 * len(canonical), _SLOTS_PER_PART)
         list(self.phase_map(keep, product(SIDES, parts)))

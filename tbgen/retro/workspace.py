@@ -225,9 +225,9 @@ def spare_memory(workspace: Workspace) -> SpareMemory:
     """
     value, depth, _ = workspace.fresh
     slots = workspace.frame.words * 64
-    first, second = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
+    third, fourth = slice(2 * slots, 3 * slots), slice(3 * slots, 4 * slots)
     give_up_results(workspace, 2)
-    return Exits(value[first], depth[first], depth[second]), value[second]
+    return Exits(value[third], depth[third], depth[fourth]), value[fourth]
 
 
 def give_up_results(workspace: Workspace, first_quarter: int = 0) -> None:

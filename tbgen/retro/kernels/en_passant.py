@@ -63,7 +63,8 @@ def find_ep_positions(
 
     The other moves of the phase must already have been counted. ``men`` is scratch memory.
     """
-    frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, positions.exits
+    frame, phase, exits = workspace.frame, workspace.phase, workspace.exits
+    best = positions.exits
     side = side_with_right(square)
     vacant = BIT[square] | BIT[square + (8 if side == 0 else -8)]
     slices = np.empty(SLICES, np.uint64)
@@ -134,7 +135,8 @@ def solve_ep_positions(
     ``attacker`` is the side to move. If any position is alive, the attacker's inner sweep of the layer of the
     position score must already have been run. Values and depths are written to ``pool`` at ``start`` + slot.
     """
-    frame, side, exits = attacker.frame, attacker.side, positions.exits
+    frame, side = attacker.frame, attacker.side
+    exits = positions.exits
     buffer = move_buffer(MAX_WORD_MOVES)
     for slot in range(64 * frame.words):
         rank = positions.rank[slot]

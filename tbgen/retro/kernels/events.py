@@ -139,7 +139,8 @@ def _add_events(
     Return the word from which to continue after ``grouping.levels`` has been enlarged, or the number of words
     if all have been visited.
     """
-    words, first_index, depths = mask.shape[1], goals.starts[side], goals.depth[side]
+    words = mask.shape[1]
+    first_index, depths = goals.starts[side], goals.depth[side]
     for word in range(start, words):
         bits = mask[side, word]
         if bits and grouping.levels.length[0] + 64 > len(grouping.levels.key):

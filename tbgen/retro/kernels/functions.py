@@ -154,7 +154,8 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
 
     ``words`` is the number of words for one side to move. ``fresh`` contains the fresh values and depths.
     """
-    count, white_count = len(entries), int64(0)
+    count = len(entries)
+    white_count = int64(0)
     mask = np.zeros((2, words), np.uint64)
     rank, value, depth = np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty(count, np.uint16)
     for run in range(count):

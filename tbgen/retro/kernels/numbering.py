@@ -35,8 +35,7 @@ class Numbering(NamedTuple):
 @jit
 def new_numbering(capacity: int, first_key: Word) -> Numbering:
     """Return a numbering in which only ``first_key`` has a number, 0; ``capacity`` is a power of two."""
-    keys = np.empty(capacity, np.uint64)
-    new = Numbering(keys, np.full(2 * capacity, -1, np.int32), np.zeros(1, np.int64))
+    new = Numbering(np.empty(capacity, np.uint64), np.full(2 * capacity, -1, np.int32), np.zeros(1, np.int64))
     find_or_add(new, first_key)
     return new
 

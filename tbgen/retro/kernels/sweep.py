@@ -416,7 +416,8 @@ def _process_predecessors(sweep: Sweep, part: int, row: int, mode: int) -> bool:
     lag = 2 * LOOKAHEAD if row == ATTACKER_TO_MOVE else LOOKAHEAD
     start = scratch.front_start[part]
     index, stop = start + scratch.searched[part, row], start + scratch.front_sizes[part, row]
-    sender, senders = int64(0), len(scratch.front_sizes)
+    sender = int64(0)
+    senders = len(scratch.front_sizes)
     while sender < senders if mode == RECEIVE else index < stop:
         if mode == RECEIVE:
             entries, sender = _take_batch(outboxes, sender, 1 - row, part, buffer)
@@ -600,8 +601,7 @@ def find_candidates(sweep: Sweep, part: int, mode: int) -> bool:
 
     :param mode: ``SEARCH_SHARED``, or ``SEARCH_ALONE`` if one thread processes all parts.
     """
-    outboxes = sweep.attacker.scratch.outboxes
-    outboxes.used_chunks[part] = 1
+    sweep.attacker.scratch.outboxes.used_chunks[part] = 1
     return _find_attackers(sweep, part, mode) and _find_defenders(sweep, part, mode)
 
 
