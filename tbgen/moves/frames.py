@@ -118,7 +118,7 @@ def _like_scalars(layout: Layout) -> Ints:
     No ranges are returned for a layout with pawns. Pawn moves lead to slots with like men in any order, so
     words that differ only in the order of like men must all be solved.
     """
-    ranges = [(first, min(end, layout.free_count - 1)) for first, end in layout.like_men if not layout.pawns]
+    ranges = [(start, min(end, layout.free_count - 1)) for start, end in layout.like_men if not layout.pawns]
     return np.array([group for group in ranges if group[1] - group[0] > 1], np.int64).reshape(-1, 2)
 
 

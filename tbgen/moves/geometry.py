@@ -88,18 +88,18 @@ def _make_movement(movement_type: type[Movement], kinds: Sequence[Kind]) -> Move
     length, shared_steps = np.zeros(by_way, np.int64), np.zeros(by_way, np.int64)
     rotation, landing = np.zeros(by_way, np.uint64), np.zeros(by_way, np.uint64)
     leap_targets = np.zeros((len(kinds), 64, 1 + leap_count.max()), np.int64)
-    for number, kind in enumerate(kinds):
+    for index, kind in enumerate(kinds):
         for way, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
-            length[number, way] = steps
-            rotation[number, way] = (8 * step[1] + step[0]) % 64
-            shared_steps[number, way] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
+            length[index, way] = steps
+            rotation[index, way] = (8 * step[1] + step[0]) % 64
+            shared_steps[index, way] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
         for square in range(64):
             ways_here = ways(kind, square)
             leaps = [target for squares in ways_here[: len(kind.leaps)] for target in squares]
-            leap_targets[number, square, : len(leaps) + 1] = len(leaps), *leaps
+            leap_targets[index, square, : len(leaps) + 1] = len(leaps), *leaps
             for way, squares in enumerate(ways_here):
-                way_squares[number, square, way, : len(squares) + 1] = len(squares), *squares
-                landing[number, way] |= BIT[squares[0]] if squares else np.uint64(0)
+                way_squares[index, square, way, : len(squares) + 1] = len(squares), *squares
+                landing[index, way] |= BIT[squares[0]] if squares else np.uint64(0)
     passed_squares = [
         [[between(kind, start, stop) for stop in range(64)] for start in range(64)] for kind in kinds
     ]

@@ -96,7 +96,8 @@ class PoolLoader:
         needed_blocks: Collection[Block] | None = None,
         mapper: Map = map,
     ) -> None:
-        self._layout, self._sources = layout, sources
+        self._layout = layout
+        self._sources = sources
         materials = sorted({target.material for target in targets_of(layout).values()} - {layout.material})
         self._block_number: dict[Block, int] = {}
         block_at = {layout.material: 0}
@@ -149,7 +150,8 @@ class PoolLoader:
     def keep_only(self, group: Sequence[int]) -> None:
         """Release the memory that neither a group nor later groups need: phases that pawn steps no longer
         reach, and targets of promotions from earlier groups."""
-        layout, size = self._layout, self._layout.phase_size
+        layout = self._layout
+        size = self._layout.phase_size
         first_phase = first_needed_phase(layout, group)
         used = [
             (side * layout.size + first_phase * size, side * layout.size + (group[-1] + 1) * size)
@@ -253,7 +255,8 @@ class SolvedPhases:
     """
 
     def __init__(self, layout: Layout, path: Path | None, has_functions: bool) -> None:
-        self._size, self._phase_size = layout.size, layout.phase_size
+        self._size = layout.size
+        self._phase_size = layout.phase_size
         self._numbers_at = scratch_bytes(layout.size, has_functions=False)
         path = path or Path(gettempdir(), layout.material.name)
         self._file = ScratchFile(path, scratch_bytes(layout.size, has_functions))

@@ -46,8 +46,8 @@ def make_targets(
     for row, target in zip(source, targets.values(), strict=True):
         row[: len(target.source)] = target.source
     layouts = [layout_of(target.material) for target in targets.values()]
-    pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
-    rows = {key: _phases_by_squares(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
+    pawns = [(other.white_pawns, other.black_pawns) for other in layouts]
+    rows = {key: _phases_by_squares(other) for key, other in zip(pawns, layouts, strict=True) if other.pawns}
     rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
     begin = np.full((block_count, 2), -1, np.int64)
     own_begins = np.arange(len(layout.placements)) * layout.phase_size
@@ -60,8 +60,8 @@ def make_targets(
         swapped=_ints(target.swapped for target in targets.values()),
         free_count=_ints(len(target.source) for target in targets.values()),
         source=source,
-        pawn_count=_ints(each.pawns for each in layouts),
-        phase_size=_ints(each.phase_size for each in layouts),
+        pawn_count=_ints(other.pawns for other in layouts),
+        phase_size=_ints(other.phase_size for other in layouts),
         block_at=_ints(block_at[target.material] for target in targets.values()),
         start=begin,
         rows_at=_ints(rows_at.get(key, 0) for key in pawns),

@@ -217,15 +217,15 @@ def _record_by_proofs(search: ExitSearch, mask: Word, mover: int, captured: int,
     slot, step = _slot_of_route(search, victim)
     proved = mask if start == ALL_PROVED else ZERO
     if start >= 0:
-        place = start + slot
+        index = start + slot
         if step == 0:
-            proved = pool.proofs[place >> 6]
+            proved = pool.proofs[index >> 6]
         elif step < 0:
-            proved = mask if pool.proofs[place >> 6] & BIT[place & 63] else ZERO
+            proved = mask if pool.proofs[index >> 6] & BIT[index & 63] else ZERO
         else:
             for bit in bits_of(mask):
-                place = start + slot + (bit << step)
-                if pool.proofs[place >> 6] & BIT[place & 63]:
+                index = start + slot + (bit << step)
+                if pool.proofs[index >> 6] & BIT[index & 63]:
                     proved |= BIT[bit]
     search.slices[GOOD_EXIT] |= mask & (proved if search.side == pool.prover else ~proved)
 

@@ -31,7 +31,8 @@ def _symmetry(frame: Frame, pawns_symmetric: bool, word: int) -> int:
 def _ordered_slot(frame: Frame, like_men: Ints, squares: Ints) -> int:
     """Sort the squares of like men in place, and return the slot of the men on ``squares``."""
     sort_like_men(squares, like_men)
-    word, first_man = 0, 0
+    word = 0
+    first_man = 0
     if frame.pawnless:
         first_man = 2
         black = squares[1] if frame.scalars > 1 else int64(0)
