@@ -160,13 +160,13 @@ def encoding_of(
     symbol_of = np.full(256, -1, np.int64)
     symbol_of[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
     no_context = np.zeros(0, np.int64)
-    values, depths, functions = models or [model_without_shares(each, no_context) for each in KIND_LEVELS]
+    values, depths, functions = models or [model_without_shares(levels, no_context) for levels in KIND_LEVELS]
     return Encoding(rows, symbol_of, escape_bytes(function_count), values, depths, functions)
 
 
 def new_counts(*contexts: int) -> tuple[Counts, Counts, Counts]:
     """Return counts, all zeros, for the given number of contexts of each of the three kinds."""
-    values, depths, functions = (np.zeros((number + 1, 256), np.uint32) for number in contexts)
+    values, depths, functions = (np.zeros((count + 1, 256), np.uint32) for count in contexts)
     return values, depths, functions
 
 
@@ -174,7 +174,8 @@ class Encoder:
     """Encodes one table on several threads."""
 
     def __init__(self, table: Table, positions: StoredPositions, threads: int) -> None:
-        self._table, self._threads = table, threads
+        self._table = table
+        self._threads = threads
         functions = table.functions
         self._function_count = 0 if functions is None else len(functions.start) - 1
         self._content = Content(
@@ -203,7 +204,7 @@ class Encoder:
             contexts = self._choose_contexts(pool, encoding_of(self._rows, code, self._function_count))
             models = list(map(model_without_shares, KIND_LEVELS, contexts))
             encoding = encoding_of(self._rows, code, self._function_count, models)
-            counts = self._count(pool, encoding, [len(each) for each in contexts])
+            counts = self._count(pool, encoding, [len(part) for part in contexts])
             shares = list(pool.map(shares_of, contexts, counts))
             encoded[schema.CODE] = code
             for model, part in zip(MODELS, shares, strict=True):
@@ -292,7 +293,7 @@ class Encoder:
             return counts, positions
 
         results = list(pool.map(count_parts, range(self._threads)))
-        positions = [number for _, number in results]
+        positions = [count for _, count in results]
         if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
             raise ValueError(f"{self._table.material} has positions in other slots than its index")
         by_kind = zip(*[counts for counts, _ in results], strict=True)

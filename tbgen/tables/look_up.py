@@ -93,6 +93,8 @@ _list_open_questions: Final = KERNELS.kernel("list_open_questions")
 _find_ranks: Final = KERNELS.kernel("find_ranks")
 _list_zeroing: Final = KERNELS.kernel("list_zeroing")
 _find_exits: Final = KERNELS.kernel("find_exits")
+_spare_batches: Final[list[Batch]] = []
+"""Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
 
 
 def make_zeroing_buffers() -> ZeroingBuffers:
@@ -112,16 +114,13 @@ def empty_moves(positions: int) -> ZeroingMoves:
 _ZEROING: Final = PerThread(make_zeroing_buffers)
 _MOVES: Final = PerThread(lambda: empty_moves(_BUFFERED_POSITIONS))
 
-_spare_batches: Final[list[Batch]] = []
-"""Unused batches of one position. They are kept, because allocating a batch takes longer than a look-up."""
-
 
 @cache
 def destinations_of(layout: Layout) -> Destinations:
     """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_targets(layout, defaultdict(int), len(layout.placements), ())
-    like_men = [next(iter(each.like_men), (0, 0)) for each in layouts]
+    like_men = [next(iter(other.like_men), (0, 0)) for other in layouts]
     return Destinations(
         rows_of(layout, stored_side(layout)), directory, np.array(like_men, np.int64).reshape(-1, 2)
     )
@@ -187,7 +186,8 @@ class ExitFinder:
 
     def weigh_entries(self, side: Side, moves: Moves, entries: NDArray[np.int64], exits: Exits) -> None:
         """Weigh moves that have been looked up."""
-        count, positions = len(moves), len(exits)
+        count = len(moves)
+        positions = len(exits)
         if positions > _BUFFERED_POSITIONS or count > _BUFFERED_POSITIONS * MAX_ZEROING:
             listed = ZeroingMoves(slot=_NO_SLOTS, exits=exits, move=moves, entry=entries, bound=_NO_ROWS)
             _find_exits(self._destinations, listed, side, count)
@@ -282,9 +282,13 @@ class Decoder:
         threads: int,
         forget_blocks: Callable[[], None],
     ) -> None:
-        self._layout, self._coding, self._exceptions = layout, coding, exceptions
+        self._layout = layout
+        self._coding = coding
+        self._exceptions = exceptions
         self._exception_slots = np.append(exceptions.slots, _NO_SLOT)
-        self._exit_finder, self._threads, self._forget_blocks = exit_finder, threads, forget_blocks
+        self._exit_finder = exit_finder
+        self._threads = threads
+        self._forget_blocks = forget_blocks
         self._stored_side = SIDES[coding.rows.side]
         self._derived_side = SIDES[1 - self._stored_side]
         stored_side = layout, self._stored_side
@@ -522,6 +526,6 @@ def _split(keys: NDArray[np.int64], block_size: int, parts: int) -> list[Part]:
     about one block, whose keys have the same quotient by ``block_size``, are never separated."""
     if parts == 1 or not len(keys):
         return [(0, len(keys))]
-    edges = [first for first, _ in equal_parts(len(keys), parts)[1:]]
+    edges = [start for start, _ in equal_parts(len(keys), parts)[1:]]
     cuts = np.searchsorted(keys, keys[edges] // block_size * block_size).tolist()
     return list(pairwise([0, *cuts, len(keys)]))

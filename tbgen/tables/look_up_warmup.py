@@ -42,7 +42,10 @@ def examples() -> list[tuple[Struct | int, ...]]:
     from tbgen.tables.look_up import destinations_of, empty_batch, empty_moves, make_zeroing_buffers
 
     one = np.ones(1, np.int64)
-    coding, batch, buffers, moves = empty_coding(), empty_batch(one), make_buffers(), empty_moves(1)
+    coding = empty_coding()
+    batch = empty_batch(one)
+    buffers = make_buffers()
+    moves = empty_moves(1)
     destinations = destinations_of(LAYOUT)
     return [
         (ROWS, batch, buffers, 0, 1),

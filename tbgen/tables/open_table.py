@@ -88,7 +88,8 @@ class FilePath:
     """
 
     def __init__(self, path: Path, material: Material | None) -> None:
-        self.path, self.material = path, material
+        self.path = path
+        self.material = material
         self.name = path.name.split(".")[0] if material is None else material.name
 
     @property

@@ -51,6 +51,9 @@ MAX_SLOTS: Final = (1 << 32) - 1
 a symbol occurs. (Keys of questions, in :mod:`tbgen.tables.kernels.questions`, have 34 bits for a slot.)"""
 MAX_LIKE_GROUPS: Final = 1
 """Maximum number of groups of like men (``Layout.like_men``) in a table that zeroing moves lead to."""
+_SEARCH_ROUNDS: Final = 2
+"""Number of searches for positions that must be stored to avoid exceptions. After a search has added
+positions, other moves may give the remaining exceptions their values, so another search can avoid more."""
 
 
 def check_packing(layout: Layout) -> None:
@@ -60,13 +63,13 @@ def check_packing(layout: Layout) -> None:
         No table of five men exceeds these limits.
     """
     groups = max((len(layout_of(each.material).like_men) for each in targets_of(layout).values()), default=0)
-    for noun, number, limit in (
+    for noun, count, limit in (
         ("slots", layout.size, MAX_SLOTS),
         ("rows in a block", block_rows_of(layout), MAX_BLOCK_ROWS),
         ("groups of like men after a move", groups, MAX_LIKE_GROUPS),
     ):
-        if number > limit:
-            raise LimitError(f"{layout.material} has {number} {noun}; a packed table has at most {limit}")
+        if count > limit:
+            raise LimitError(f"{layout.material} has {count} {noun}; a packed table has at most {limit}")
 
 
 def make_derivation() -> DerivationBuffers:
@@ -87,11 +90,6 @@ def make_derivation() -> DerivationBuffers:
 
 
 DERIVING: Final = PerThread(make_derivation)
-
-
-_SEARCH_ROUNDS: Final = 2
-"""Number of searches for positions that must be stored to avoid exceptions. After a search has added
-positions, other moves may give the remaining exceptions their values, so another search can avoid more."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,8 @@ class NeedFinder:
         side = int(self.side)
         derived = int(self._derived)
         frame = moves.frame
-        slot_count, first_slot = 64 * frame.words, phase * layout.phase_size
+        slot_count = 64 * frame.words
+        first_slot = phase * layout.phase_size
         symmetric = mirrors_itself(layout, phase)
         like_men = moves.like_men
         word_parts = equal_parts(frame.words, parts)

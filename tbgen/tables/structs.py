@@ -124,6 +124,20 @@ Flags = NDArray[np.bool_]
 
 UNSTORED = -2
 """Replaces a value that is not stored because the best capture gives it."""
+ORIGIN, TARGET, SLOT, PASSED = range(4)
+"""Columns of a list of moves:
+
+- the number of the position before the move
+- the number of the *target*, which is the table after the move with its side to move
+- the canonical slot after the move
+- the square, as mapped in the target, that a pawn has passed in a double step, if this pawn can be captured
+  en passant; else -1
+"""
+COLUMNS = 4
+"""Number of columns of a list of moves."""
+MAX_ZEROING = 64
+"""Upper bound of the number of zeroing moves of a position: twelve for each pawn, and one capture for each
+pair of other men."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,22 +352,6 @@ class Batch(Struct):
     key: Ints
     """int64 (questions,): the keys of the questions that are answered next: each is a question, shifted by
     ``INDEX_BITS``, with its index in the lower bits."""
-
-
-ORIGIN, TARGET, SLOT, PASSED = range(4)
-"""Columns of a list of moves:
-
-- the number of the position before the move
-- the number of the *target*, which is the table after the move with its side to move
-- the canonical slot after the move
-- the square, as mapped in the target, that a pawn has passed in a double step, if this pawn can be captured
-  en passant; else -1
-"""
-COLUMNS = 4
-"""Number of columns of a list of moves."""
-MAX_ZEROING = 64
-"""Upper bound of the number of zeroing moves of a position: twelve for each pawn, and one capture for each
-pair of other men."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -192,7 +192,8 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         needed_blocks: Collection[Block] | None = None,
     ) -> None:
         layout = file.layout
-        self._file, self._coding = file, coding
+        self._file = file
+        self._coding = coding
         self._function_numbers = function_numbers
         self._layout = layout
         self._side = SIDES[coding.rows.side]
@@ -338,8 +339,7 @@ class _Unpacker(AbstractContextManager["_Unpacker"]):
         positions."""
         data = self._data
         slots = self._phase_slots(side)
-        like_men = self._moves.like_men
-        arguments = like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
+        arguments = self._moves.like_men, self._symmetric, data.phase.canonical, data.phase.legal[side]
         self._run(copy_canonical, data.frame, *arguments, data.value[slots], data.depth[slots])
 
     def write(self, phase: int, unpacked: SolvedPhases) -> None:

@@ -158,7 +158,8 @@ def _refill(state: int, data: Bytes, index: int, end: int) -> tuple[int, int]:
 @inlined
 def checksum(data: Bytes, start: int, stop: int) -> int:
     """CRC-16 (polynomial 0x1021, start 0xFFFF), which detects every change within two neighbouring bytes."""
-    crc, index = 0xFFFF, start
+    crc = 0xFFFF
+    index = start
     while index + 8 <= stop:  # the contribution of a byte does not depend on the other bytes
         first_two = crc ^ int64(data[index]) << 8 ^ int64(data[index + 1])
         crc = CRC_OF_BYTE[7, first_two >> 8] ^ CRC_OF_BYTE[6, first_two & 255]

@@ -220,7 +220,8 @@ def _list_functions(rows: Rows, escape_bytes: int, buffers: Buffers) -> int:
                 count = _add_step(buffers, FUNCTIONS, count, int64(HIGH_BYTE_CONTEXT), 0, high)
                 count = _add_number(buffers, FUNCTIONS, count, function, escape_bytes - 1)
             is_needed |= function > 0
-            left, corner, above[2, square] = function, up, function
+            left, corner = function, up
+            above[2, square] = function
     return count if is_needed else 0
 
 

@@ -137,10 +137,14 @@ def answer(coding: Coding, batch: Batch, buffers: Buffers, group_start: int, end
     Consecutive questions about one block are answered together. The block is decoded only up to the last slot
     that they need.
     """
-    rows, block, keys = coding.rows, buffers.block, batch.key
+    rows = coding.rows
+    block = buffers.block
+    keys = batch.key
     while group_start < end:
         block_number = block_of(rows, keys[group_start] >> INDEX_BITS)
-        last, needs_function, group_end = 0, 0, group_start
+        last = 0
+        needs_function = 0
+        group_end = group_start
         while group_end < end and block_of(rows, keys[group_end] >> INDEX_BITS) == block_number:
             last = (keys[group_end] >> INDEX_BITS + 1) % (64 * rows.block_rows)
             needs_function |= keys[group_end] >> INDEX_BITS & 1
