@@ -17,7 +17,9 @@ class LruCache(Generic[Item]):
     """
 
     def __init__(self, max_bytes: int, size_of: Callable[[Item], int], *, min_items: int = 0) -> None:
-        self._max_bytes, self._size_of, self._min_items = max_bytes, size_of, min_items
+        self._max_bytes = max_bytes
+        self._size_of = size_of
+        self._min_items = min_items
         self._items: OrderedDict[Hashable, Item] = OrderedDict()
         self._lock = Lock()
         self._item_locks: dict[Hashable, Lock] = {}

@@ -91,7 +91,8 @@ class ChunkedArray:
         self.dtype: np.dtype[Any] = dataset.dtype
         self.shape: tuple[int, ...] = dataset.shape
         self._id = dataset.id
-        self._cache, self._damaged_error = cache, damaged_error
+        self._cache = cache
+        self._damaged_error = damaged_error
         self._may_lack_chunks = may_lack_chunks
         self._serial = next(_serials)
         self._item_bytes = self.dtype.itemsize

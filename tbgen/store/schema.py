@@ -26,6 +26,12 @@ U8: Final = np.dtype("<u8")
 _LONG_STEP: Final = 65535
 """A step of this size skips this number of slots and does not end at a listed slot. Another step follows
 it."""
+_DTYPES: Final = (U1, U2)
+_HEADLINE: Final = "tbgen table 2"
+_ACCRUED_LINE_PREFIXES: Final = ("accrued", "runs ", "max_depth ")
+"""Prefixes of the manifest lines that depend on whether a table stores values for accrued scores."""
+_PIECE_ELEMENTS: Final = 1 << 18
+"""Number of elements of a dataset to hash at once."""
 
 
 class AttributeType(Enum):
@@ -138,8 +144,6 @@ class Schema(Struct, frozen=True):
         return {name: _DECODERS[kind](stored[name]) for name, kind in self.attributes.items()}
 
 
-_DTYPES: Final = (U1, U2)
-
 PLACEMENTS: Final = DatasetSchema("placements", (U1,), ("placements", "pawns"), single_chunk=True)
 """Squares of the pawns of every placement, in the order of the attribute ``pawns``."""
 VALUE: Final = DatasetSchema("value", (U1,), (2, "size"))
@@ -197,7 +201,6 @@ STORED_SIDE: Final = AttributeSchema("stored_side", AttributeType.INTEGER)
 STORED: Final = AttributeSchema("stored")
 """A line as in the manifest for each dataset of the file, in their order."""
 
-_HEADLINE: Final = "tbgen table 2"
 _MANIFEST_ATTRIBUTES: Final = _types(
     *(RULES, MATERIAL, FREE_MEN, PAWNS, SIZE, PHASE_SIZE, POSITIONS, EP_POSITIONS, ACCRUED, RUNS, MAX_DEPTH)
 )
@@ -323,11 +326,6 @@ LAYER: Final = Schema(
     (LAYER_VALUE, LAYER_DEPTH),
 )
 """A layer: the values and depths for one accrued score in one phase of a table that does not store them."""
-
-_ACCRUED_LINE_PREFIXES: Final = ("accrued", "runs ", "max_depth ")
-"""Prefixes of the manifest lines that depend on whether a table stores values for accrued scores."""
-_PIECE_ELEMENTS: Final = 1 << 18
-"""Number of elements of a dataset to hash at once."""
 
 
 class Manifest(Struct, frozen=True):

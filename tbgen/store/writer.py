@@ -88,7 +88,8 @@ def _chunks_of(dataset: Dataset, threads: int) -> Iterator[tuple[Corner, bytes]]
     chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
     def compress(batch: Sequence[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
-        corners, packed = [], []
+        corners = []
+        packed = []
         for corner, piece in batch:
             if not dataset.schema.sparse or piece.any():
                 data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(chunk_bytes, b"\0")
