@@ -115,8 +115,10 @@ def _attacked_squares() -> NDArray[np.uint64]:
 @cache
 def _squares_between() -> NDArray[np.uint64]:
     """Return, for each pair of squares, the squares between them if the two are on one line."""
-    queen, squares = KINDS[QUEEN], range(64)
-    return np.array([[between(queen, start, stop) for stop in squares] for start in squares], np.uint64)
+    squares = range(64)
+    return np.array(
+        [[between(KINDS[QUEEN], start, stop) for stop in squares] for start in squares], np.uint64
+    )
 
 
 def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -407,7 +407,8 @@ class RunIndex:
         :param start: the first slot, a multiple of 64.
         :param size: the number of slots, a multiple of 64.
         """
-        row, first_word = 2 * holder + side, start // _WORD_SLOTS
+        row = 2 * holder + side
+        first_word = start // _WORD_SLOTS
         words = self._mask[row, first_word : (start + size) // _WORD_SLOTS]
         slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
         slots_before = int(self._slots_before[row, first_word])
