@@ -71,7 +71,9 @@ class ProvedTables:
     def __init__(
         self, tables: OpenTables, order: Iterable[Material], threads: int, reporter: TimedProgress
     ) -> None:
-        self.tables, self.threads, self.reporter = tables, threads, reporter
+        self.tables = tables
+        self.threads = threads
+        self.reporter = reporter
         self.copies = PlainCopies()
         self._remaining = list(order)
         self._cache = LruCache[Table](CACHE_BYTES, lambda table: table.nbytes)

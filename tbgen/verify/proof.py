@@ -88,7 +88,9 @@ def verify_table(
         # Without layers, the kernels would read beyond the ends of the empty arrays of runs.
         if layer_maker is None and proof.game.has_score_resets and table.accrued_form is not AccruedForm.RUNS:
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
-        proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
+        proof.progress = progress
+        proof.layer_maker = layer_maker
+        proof.reader = reader
         states = proof.run(sample, np.random.default_rng(seed))
     count = sum(table.position_counts) + table.ep_position_count
     found = describe(table, workers.findings, limit)

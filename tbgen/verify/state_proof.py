@@ -39,7 +39,8 @@ class ProofThreads(ThreadPoolExecutor):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.thread_count, self.wrong = threads, 0
+        self.thread_count = threads
+        self.wrong = 0
         """Number of threads, and number of findings."""
         self._findings = [np.empty((0, COLUMNS), np.int64)]
 
@@ -114,7 +115,8 @@ class StateProof:
     """Proves the states in a batch of slots, one accrued score after the other."""
 
     def __init__(self, game: ProofGame, workers: ProofThreads) -> None:
-        self.game, self.workers = game, workers
+        self.game = game
+        self.workers = workers
         self.ranges: list[Range] = []
         """Ranges that cover the batch."""
 

@@ -40,7 +40,8 @@ class SubTables:
     """
 
     def __init__(self, layout: Layout, source_of: Callable[[Material], Source]) -> None:
-        self._layout, self._source_of = layout, source_of
+        self._layout = layout
+        self._source_of = source_of
         materials = sorted(layout.material.successors())
         self.first_block = dict[Material, int]()
         """Index, in ``start``, of the first phase of each table."""

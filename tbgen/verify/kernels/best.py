@@ -71,6 +71,7 @@ OWN, MIXED = -1, -2
 
 NO_RANK = 255
 """Replaces the rank in slots without a canonical legal position. It exceeds all ranks."""
+_NO_RIGHTS, _NO_CODES = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.uint8)
 
 
 class EnPassantEntries(NamedTuple):
@@ -91,7 +92,6 @@ class EnPassantEntries(NamedTuple):
     """Shape (configurations, phase size): the selected positions, as in ``ProofGame.selected``."""
 
 
-_NO_RIGHTS, _NO_CODES = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.uint8)
 NO_ENTRIES = EnPassantEntries(
     _NO_RIGHTS, _NO_RIGHTS, _NO_CODES, np.zeros((0, 0), np.uint16), _NO_CODES, np.zeros((0, 0), np.bool_)
 )
@@ -173,8 +173,8 @@ def canonical_slot_of(game: ProofGame, scratch: ProofScratch) -> int:
 class ProofPly(NamedTuple):
     """A ply to search from the positions of a word."""
 
-    first: int
-    """Index of the word in the batch."""
+    first_slot: int
+    """First slot of the word in the batch."""
     side: int
     """Side to move."""
     occupied: Bitboard
@@ -236,7 +236,7 @@ def _raise_by_move(game: ProofGame, ply: ProofPly, move: int, scratch: ProofScra
     man = scratch.man[move]
     target = scratch.target[move]
     other = 1 - ply.side
-    word, symmetry = destination(game.men, ply.first >> 6, man, target, scratch.squares)
+    word, symmetry = destination(game.men, ply.first_slot >> 6, man, target, scratch.squares)
     legal = game.legal[other, word]
     grades = game.grade[other]
     positions = scratch.positions[move]
@@ -255,7 +255,7 @@ def _raise_by_move(game: ProofGame, ply: ProofPly, move: int, scratch: ProofScra
 def _raise_by_last_man(game: ProofGame, ply: ProofPly, move: int, scratch: ProofScratch) -> None:
     """Raise the best grades to those of a listed quiet move of the last free man."""
     distance = scratch.target[move]
-    legal = sources(game.legal[1 - ply.side, ply.first >> 6], distance)
+    legal = sources(game.legal[1 - ply.side, ply.first_slot >> 6], distance)
     raise_to(scratch.best, int64(0), scratch.row, 64 + distance, ply.flip, scratch.positions[move] & legal)
 
 
@@ -324,7 +324,7 @@ def _grade_after(
     own = game.value, game.depth
     fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.squares_after)
     if fresh & 255 == NONE:  # whether another move is better or not, nothing is proved
-        slot = game.base + ply.first + squares[game.men.free_count - 1]
+        slot = game.base + ply.first_slot + squares[game.men.free_count - 1]
         record(scratch, UNREAD, (0, ply.side, slot), ply.pivot, 0, 0)
     return grade_of(fresh & 255, fresh >> 8, ply.pivot)
 
@@ -334,7 +334,8 @@ def _en_passant_grade(
     game: ProofGame, ply: ProofPly, occupied: Bitboard, origin: int, target: int, scratch: ProofScratch
 ) -> int:
     """Grade of a double step if an en passant capture is legal after it, else ``NO_MOVE``."""
-    men, entries, side = game.men, game.en_passant, ply.side
+    men, entries = game.men, game.en_passant
+    side = ply.side
     after = occupied ^ bit(origin) ^ bit(target)
     passed = (origin + target) >> 1
     if not count_en_passant(men, scratch.squares, after, 1 - side, passed):

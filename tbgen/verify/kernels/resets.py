@@ -26,6 +26,8 @@ FreshArrays = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 
 PROMOTIONS = KNIGHT
 """Number of kinds that a pawn can promote to, from queen (1) to knight (4)."""
+_EMPTY = np.zeros(0, np.int64)
+_NO_ROWS = np.zeros((0, 0), np.int64)
 
 
 class ProofResets(NamedTuple):
@@ -62,11 +64,10 @@ class ProofResets(NamedTuple):
     """Fresh depths of the sub-tables."""
 
 
-_EMPTY = np.zeros(0, np.int64)
-_NO_ROWS = np.zeros((0, 0), np.int64)
 NO_RESETS = ProofResets(
-    _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY, _EMPTY, _NO_ROWS, _EMPTY,
-    np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint16),
+    table=_EMPTY, swapped=_EMPTY, source=_NO_ROWS, free_count=_EMPTY, pawn_count=_EMPTY,
+    is_like_previous=_NO_ROWS, phase_size=_EMPTY, first_block=_EMPTY, start=_NO_ROWS, key_start=_EMPTY,
+    phases=np.zeros(0, np.int32), value=np.zeros(0, np.uint8), depth=np.zeros(0, np.uint16),
 )  # fmt: skip
 
 
