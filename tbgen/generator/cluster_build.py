@@ -199,7 +199,8 @@ class _ClusterBuild:
                 resources={MEMORY_RESOURCE: self.estimates[material].memory},
                 pure=False,
             )
-            self.tasks[material], self.addresses[material] = future, address
+            self.tasks[material] = future
+            self.addresses[material] = address
             future.add_done_callback(self.reports.put)
 
     def _check_progress(self) -> None:

@@ -93,7 +93,9 @@ class _Relay:
     """The reporter of a table on a worker, which forwards all reports to the client."""
 
     def __init__(self, worker: Worker, name: str, topic: str) -> None:
-        self._worker, self._name, self._topic = worker, name, topic
+        self._worker = worker
+        self._name = name
+        self._topic = topic
         self._key = worker.get_current_task()
         self._last_sent_time = 0.0
 

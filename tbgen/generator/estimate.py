@@ -56,7 +56,8 @@ class Estimate:
 @cache
 def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate:
     """Return the estimated cost of building one table of a variant."""
-    form, shared_size = accrued_form_of(material), shared_bytes_of(material)
+    form = accrued_form_of(material)
+    shared_size = shared_bytes_of(material)
     return Estimate(
         material=material,
         seconds=seconds_to_build(material, variant, form, threads),

@@ -131,10 +131,12 @@ def solve_and_write(
     from tbgen.tables.encode import packed_content
     from tbgen.tables.pack import NeedFinder
 
-    start, times = perf_counter(), StageTimes()
+    start = perf_counter()
+    times = StageTimes()
     with times.timed("sub-tables"):
         sub_tables = library.sub_tables_of(material)
-    form, layout = accrued_form_of(material), layout_of(material)
+    form = accrued_form_of(material)
+    layout = layout_of(material)
     path = table_path(directory, material.name, variant)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
     table = solve(

@@ -91,7 +91,9 @@ class BuildSchedule:
         """
         finished_tables = set(finished)
         running = dict[Material, Estimate]()
-        seconds, peak_memory, max_jobs = 0.0, 0, 0
+        seconds = 0.0
+        peak_memory = 0
+        max_jobs = 0
         end_times: list[tuple[float, Material]] = []
         for material, (estimate, elapsed) in (in_progress or {}).items():
             running[material] = estimate
@@ -147,7 +149,8 @@ class BuildProgress:
         """The tables whose builds have begun and are not finished, with their estimates."""
         self.failure: BaseException | None = None
         """The first failure of a table. After this failure, no other table is started."""
-        self._reporter, self._limits = reporter, limits
+        self._reporter = reporter
+        self._limits = limits
         self._estimated_seconds = self._actual_seconds = _PRIOR_SECONDS
         self._start_times: dict[Material, float] = {}
         """When the build of each table last began. Keys are in the order in which the builds first began."""
