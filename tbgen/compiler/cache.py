@@ -41,6 +41,17 @@ _UNSTORABLE: Final = (
     "compiled kernels cannot be stored in {} ({}), so every start compiles them again: "
     "set NUMBA_CACHE_DIR to a directory that can be written"
 )
+_CHECKSUM_BYTES: Final = 16
+_FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
+"""Name of the environment variable that passes the path of :func:`fallback_directory` to child processes."""
+_thread_state: Final = local()
+"""Thread-local flag ``refuses_compiling``: True in threads that do not wait for compilation."""
+_COMPILING_FAMILIES: Final[set[str]] = set()
+"""Families of kernels that a thread of this process is compiling, or waits for another process to compile."""
+_COMPILING_LOCK: Final = Lock()
+"""Protects ``_COMPILING_FAMILIES``."""
+_UNMARKED_FAMILIES: Final[set[str]] = set()
+"""Families that are compiled in this process, although no directory can be written."""
 
 
 class NoHomeError(TbgenError, OSError):
@@ -64,12 +75,6 @@ def shared_directory() -> Path:
         return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("tbgen", appauthor=False), "kernels")
     except RuntimeError:  # $HOME is not set, and the system does not know the user
         raise NoHomeError(_UNSTORABLE.format("~/.cache", "this user has no home directory")) from None
-
-
-_CHECKSUM_BYTES: Final = 16
-
-_FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
-"""Name of the environment variable that passes the path of :func:`fallback_directory` to child processes."""
 
 
 def fallback_directory() -> Path:
@@ -197,7 +202,7 @@ def direct_imports(path: Path) -> frozenset[Path]:
         stems = [stem]
         if os.path.isdir(stem):
             stems += [os.path.join(stem, name) for name in re.findall(r"(\w+)(?: as \w+)?", targets)]
-        files.update(file for each in stems for file in (f"{each}.py", os.path.join(each, "__init__.py")))
+        files.update(file for base in stems for file in (f"{base}.py", os.path.join(base, "__init__.py")))
     return frozenset(Path(file) for file in files if os.path.exists(file)) - {_PACKAGE / "__init__.py"}
 
 
@@ -269,18 +274,6 @@ def clear() -> CachedKernels:
     if kernels.directory.exists():
         shutil.rmtree(kernels.directory)
     return kernels
-
-
-_thread_state: Final = local()
-"""Thread-local flag ``refuses_compiling``: True in threads that do not wait for compilation."""
-_COMPILING_FAMILIES: Final[set[str]] = set()
-"""Families of kernels that a thread of this process is compiling, or waits for another process to compile."""
-_COMPILING_LOCK: Final = Lock()
-"""Protects ``_COMPILING_FAMILIES``."""
-
-
-_UNMARKED_FAMILIES: Final[set[str]] = set()
-"""Families that are compiled in this process, although no directory can be written."""
 
 
 def _marker_name(family: str) -> str:

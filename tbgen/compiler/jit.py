@@ -25,6 +25,10 @@ from tbgen.compiler import struct_types as struct_types  # kernels need numba's 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 P = ParamSpec("P")
 Result = TypeVar("Result")
+_fix_integer_index = arrayobj.fix_integer_index
+int64: Final[Callable[[Any], int]] = cast(Any, np.int64)
+"""numpy's int64, declared as a function that returns ``int``, because the type hints of kernels
+say ``int``."""
 
 
 class KernelCache(NullCache):
@@ -55,9 +59,6 @@ class KernelCache(NullCache):
         """Return the name of the file for a signature and this kind of processor."""
         key = repr((signature, codegen.magic_tuple()))
         return f"{self._stem}-{sha256(key.encode()).hexdigest()[:16]}.nbc"
-
-
-_fix_integer_index = arrayobj.fix_integer_index
 
 
 def _make_offset(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
@@ -217,8 +218,3 @@ def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
 def python_of(kernel: Kernel) -> Kernel:
     """Return the Python function of a kernel, for calls that do not justify compiling it."""
     return cast(Kernel, cast(Any, kernel).py_func)
-
-
-int64: Final[Callable[[Any], int]] = cast(Any, np.int64)
-"""numpy's int64, declared as a function that returns ``int``, because the type hints of kernels
-say ``int``."""

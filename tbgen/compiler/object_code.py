@@ -47,7 +47,9 @@ class ObjectCode:
     """
 
     def __init__(self, family: str, examples: str, description: str, duration: str) -> None:
-        self._family, self._description, self._duration = family, description, duration
+        self._family = family
+        self._description = description
+        self._duration = duration
         self._make_examples: Callable[[], list[Any]] = lambda: import_module(examples).examples()
         self._functions: dict[str, tuple[Callable[..., bytes], Any, Any]] = {}
         self._lock = Lock()

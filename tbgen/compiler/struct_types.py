@@ -85,14 +85,14 @@ def _read(context: Any, builder: Any, field_type: Any, words: Any, offset: int) 
             values.append(_read(context, builder, element_type, words, offset))
             offset += _word_count(element_type)
         return context.make_tuple(builder, field_type, values)
-    first = _read_word(builder, words, offset)
+    word = _read_word(builder, words, offset)
     value_type = context.get_value_type(field_type)
     if isinstance(field_type, StructType):
-        return builder.inttoptr(first, value_type)
+        return builder.inttoptr(word, value_type)
     if isinstance(field_type, types.Array):
         shape = [_read_word(builder, words, offset + 1 + axis) for axis in range(field_type.ndim)]
-        return _make_array(context, builder, field_type, first, shape)
-    return builder.trunc(first, value_type) if value_type.width < _WORD_TYPE.width else first
+        return _make_array(context, builder, field_type, word, shape)
+    return builder.trunc(word, value_type) if value_type.width < _WORD_TYPE.width else word
 
 
 def _read_word(builder: Any, words: Any, offset: int) -> Any:
