@@ -254,4 +254,4 @@ def _slots_after_promotions(layout: Layout) -> int:
 def _slots_after_captures(layout: Layout) -> int:
     """Return the number of slots, for both sides to move, of the tables that captures lead to."""
     material = layout.material
-    return sum(2 * layout_of(each).size for each in material.successors() if each.men < material.men)
+    return sum(2 * layout_of(smaller).size for smaller in material.successors() if smaller.men < material.men)

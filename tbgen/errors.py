@@ -120,7 +120,8 @@ class GameError(TbgenError):
     error: TbgenError
 
     def __post_init__(self) -> None:
-        self.exit_code, self.code = self.error.exit_code, self.error.code
+        self.exit_code = self.error.exit_code
+        self.code = self.error.code
 
     def __str__(self) -> str:
         return f"{self.place}: {self.error}"
@@ -199,7 +200,8 @@ class NamedChoice(StrEnum):
 
     def __init_subclass__(cls, noun: str, **aliases: str) -> None:
         super().__init_subclass__()
-        cls._noun, cls._aliases = noun, aliases
+        cls._noun = noun
+        cls._aliases = aliases
 
     @classmethod
     def _missing_(cls, value: object) -> Self:

@@ -12,6 +12,8 @@ from tbgen.board.score import GScore
 Progress = Callable[[str, int | None, int], None]
 """Called with a step of the work, the amount done (None if it is not counted), and the total amount (0 if it
 is unknown)."""
+_PRIOR_SECONDS: Final = 20.0
+"""Weight of the prior assumption that estimates are correct, in seconds of finished work."""
 
 
 def silent(step: str, done: int | None, total: int) -> None:
@@ -90,10 +92,6 @@ class SilentReporter:
         """Ignore progress."""
 
 
-_PRIOR_SECONDS: Final = 20.0
-"""Weight of the prior assumption that estimates are correct, in seconds of finished work."""
-
-
 class Countdown:
     """Estimates the remaining time of a list of jobs; each job has steps with estimated times.
 
@@ -143,7 +141,8 @@ class TimedProgress:
     """
 
     def __init__(self, reporter: Reporter, seconds: float, materials: Sequence[Material]) -> None:
-        self._reporter, self._materials = reporter, materials
+        self._reporter = reporter
+        self._materials = materials
         self._countdown = Countdown(seconds)
         self._material: Material | None = None
         self._title = ""
