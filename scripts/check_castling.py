@@ -45,7 +45,8 @@ def random_place(material: Material, rng: random.Random) -> chess.Board:
     king = rng.choice([1, 2, 2, 3, 4, 5, 6, 6])  # castling may leave a king on c and g in place
     files = rng.sample([rng.randrange(king), rng.randrange(king + 1, 8)], rooks)
     if rng.random() < 0.5:  # the start squares of the usual game
-        king, files = chess.square_file(chess.E1), rng.sample([0, 7], rooks)
+        king = chess.square_file(chess.E1)
+        files = rng.sample([0, 7], rooks)
     board.set_piece_at(chess.square(king, row), chess.Piece(chess.KING, white))
     for file in files:
         board.set_piece_at(chess.square(file, row), chess.Piece(chess.ROOK, white))
@@ -81,7 +82,9 @@ def positions_with_rights(
 
 def check(tables: Tablebase, material: Material, places: int, count: int) -> bool:
     """Compare random positions of one material, print a line, and return whether all agree."""
-    rng, wrong, began = random.Random(f"{material} {places} {count}"), [], time.perf_counter()
+    rng = random.Random(f"{material} {places} {count}")
+    wrong = []
+    began = time.perf_counter()
     en_passant = 0
     for place in (random_place(material, rng) for _ in range(places)):
         for board in islice(positions_with_rights(material, place, rng), count):

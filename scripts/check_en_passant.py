@@ -38,7 +38,8 @@ def random_position(material: Material, rng: random.Random) -> chess.Board:
     men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
     while True:
         turn = rng.random() < 0.5
-        row, step = EP_ROW[turn], 1 if turn else -1
+        row = EP_ROW[turn]
+        step = 1 if turn else -1
         file, file_step = rng.randrange(8), rng.choice((-1, 1))
         if not 0 <= file + file_step < 8:
             continue
@@ -52,7 +53,8 @@ def random_position(material: Material, rng: random.Random) -> chess.Board:
         free = [square for square in chess.SQUARES if board.piece_at(square) is None and square not in passed]
         for square, man in zip(rng.sample(free, len(other_men)), other_men, strict=True):
             board.set_piece_at(square, man)
-        board.turn, board.ep_square = turn, passed[0]
+        board.turn = turn
+        board.ep_square = passed[0]
         if board.is_valid() and board.has_legal_en_passant():
             return board
 

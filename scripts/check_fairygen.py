@@ -102,20 +102,21 @@ def report_counts(text: str) -> Counts:
 
 def table_counts(tables: Tablebase, material: Material, white: bool) -> Counts:
     """Return the counts of a table."""
-    orders = prod(factorial(number) for side in material.sides for number in Counter(side).values())
+    orders = prod(factorial(count) for side in material.sides for count in Counter(side).values())
     counts = Counts()
     for block in tables.table(material).blocks(value="G0.0" if white else "-G0.0", side=not white):
         squares = _in_order(block, block.squares())
         mirrored = _in_order(block, squares % 8 * 8 + squares // 8)
         images = np.where((squares == mirrored).all(axis=1), 1, 2)
-        for plies, number in enumerate(np.bincount(block.depth, images).tolist()):
-            counts[plies // 2] += int(number) * orders
+        for plies, count in enumerate(np.bincount(block.depth, images).tolist()):
+            counts[plies // 2] += int(count) * orders
     return +counts
 
 
 def _in_order(positions: Positions, squares: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the squares of men, with the squares of like men in ascending order."""
-    men, ordered = np.array(_MAN.findall(positions.men)), squares.copy()
+    men = np.array(_MAN.findall(positions.men))
+    ordered = squares.copy()
     for man in set(men):
         ordered[:, men == man] = np.sort(squares[:, men == man], axis=1)
     return ordered

@@ -184,10 +184,10 @@ def main() -> int:
     os.environ.pop("TBGEN_DIR", None)
     readme = dict(examples((ROOT / "README.md").read_text("utf-8")))
     build = next(command for command in readme if command.startswith("tbgen build"))
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        os.chdir(place)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chdir(folder)
         try:
-            for command in (build, *(each for each in readme if each != build)):
+            for command in (build, *(example for example in readme if example != build)):
                 check_example(tbgen, command, readme[command])
             for other in other_commands(tbgen):
                 check_command(tbgen, other)

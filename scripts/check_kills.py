@@ -81,10 +81,10 @@ def proved(folder: Path, tables: Path) -> dict[str, object]:
 
 def contradictions(first: Path, second: Path) -> Iterator[str]:
     """Yield errors in the cells of two directories: unusable cells, and cells with contradictory bounds."""
-    for cell in dict.fromkeys(each for text in POSITIONS for each in cells_of(text)):
+    for cell in dict.fromkeys(cell for text in POSITIONS for cell in cells_of(text)):
         folders = [folder for folder in (first, second) if (folder / file_name(name_of(cell))).exists()]
         packed = [KeptCells(folder, warn=lambda _: None).get(cell) for folder in folders]
-        bounds = [unpack(each, cell).value for each in packed if each is not None]
+        bounds = [unpack(kept, cell).value for kept in packed if kept is not None]
         if len(bounds) < len(folders):
             yield f"{name_of(cell)} cannot be used"
         elif len(bounds) == 2 and not agree(*bounds):
@@ -148,7 +148,9 @@ def kill_solver(kills: int, tables: Path, folder: Path, rng: random.Random) -> b
     solve_with_kills(folder / "alone", tables, iter(()))
     seconds = time.perf_counter() - start
     expected = proved(folder / "alone", tables)
-    killed, rounds, errors = 0, 0, []
+    killed = 0
+    rounds = 0
+    errors = []
     while killed < kills:
         rounds += 1
         here = folder / f"solver {rounds}"
@@ -163,13 +165,16 @@ def kill_workers(kills: int, tables: Path, folder: Path, rng: random.Random) -> 
     """Kill workers ``kills`` times, print the results, and return whether they are as expected."""
     from tbgen.beyond.cluster import solve_on_cluster
 
-    roots, reference = roots_of(parse_fen(WORKER_POSITION).board, MEMORY_BYTES, None), folder / "one machine"
+    roots = roots_of(parse_fen(WORKER_POSITION).board, MEMORY_BYTES, None)
+    reference = folder / "one machine"
     with Tablebase(tables) as opened:
         table_source = Tables(opened)
         for cell, below in tasks_below(roots, table_source.has_cell).items():
             solve_cell(cell, below, table_source, reference, 1)
     expected: dict[str, object] = dict(files_in(reference))
-    killed, rounds, errors = 0, 0, []
+    killed = 0
+    rounds = 0
+    errors = []
     with workers(2) as cluster:
         while killed < kills:
             rounds += 1
@@ -198,7 +203,10 @@ class Killer:
     """Kills random workers at random times, in a thread that runs until the end of the block."""
 
     def __init__(self, cluster: "LocalCluster", count: int, rng: random.Random) -> None:
-        self._cluster, self._count, self._chance, self._stop = cluster, count, rng, Event()
+        self._cluster = cluster
+        self._count = count
+        self._chance = rng
+        self._stop = Event()
         self._thread = Thread(target=self._run)
         self.killed = 0
 
@@ -254,7 +262,8 @@ def link_tables(directory: Path, target: Path) -> Path:
 
 def run(directory: Path, solver: int, workers: int, seed: int) -> int:
     """Kill the solver and the workers as often as requested, and return the exit code."""
-    folder, rng = Path(tempfile.mkdtemp(prefix="tbgen-kills-")), random.Random(seed)
+    folder = Path(tempfile.mkdtemp(prefix="tbgen-kills-"))
+    rng = random.Random(seed)
     tables = link_tables(directory, folder / "tables")
     correct = (kill_solver(solver, tables, folder, rng), kill_workers(workers, tables, folder, rng))
     if all(correct):

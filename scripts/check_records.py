@@ -87,7 +87,7 @@ class Mates:
     def add(
         self,
         side: int,
-        first: int,
+        first_slot: int,
         value: NDArray[np.uint8],
         depth: NDArray[Any],
         ep_square: int | None = None,
@@ -105,7 +105,9 @@ class Mates:
             for longest in (self.of_all, self.moving[side]) if side == holder else (self.of_all,):
                 if plies > longest.plies:
                     longest.plies = plies
-                    longest.fen = board_of(self._layout, Side(side), Slot(first + index), ep_square).fen()
+                    longest.fen = board_of(
+                        self._layout, Side(side), Slot(first_slot + index), ep_square
+                    ).fen()
 
 
 def rows_of(name: str) -> dict[str, dict[str, str]]:
@@ -165,8 +167,8 @@ def count_symmetric(path: Path, layout: Layout) -> tuple[int, int]:
     counts = [0, 0]
     pieces = layout.free_count - 2
     with h5py.File(path, "r", locking=False) as file:
-        for side, first in blocks_on_diagonal(pieces):
-            slots = np.flatnonzero(file["value"][side, first : first + 64**pieces] != NONE)
+        for side, first_slot in blocks_on_diagonal(pieces):
+            slots = np.flatnonzero(file["value"][side, first_slot : first_slot + 64**pieces] != NONE)
             men = np.array([slots >> 6 * (pieces - 1 - man) & 63 for man in range(pieces)])
             mirrored = np.array(IMAGE[TRANSPOSE])[men]
             for start, stop in layout.like_men:
@@ -222,7 +224,8 @@ def in_data(directory: Path, record: Record, variant: Variant) -> Figures:
     """Return the figures of a table from saved data."""
     report = SavedData(directory).report(record.material, variant)
     distribution = report.distribution
-    moving, of_all = (Longest(), Longest()), Longest()
+    moving = (Longest(), Longest())
+    of_all = Longest()
     for side, code in enumerate(MATE_CODES):
         value = GScore.from_code(code)
         moving[side].plies = max(distribution.depths[side].get(value, {0: 0}))

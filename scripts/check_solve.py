@@ -66,8 +66,8 @@ def random_board(material: Material, rng: random.Random) -> chess.Board:
 
 def states(material: Material, count: int) -> Iterator[tuple[chess.Board, GScore | None, random.Random]]:
     """Yield random positions, each with an accrued score (None for the position score) and a generator."""
-    for number in range(count):
-        rng = random.Random(f"{material} {number}")
+    for index in range(count):
+        rng = random.Random(f"{material} {index}")
         board = random_board(material, rng)
         rank = GScore.of_board(board).rank
         accrued = GScore(rng.randrange(2, rank + 3), rng.random() < 0.5) if rng.random() < 0.5 else None
@@ -136,8 +136,8 @@ def check(tables: Tablebase, directory: Path, material: Material, task: Task, re
             if other.men < material.men:
                 path = table_path(directory, other.name, Variant.R_MOBILITY)
                 (smaller_tables / path.name).symlink_to(path.resolve())
-        for number, (board, accrued, rng) in enumerate(states(material, task.positions)):
-            if number < len(rows):
+        for index, (board, accrued, rng) in enumerate(states(material, task.positions)):
+            if index < len(rows):
                 continue
             rows.append(key | solve_one(tables, smaller_tables, board, accrued, rng, task))
             if results is not None:

@@ -58,10 +58,12 @@ def _sides(material: Material) -> Iterator[tuple[Side, str]]:
 
 def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
     """Return four numbers: positions compared, mates in the table, mates found, and wrong mates."""
-    rng, cell, digits = np.random.default_rng(0), wins.cell, len(wins.cell.mobile)
+    rng = np.random.default_rng(0)
+    cell = wins.cell
+    digits = len(wins.cell.mobile)
     slots = np.arange(cell.size) if cell.size <= count else rng.integers(cell.size, size=count)
     total = np.zeros(4, np.int64)
-    squares = np.stack([slots >> 6 * (digits - 1 - place) & 63 for place in range(digits)], axis=1)
+    squares = np.stack([slots >> 6 * (digits - 1 - digit) & 63 for digit in range(digits)], axis=1)
     letters = "".join(_letter(man) for man in cell.mobile)
     for pawn in chess.scan_forward(cell.black_pawns):
         letters += "p"
@@ -69,7 +71,8 @@ def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
     for side in SIDES:
         value, _ = tables.probe_arrays(letters, squares.astype(np.uint8), np.full(len(slots), side, np.uint8))
         bits = wins.won[side][slots >> 6] >> (slots & 63).astype(np.uint64) & np.uint64(1)
-        found, mates = bits.astype(bool), value == _WHITE_MATES_CODE
+        found = bits.astype(bool)
+        mates = value == _WHITE_MATES_CODE
         total += [(value != NONE).sum(), mates.sum(), (found & mates).sum(), (found & ~mates).sum()]
     return total
 
@@ -81,7 +84,8 @@ def _letter(man: Man) -> str:
 
 def check(directory: Path, tables: Tablebase, material: Material, count: int) -> bool:
     """Find the mates of a material, print a line, and return whether all of them are in the table."""
-    start, total = time.process_time(), np.zeros(4, np.int64)
+    start = time.process_time()
+    total = np.zeros(4, np.int64)
     with tempfile.TemporaryDirectory() as folder:
         for other in tables_in(directory, Variant.R_MOBILITY):
             if other.men < material.men:
@@ -90,7 +94,9 @@ def check(directory: Path, tables: Tablebase, material: Material, count: int) ->
         with open_tablebase(folder) as smaller_tables:
             won = WonCells(material.men - 1 - material.pawns)
             known = ExitBounds(Tables(smaller_tables), SolvedCells(), wins=won)
-            solved = [won.solve(each, known) for cell in cells_of(material) for each in won.cells_up_to(cell)]
+            solved = [
+                won.solve(smaller, known) for cell in cells_of(material) for smaller in won.cells_up_to(cell)
+            ]
     seconds = time.process_time() - start
     for wins in solved:
         if wins.cell.men == material.men:
@@ -124,7 +130,7 @@ def main() -> int:
                     f"{material}: expected a piece of the first side and at most one pawn, of the other side"
                 )
         with open_tablebase(arguments.dir) as tables:
-            agree = [check(arguments.dir, tables, each, arguments.positions) for each in materials]
+            agree = [check(arguments.dir, tables, material, arguments.positions) for material in materials]
     except TbgenError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

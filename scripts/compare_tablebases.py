@@ -303,9 +303,9 @@ def compare(material: Material, args: argparse.Namespace, find: Comparison, prog
     sample = sys.maxsize if material.men <= 3 else args.sample
     batch = choose(table_path(args.dir, material.name, Variant.R_MOBILITY), material, sample, args.seed)
     lines: list[str] = []
-    for number, differences in enumerate(find(batch.parts(BATCH)), 1):
+    for part, differences in enumerate(find(batch.parts(BATCH)), 1):
         lines += differences
-        done = min(number * BATCH, len(batch))
+        done = min(part * BATCH, len(batch))
         progress.show(f"{material}: {done:,} of {len(batch):,} positions")
     progress.clear()
     mates = int(np.count_nonzero(batch.verdict))

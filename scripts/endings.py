@@ -205,7 +205,8 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
 
 def _ending_section(number: int, ending: Ending, folder: str) -> Iterator[str]:
     """Yield an ending with its board and the first moves."""
-    board, event = chess.Board(ending.fen), ending.event.removeprefix("TCEC_").replace("_-_", ", ")
+    board = chess.Board(ending.fen)
+    event = ending.event.removeprefix("TCEC_").replace("_-_", ", ")
     yield f"## {number}. {_title(ending)}"
     yield f"![{board_words(board)}]({folder}/{number:02}.svg)"
     yield (

@@ -145,11 +145,13 @@ class Trial:
     """A packed table in a directory, with positions to probe."""
 
     def __init__(self, material: Material, tables: Path, directory: Path) -> None:
-        self.material, self.directory = material, directory
+        self.material = material
+        self.directory = directory
         self.path = table_path(directory, material.name, R)
         self.original = self.path.read_bytes()
         with open_table(table_path(tables, material.name, R)) as file:
-            self.value, self.layout = file.read().value, file.layout
+            self.value = file.read().value
+            self.layout = file.layout
         self.letters = f"{free_men_text(self.layout)}{pawns_text(self.layout)}".replace(" ", "")
 
     def run(self, number: int) -> Iterator[str]:
@@ -210,7 +212,8 @@ def main() -> int:
         "--materials", nargs="+", type=Material.parse, default=[*map(Material.parse, ("KNvK", "KPvK"))]
     )
     options = parser.parse_args()
-    outcomes, failed = Counter[str](), 0
+    outcomes = Counter[str]()
+    failed = 0
     with tempfile.TemporaryDirectory() as folder:
         directories = [Path(folder, material.name) for material in options.materials]
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as packing:  # without bounds checks

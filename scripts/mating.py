@@ -50,6 +50,24 @@ _ONE_COLOUR: Final = "="
 """Suffix of a material. With it, only positions count whose men are on squares of one colour."""
 _VERDICT_SIGNS: Final = {Verdict.GENERAL: "●", Verdict.SOMETIMES: "○"}
 """Signs of verdicts in a table. Other verdicts have no sign."""
+SOURCES: Final = (
+    "the README of Pair-o-Max, http://winboard.nl/cgi-bin?p=fairymax.git;a=blob_plain;f=README;hb=pairomax",
+    "2 January 2018, https://www.chessvariants.com/index/editcomment.php?reply=35833",
+    "6 May 2019, https://www.chessvariants.com/index/editcomment.php?reply=37657",
+    "10 October 2011, http://www.talkchess.com/forum/viewtopic.php?t=40629",
+)
+"""Sources of the statements of H. G. Muller."""
+WIKI_SENTENCES: Final = {
+    "KvK": ("usually G5.5, also G8.5, G4.5, G3.5, G2.5, G1.5", "5.5 8.5 4.5 3.5 2.5 1.5"),
+    "KBvK": ("usually G1.5", "1.5"),
+    "KNvK": (
+        "usually G3.5, also G1.5, G2.5, stalemate, rarely G2.0, G3.0, G1.0",
+        "3.5 1.5 2.5 0.5 2.0 3.0 1.0",
+    ),
+    "KNNvK": ("stalemate, unless a knight can be captured or there is mate in one", "0.5 0.0"),
+    "KPvK": ("mate or stalemate, unless the pawn can be captured", "0.0 0.5"),
+}
+"""Sentences of the wiki on materials, each with the scores that it names, the usual score first."""
 
 
 class Claim(NamedTuple):
@@ -62,14 +80,6 @@ class Claim(NamedTuple):
     """Whether the statement claims a general win of the side that is ahead."""
     endings: str
 
-
-SOURCES: Final = (
-    "the README of Pair-o-Max, http://winboard.nl/cgi-bin?p=fairymax.git;a=blob_plain;f=README;hb=pairomax",
-    "2 January 2018, https://www.chessvariants.com/index/editcomment.php?reply=35833",
-    "6 May 2019, https://www.chessvariants.com/index/editcomment.php?reply=37657",
-    "10 October 2011, http://www.talkchess.com/forum/viewtopic.php?t=40629",
-)
-"""Sources of the statements of H. G. Muller."""
 
 CLAIMS: Final = (
     Claim("The woody rook and the commoner mate alone, although they are light.", 1, True, "K[WD]vK K[WF]vK"),
@@ -94,18 +104,6 @@ CLAIMS: Final = (
     Claim("A rook beats a waffle, but for the 50-move rule.", 3, True, "KRvK[WA]"),
 )
 
-WIKI_SENTENCES: Final = {
-    "KvK": ("usually G5.5, also G8.5, G4.5, G3.5, G2.5, G1.5", "5.5 8.5 4.5 3.5 2.5 1.5"),
-    "KBvK": ("usually G1.5", "1.5"),
-    "KNvK": (
-        "usually G3.5, also G1.5, G2.5, stalemate, rarely G2.0, G3.0, G1.0",
-        "3.5 1.5 2.5 0.5 2.0 3.0 1.0",
-    ),
-    "KNNvK": ("stalemate, unless a knight can be captured or there is mate in one", "0.5 0.0"),
-    "KPvK": ("mate or stalemate, unless the pawn can be captured", "0.0 0.5"),
-}
-"""Sentences of the wiki on materials, each with the scores that it names, the usual score first."""
-
 
 class Mating:
     """The data of the page.
@@ -129,7 +127,8 @@ class Mating:
 
     def truth(self, ending: str) -> tuple[MatingFacts, str]:
         """Return the result by tables for the side that is ahead in an ending, and the name of the ending."""
-        material, alike = Material.parse(ending.removesuffix(_ONE_COLOUR)), ending.endswith(_ONE_COLOUR)
+        material = Material.parse(ending.removesuffix(_ONE_COLOUR))
+        alike = ending.endswith(_ONE_COLOUR)
         entry = self.entries.get(material)
         found = self.reports.report(material, Variant.R_MOBILITY).mating if entry is None else entry.potential
         truths = found.like_bishops if alike else found.truth
@@ -281,8 +280,8 @@ def _share(part: float, decimals: int = 2) -> str:
 
 
 def _shares(truth: MatingFacts, decimals: int = 2) -> str:
-    first, second = (_share(chance.share, decimals) for chance in (truth.to_move, truth.waiting))
-    return first if first == second else f"{first.removesuffix(' %')} / {second}"
+    to_move, waiting = (_share(chance.share, decimals) for chance in (truth.to_move, truth.waiting))
+    return to_move if to_move == waiting else f"{to_move.removesuffix(' %')} / {waiting}"
 
 
 def _bare(mating: Mating, men: str) -> tuple[str, str, str]:
@@ -314,8 +313,8 @@ def _sign(mating: Mating, man: str, other: str) -> str:
 
 def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
     for entry in sorted(entries, key=lambda entry: entry.potential.rule.wins is False):
-        first = next(mating_rows(entry))
-        yield _name(first[0]), *first[1:-1]
+        row = next(mating_rows(entry))
+        yield _name(row[0]), *row[1:-1]
 
 
 def _marks(mating: Mating, judged: Sequence[MatingEntry]) -> Iterator[str]:

@@ -246,7 +246,7 @@ class Calls:
                 *nodes,
                 *(node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)),
             ):
-                for used in {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}:
+                for used in {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}:
                     self._users[used].append((name, node))
 
     def lines(self, mutant: Mutant) -> dict[str, set[int]]:
@@ -271,7 +271,7 @@ class Calls:
 
 def is_compiled(node: _Function) -> bool:
     """Return whether the decorators of a function make numba compile it."""
-    return bool({ast.unparse(each) for each in node.decorator_list} & _COMPILING_DECORATORS)
+    return bool({ast.unparse(decorator) for decorator in node.decorator_list} & _COMPILING_DECORATORS)
 
 
 def _assigned(node: ast.stmt) -> list[str]:
@@ -282,7 +282,7 @@ def _assigned(node: ast.stmt) -> list[str]:
         if isinstance(node, ast.AnnAssign)
         else []
     )
-    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
 
 
 class CoverageRun:
@@ -300,7 +300,7 @@ class CoverageRun:
         self._seconds: dict[str, float] = first["seconds"]
         self._passed = {name for name, outcome in first["outcomes"].items() if outcome == "passed"}
         self._fixtures: dict[str, list[str]] = {
-            name: used for each in workers for name, used in each["fixtures"].items()
+            name: used for worker in workers for name, used in worker["fixtures"].items()
         }
 
     def tests(self, lines: dict[str, set[int]], package: str) -> list[str]:
@@ -310,21 +310,23 @@ class CoverageRun:
             wanted = next((numbers for path, numbers in lines.items() if file.endswith(f"/{path}")), set())
             if wanted:
                 by_line = self._data.contexts_by_lineno(file)
-                contexts.update(*(by_line.get(number, ()) for number in wanted))
-        fixtures = {each.removeprefix("fixture ") for each in contexts if each.startswith("fixture ")}
-        tests = {each.rpartition("|")[0] for each in contexts}
+                contexts.update(*(by_line.get(line, ()) for line in wanted))
+        fixtures = {
+            context.removeprefix("fixture ") for context in contexts if context.startswith("fixture ")
+        }
+        tests = {context.rpartition("|")[0] for context in contexts}
         tests |= {name for name, used in self._fixtures.items() if fixtures.intersection(used)}
         seconds: defaultdict[str, float] = defaultdict(float)
         for test in tests:
             seconds[_module(test)] += self._seconds.get(test, 0)
         return sorted(
             tests & self._passed,
-            key=lambda each: (not each.startswith(f"tests/{package}/"), seconds[_module(each)], each),
+            key=lambda test: (not test.startswith(f"tests/{package}/"), seconds[_module(test)], test),
         )
 
     def seconds(self, tests: Sequence[str]) -> float:
         """Return the total time of tests in seconds."""
-        return sum(self._seconds[each] for each in tests)
+        return sum(self._seconds[test] for test in tests)
 
 
 def _module(test: str) -> str:
@@ -335,7 +337,8 @@ class Copy:
     """A copy of the checkout for the tests of one mutant at a time, with its own compiled kernels."""
 
     def __init__(self, directory: Path, python: str) -> None:
-        self._directory, self._python = directory, python
+        self._directory = directory
+        self._python = python
         names = subprocess.check_output(
             ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT
         ).split(b"\0")
@@ -441,9 +444,9 @@ def _kept_digest(mutant: Mutant) -> str:
 
     path = ROOT / mutant.path
     compiled = {name for name, node in functions_of(ast.parse(path.read_bytes())) if is_compiled(node)}
-    kernels = (each.relative_to(ROOT) for each in (ROOT / "tbgen").rglob("kernels/*.py"))
+    kernels = (kernel.relative_to(ROOT) for kernel in (ROOT / "tbgen").rglob("kernels/*.py"))
     if mutant.function in compiled or not any(
-        path in source_files(".".join(each.with_suffix("").parts)) for each in kernels
+        path in source_files(".".join(kernel.with_suffix("").parts)) for kernel in kernels
     ):
         return ""
     return f"{mutant.path}={_source_digest(path).hex()}"
@@ -525,9 +528,11 @@ def main(words: Sequence[str] | None = None) -> int:
     if not (options.out / "complete").exists():
         print("running the tests with coverage", file=sys.stderr)
         observe(options.out, options.tests)
-    observed, calls = CoverageRun(options.out), Calls(ROOT)
+    observed = CoverageRun(options.out)
+    calls = Calls(ROOT)
     outcomes = _read_outcomes(options.out)
-    start, remaining = time.monotonic(), [mutant for mutant in mutants if mutant.name not in outcomes]
+    start = time.monotonic()
+    remaining = [mutant for mutant in mutants if mutant.name not in outcomes]
     with (
         tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory,
         ThreadPoolExecutor(options.jobs) as pool,
@@ -537,7 +542,8 @@ def main(words: Sequence[str] | None = None) -> int:
             copies.put(Copy(Path(directory, f"checkout-{number}"), sys.executable))
 
         def work(mutant: Mutant) -> Outcome:
-            checkout, tests = copies.get(), observed.tests(calls.lines(mutant), mutant.path.split("/")[1])
+            checkout = copies.get()
+            tests = observed.tests(calls.lines(mutant), mutant.path.split("/")[1])
             try:
                 return checkout.test(mutant, tests, observed.seconds(tests), options.limit)
             finally:

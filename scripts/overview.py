@@ -55,7 +55,8 @@ class Page:
     """A page of Markdown under construction. Its diagrams are files in a folder beside it."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._folder = path, path.with_suffix("")
+        self._path = path
+        self._folder = path.with_suffix("")
         self._lines: list[str] = []
         self._diagrams: dict[str, str] = {}
 
@@ -279,7 +280,8 @@ def _behind(table: TableReport) -> str:
 
 def _mates(table: TableReport, side: int) -> str:
     """Return the share of the positions in which the weaker side mates."""
-    outcomes, total = table.distribution.outcomes(side), table.distribution.positions[side].board
+    outcomes = table.distribution.outcomes(side)
+    total = table.distribution.positions[side].board
     return percent((outcomes.lost if table.mating.rule.leader == "white" else outcomes.won) / total)
 
 

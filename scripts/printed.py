@@ -113,8 +113,12 @@ def run(line: str) -> str:
     for stream in streams:
         stream.flush()
     output, errors = (stream.buffer.getvalue().decode() for stream in streams)
-    lines = (each for each in errors.splitlines() if not re.search(r"compiling| left$|cells solved$", each))
-    errors = "".join(f"! {each}\n" for each in lines)
+    lines = (
+        message
+        for message in errors.splitlines()
+        if not re.search(r"compiling| left$|cells solved$", message)
+    )
+    errors = "".join(f"! {message}\n" for message in lines)
     exit_line = f"? {code}\n" if code else ""
     return f"$ tbgen {line}\n{masked(output)}{masked(errors)}{exit_line}\n"
 
@@ -190,7 +194,8 @@ def main() -> int:
     differing = 0
     for name in arguments.names or names():
         path = PRINTED / f"{name}.txt"
-        text, before = recorded(name, tables), path.read_text() if path.exists() else ""
+        text = recorded(name, tables)
+        before = path.read_text() if path.exists() else ""
         if arguments.check:
             lines = difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(path), "now")
             sys.stdout.writelines(lines)

@@ -87,7 +87,8 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
     by_variant: dict[Variant, list[tuple[_TableData, ListedProof | None]]] = defaultdict(list)
     proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
     for table in tables:
-        material, variant = Material.parse(table["material"]), Variant(table["rules"])
+        material = Material.parse(table["material"])
+        variant = Variant(table["rules"])
         by_variant[variant].append((table, proofs[variant].find(material, variant, table["digest"], None)))
     yield from (
         "# The set, table by table",

@@ -53,6 +53,20 @@ DATA: Final = ROOT / "docs" / "tcec"
 MIN_LARGE_BYTES: Final = 4 << 20
 """Minimum size in bytes of files that are left out."""
 OPTIONS: Final = GameOptions(Variant.R_MOBILITY)
+FRC_6: Final = (
+    " TCEC used these rules for another event of that month. They put Minic, which advanced, second; "
+    "r-mobility puts it third."
+)
+FRD_1: Final = " These rules, too, are from another event; rofChade advanced as the last of three qualifiers."
+COLUMNS: Final = ("event", "round", "white", "black", "recorded", "value", "accrued", "basis")
+TIE_COLUMNS: Final = ("crashes", "direct", "wins", "sb", "rmobility")
+"""Tiebreaks that have a column in the tables of ties."""
+COLUMN_TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
+MANY: Final = 6
+"""Number of men from which on a position has too many men for tables."""
+MAX_NEXT_DRAWS: Final = 12
+DIAGRAM_SIZE: Final = 260
+"""Width of a board in pixels."""
 
 
 class Event(NamedTuple):
@@ -67,11 +81,6 @@ class Event(NamedTuple):
     """Further sentences on the rules."""
 
 
-FRC_6: Final = (
-    " TCEC used these rules for another event of that month. They put Minic, which advanced, second; "
-    "r-mobility puts it third."
-)
-FRD_1: Final = " These rules, too, are from another event; rofChade advanced as the last of three qualifiers."
 DECIDED: Final = (
     Event("TCEC_Season_18_-_Top_of_The_Top_Bonus", "Top 4 bonus of season 18 (July 2020)", "tcec-s19"),
     Event("TCEC_Season_21_-_Frc4_League_D", "FRC 4, League D (December 2021)", "tcec"),
@@ -145,10 +154,13 @@ def collect(archive: Path, directory: Path | None, out: Path) -> None:
 
     :raises TbgenError: if a file cannot be read or written.
     """
-    adjudicator, tables = Adjudicator(OPTIONS, directory), Tablebase(directory)
+    adjudicator = Adjudicator(OPTIONS, directory)
+    tables = Tablebase(directory)
     events = {event.file for event in (*DECIDED, *OTHERS)}
-    draws, rows = Draws(), list[list[str]]()
-    bases, men = Counter[str](), Counter[int]()
+    draws = Draws()
+    rows = list[list[str]]()
+    bases = Counter[str]()
+    men = Counter[int]()
     for path in sorted((archive / "master-archive").glob("*.pgn")):
         if path.stat().st_size >= MIN_LARGE_BYTES or "test" in path.stem.lower():
             continue
@@ -169,14 +181,11 @@ def collect(archive: Path, directory: Path | None, out: Path) -> None:
                     line = [ply.move.uci() for ply in tables.line(board, outcome.accrued)]
                     draws.known.append(Draw(*names, board.fen(), outcome.accrued, outcome.value, line))
     draws.bases = dict(bases.most_common())
-    draws.men = {str(number): men[number] for number in sorted(men)}
+    draws.men = {str(count): men[count] for count in sorted(men)}
     out.mkdir(parents=True, exist_ok=True)
     write_file(out / "results.csv", csv_text(COLUMNS, rows).encode())
     saved = msgspec.json.format(encoded(draws), indent=0)
     write_file(out / "draws.json", saved + b"\n")
-
-
-COLUMNS: Final = ("event", "round", "white", "black", "recorded", "value", "accrued", "basis")
 
 
 def _result(record: GameRecord) -> list[str]:
@@ -195,7 +204,8 @@ def _games(path: Path, adjudicator: Adjudicator) -> Iterator[tuple[TaggedGame, G
 
 def events_in(data: Path) -> dict[str, list[GameRecord]]:
     """Return the games of the saved events, by the name of the event's file."""
-    settings, games_by_event = OPTIONS.settings({}), defaultdict[str, list[GameRecord]](list)
+    settings = OPTIONS.settings({})
+    games_by_event = defaultdict[str, list[GameRecord]](list)
     with (data / "results.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             value, accrued = GScore.parse(row["value"]), GScore.parse(row["accrued"])
@@ -216,7 +226,8 @@ def write_page(data: Path, path: Path) -> None:
 
     :raises TbgenError: if a file cannot be written.
     """
-    events, pictures = events_in(data), dict[str, str]()
+    events = events_in(data)
+    pictures = dict[str, str]()
     draws = Draws.read(msgspec.json.decode((data / "draws.json").read_bytes()))
     parts = [*_beginning(), *_decided(events), *_others(events), *_draws(draws, pictures), *_making()]
     for old in data.glob("*.svg"):
@@ -309,17 +320,12 @@ def _ties(event: Event, games: Sequence[GameRecord]) -> Iterator[str]:
     for player in tied:
         row = [player.name.split()[0], str(player.place), f"{float(player.results.classical):g}"]
         for name in names:
-            number = _numbers(tied, name, field)[player.name]
-            shown = f"{number:.4f}" if name == "rmobility" else f"{number:g}"
+            value = _numbers(tied, name, field)[player.name]
+            shown = f"{value:.4f}" if name == "rmobility" else f"{value:g}"
             row.append(f"{shown} ({places_by[name][player.name]})" if name in places_by else shown)
         rows.append(row)
     yield _table(rows)
     yield f"R-mobility: {standings(games, order=_order('rmobility')).certainty.sentence}"
-
-
-TIE_COLUMNS: Final = ("crashes", "direct", "wins", "sb", "rmobility")
-"""Tiebreaks that have a column in the tables of ties."""
-COLUMN_TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
 
 
 def _numbers(tied: Sequence[Player], name: str, field: TieData) -> dict[str, float]:
@@ -383,31 +389,26 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         "to the other side."
     )
     ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
-    first, final = ordered[0], next((draw for draw in ordered if "Superfinal" in draw.event), None)
+    greatest = ordered[0]
+    final = next((draw for draw in ordered if "Superfinal" in draw.event), None)
     yield "### The most astonishing draw"
-    yield from _draw_section(first, pictures)
+    yield from _draw_section(greatest, pictures)
     if final is not None:
         yield "### The most astonishing draw of a superfinal"
         yield from _draw_section(final, pictures)
     yield "### The next ones"
     yield "Apart from the two draws above, best play changes the points of these draws most."
     rows = [["game", "accrued", "value", "plies", "final position"]]
-    for draw in [draw for draw in ordered if draw not in (first, final)][:MAX_NEXT_DRAWS]:
+    for draw in [draw for draw in ordered if draw not in (greatest, final)][:MAX_NEXT_DRAWS]:
         position = f"`{draw.board.board_fen()} {'w' if draw.board.turn else 'b'}`"
         rows.append([draw.game, str(draw.accrued), str(draw.value), str(len(draw.line)), position])
     yield _table(rows)
 
 
-MANY: Final = 6
-"""Number of men from which on a position has too many men for tables."""
-MAX_NEXT_DRAWS: Final = 12
-DIAGRAM_SIZE: Final = 260
-"""Width of a board in pixels."""
-
-
 def _draw_section(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
     """Yield a draw with its board and best play."""
-    board, name = draw.board, f"{draw.event.removeprefix('TCEC_').replace('_-_', '_')}_{draw.round}.svg"
+    board = draw.board
+    name = f"{draw.event.removeprefix('TCEC_').replace('_-_', '_')}_{draw.round}.svg"
     pictures[name] = chess.svg.board(board, size=DIAGRAM_SIZE)
     mover = "White" if board.turn else "Black"
     yield (

@@ -36,10 +36,18 @@ def datasets(file: str) -> str:
 def attributes(file: str) -> str:
     """Return a table of the attributes of one of the files above. Of packed tables, it has only those that
     differ from those of plain tables."""
-    kind, meanings = _SCHEMAS[file], attribute_docstrings(schema)
+    kind = _SCHEMAS[file]
+    meanings = attribute_docstrings(schema)
     values = {schema.FORMAT: f"`{kind.format}`", schema.FORMAT_VERSION: kind.version}
-    texts = {each: meanings[name] for name, each in vars(schema).items() if isinstance(each, AttributeSchema)}
-    texts |= {each: f"{value}: {texts[each][0].lower()}{texts[each][1:]}" for each, value in values.items()}
+    texts = {
+        attribute: meanings[name]
+        for name, attribute in vars(schema).items()
+        if isinstance(attribute, AttributeSchema)
+    }
+    texts |= {
+        attribute: f"{value}: {texts[attribute][0].lower()}{texts[attribute][1:]}"
+        for attribute, value in values.items()
+    }
     rows = [
         (f"`{name}`", stored_type.value, texts[AttributeSchema(name, stored_type)])
         for name, stored_type in kind.attributes.items()
@@ -50,7 +58,8 @@ def attributes(file: str) -> str:
 
 def sections() -> str:
     """Return a table of the sections of flat files."""
-    meanings, types = attribute_docstrings(Sections), get_type_hints(Sections)
+    meanings = attribute_docstrings(Sections)
+    types = get_type_hints(Sections)
     rows = [
         (f"`{name}`", " or ".join(re.findall(r"uint\d+", str(types[name]))) or "step", meaning)
         for name, meaning in meanings.items()
@@ -61,7 +70,9 @@ def sections() -> str:
 def _meanings() -> dict[DatasetSchema, str]:
     """Return the docstring of each dataset."""
     texts = attribute_docstrings(schema)
-    found = {each: texts[name] for name, each in vars(schema).items() if isinstance(each, DatasetSchema)}
+    found = {
+        dataset: texts[name] for name, dataset in vars(schema).items() if isinstance(dataset, DatasetSchema)
+    }
     parts = attribute_docstrings(ModelSchema)
     for symbols, model in _MODELS.items():
         found |= {

@@ -37,7 +37,7 @@ def limits() -> str:
     """Return a table of the limits of requests."""
     meanings = attribute_docstrings(configuration)
     numbers = {name: value for name, value in vars(configuration).items() if isinstance(value, int | float)}
-    rows = [(meanings[name], _amount(name, number)) for name, number in numbers.items()]
+    rows = [(meanings[name], _amount(name, value)) for name, value in numbers.items()]
     return table(("limit", ""), rows)
 
 
