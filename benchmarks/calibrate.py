@@ -29,8 +29,11 @@ class Stopwatch:
     """A reporter that adds up the seconds of every step of one material."""
 
     def __init__(self, material: Material, measured: defaultdict[str, float]) -> None:
-        self._material, self._seconds = material, measured
-        self._step, self._step_start, self._is_counted = "", time.perf_counter(), False
+        self._material = material
+        self._seconds = measured
+        self._step = ""
+        self._step_start = time.perf_counter()
+        self._is_counted = False
 
     def note(self, text: str) -> None:
         """Ignore an event."""

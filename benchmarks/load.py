@@ -104,7 +104,7 @@ async def measure(port: int, paths: Sequence[str], connections: int, slow: int) 
     await client(port, paths[:WARM_UP], [])
     times: list[float] = []
     start = time.perf_counter()
-    await asyncio.gather(*(client(port, paths[number::connections], times) for number in range(connections)))
+    await asyncio.gather(*(client(port, paths[index::connections], times) for index in range(connections)))
     seconds = time.perf_counter() - start
     for task in slow_tasks:
         task.cancel()

@@ -58,14 +58,18 @@ def main() -> None:
             concurrency=arguments.concurrency,
             stop=StopRules(max_moves=arguments.moves),
         )
-        counter, options = Counter(), GameOptions(Variant.R_MOBILITY, FiftyMoveRule.IMPROVING)
-        cpu_before, start = os.times(), time.perf_counter()
+        counter = Counter()
+        options = GameOptions(Variant.R_MOBILITY, FiftyMoveRule.IMPROVING)
+        cpu_before = os.times()
+        start = time.perf_counter()
         with LiveWriter(settings.pgn, print) as writer:
             summary = run_event(settings, options, Judge(None), [counter, writer])
-        seconds, cpu_after = time.perf_counter() - start, os.times()
+        seconds = time.perf_counter() - start
+        cpu_after = os.times()
     cpu_seconds = cpu_after.user + cpu_after.system - cpu_before.user - cpu_before.system
     slots = seconds * arguments.concurrency
-    moves, thinking = counter.plies, summary.thinking_seconds
+    moves = counter.plies
+    thinking = summary.thinking_seconds
     print(f"{summary.games} games of {moves / summary.games:.0f} plies in {seconds:.1f} s")
     print(f"{60 * summary.games / seconds:.1f} games a minute, {1e3 * thinking / moves:.2f} ms a move")
     print(f"share of the runner: {1 - thinking / slots:.1%} of the clock")

@@ -48,7 +48,8 @@ solve`; if it is missing, ``error`` is the reason."""
 def main() -> None:
     """Solve the requested positions, and count the results."""
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    arguments, options = _parser().parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
+    arguments = _parser().parse_args(sys.argv[1:end])
+    options = sys.argv[end + 1 :]
     positions = chosen(map(json.loads, arguments.positions.read_text().splitlines()), arguments.half)
     results = read_results(arguments.results)
     longest = max(arguments.times)

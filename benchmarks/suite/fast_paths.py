@@ -91,7 +91,9 @@ class San(Compared):
             for _ in range(20):
                 game = chess.pgn.read_game(file)
                 assert game is not None
-                board, boards, sans = game.board(), [], []
+                board = game.board()
+                boards = []
+                sans = []
                 for move in game.mainline_moves():
                     boards.append(board.copy(stack=False))
                     sans.append(board.san(move).rstrip("+#"))
@@ -131,7 +133,8 @@ class Pgn(Compared):
         if by == "tbgen":
             found = sum(1 for _ in split_games(io.BytesIO(self.data)))
         else:
-            text, found = io.StringIO(self.data.decode()), 0
+            text = io.StringIO(self.data.decode())
+            found = 0
             while chess.pgn.read_headers(text) is not None:
                 found += 1
         assert found == 100
@@ -142,7 +145,8 @@ class Pgn(Compared):
         if by == "tbgen":
             found = sum(game.error is None for game in read_games(io.BytesIO(self.data)))
         else:
-            text, found = io.StringIO(self.data.decode()), 0
+            text = io.StringIO(self.data.decode())
+            found = 0
             while (game := chess.pgn.read_game(text)) is not None:
                 found += not game.errors
         assert found == 100

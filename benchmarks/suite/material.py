@@ -16,6 +16,24 @@ KEPT = Path(tempfile.gettempdir()) / "tbgen-benchmarks"
 PLIES = 120
 ENDGAMES = 4
 """One random game of this number ends with four men."""
+_PACKING = """
+import sys
+from pathlib import Path
+from tbgen.board.material import Material
+from tbgen.board.variant import Variant
+from tbgen.cli.build import Journal
+from tbgen.generator import build
+from tbgen.store import format as form
+
+form._MIN_PACKED_MEN = form._PACKED_FROM = 3  # the latter is the name in earlier commits
+directory = Path(sys.argv[2])
+build(
+    [Material.parse(sys.argv[1])],
+    directory,
+    Journal(directory, quiet=True),
+    variant=Variant.R_MOBILITY,
+)
+"""
 
 
 def run(*words: str | Path, **options: object) -> "subprocess.CompletedProcess[bytes]":
@@ -65,26 +83,6 @@ def tables() -> Path:
     return directory
 
 
-_PACKING = """
-import sys
-from pathlib import Path
-from tbgen.board.material import Material
-from tbgen.board.variant import Variant
-from tbgen.cli.build import Journal
-from tbgen.generator import build
-from tbgen.store import format as form
-
-form._MIN_PACKED_MEN = form._PACKED_FROM = 3  # the latter is the name in earlier commits
-directory = Path(sys.argv[2])
-build(
-    [Material.parse(sys.argv[1])],
-    directory,
-    Journal(directory, quiet=True),
-    variant=Variant.R_MOBILITY,
-)
-"""
-
-
 @functools.cache
 def packed(material: str) -> Path:
     """Return a directory with a table and its sub-tables, all packed, made once."""
@@ -127,7 +125,8 @@ def games(count: int) -> Path:
     """
     path = KEPT / f"{count}.pgn"
     if not path.exists():
-        rng, moves = random.Random(0), [_movetext(random.Random(n), n % ENDGAMES == 0) for n in range(200)]
+        rng = random.Random(0)
+        moves = [_movetext(random.Random(n), n % ENDGAMES == 0) for n in range(200)]
         KEPT.mkdir(parents=True, exist_ok=True)
         aside = path.with_suffix(f".{os.getpid()}")
         with aside.open("w") as file:
@@ -140,7 +139,8 @@ def games(count: int) -> Path:
 def _movetext(rng: random.Random, endgame: bool) -> str:
     """Return a random game, which loses its men quickly if it must end with four."""
     while True:
-        board, words = chess.Board(), []
+        board = chess.Board()
+        words = []
         for _ in range(PLIES):
             moves = list(board.legal_moves)
             if not moves or (endgame and board.occupied.bit_count() < 4):
@@ -164,7 +164,8 @@ def _movetext(rng: random.Random, endgame: bool) -> str:
 
 def _wrapped(text: str) -> str:
     """Lines of at most 80 characters."""
-    lines, line = [], ""
+    lines = []
+    line = ""
     for word in text.split():
         if line and len(line) + len(word) > 79:
             lines.append(line)

@@ -88,16 +88,18 @@ class Filters:
 
         with open_table(tables() / "KBNvK.r.h5") as file:
             value = file.read().value[:, : 16 * 16384]
-        rng, wrong, noticed = np.random.default_rng(1), 0, 0
+        rng = np.random.default_rng(1)
+        wrong, noticed = 0, 0
         packing = {"compression": 4 if "gzip" in filters else None, "fletcher32": "fletcher32" in filters}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "flipped.h5"
             with h5py.File(path, "w", libver="latest") as file:
                 stored = file.create_dataset("value", data=value, chunks=(1, 16384), **packing)
-                chunks = [stored.id.get_chunk_info(number) for number in range(stored.id.get_num_chunks())]
+                chunks = [stored.id.get_chunk_info(index) for index in range(stored.id.get_num_chunks())]
             whole = path.read_bytes()
             for _ in range(self.flips):
-                chunk, damaged = chunks[rng.integers(len(chunks))], bytearray(whole)
+                chunk = chunks[rng.integers(len(chunks))]
+                damaged = bytearray(whole)
                 damaged[chunk.byte_offset + int(rng.integers(chunk.size))] ^= 1 << int(rng.integers(8))
                 path.write_bytes(damaged)
                 with h5py.File(path, "r") as file:
