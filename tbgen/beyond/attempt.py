@@ -74,7 +74,10 @@ class Attempt:
         verify: bool,
         progress: SolveProgress,
     ) -> None:
-        self._exits, self._board, self._budget, self._progress = exits, board, budget, progress
+        self._exits = exits
+        self._board = board
+        self._budget = budget
+        self._progress = progress
         self._with_holds = mobile is not None
         self._with_forcing = mobile in (None, "auto") and position_score(board).rank > 1
         self._sets, all_fit = mobile_sets_to_try(board, budget.memory, mobile)
@@ -127,7 +130,8 @@ class Attempt:
             forcing = ForcingSearches(*arguments, checks_only=all_mobile)
             limit = QUICK_MAX_POSITIONS if all_mobile else MAX_POSITIONS
             self._run_forcing(forcing, limit, _FORCING_TIME_SHARE, add=not all_mobile)
-        search, refusals = self._proofs[LOWER].search, list[UnstorableCellError | None]()
+        search = self._proofs[LOWER].search
+        refusals = list[UnstorableCellError | None]()
         for mobile in self._sets:
             refusals.append(self._run_search(self._make_search(mobile) if refusals else search))
             if self._best.bounds.exact or self.interrupt is not None:

@@ -319,8 +319,10 @@ class Solver:
                 remaining = [job for job in remaining if self._needs_work(job, max_seconds)]
                 waiting = [job for job in remaining if self._needs_work(job, seconds)]
                 turns = self._turns(waiting, seconds, costs)
-                side_by_side = processes and self._attempts_side_by_side(turns, processes)
-                for job in side_by_side or self._attempts(turns):
+                attempts = (
+                    self._attempts_side_by_side(turns, processes) if processes else self._attempts(turns)
+                )
+                for job in attempts:
                     if not self._needs_work(job, max_seconds):
                         remaining.remove(job)
                         yield job
